@@ -1,0 +1,102 @@
+//! What kernels ask of a transport, and the transports that give it.
+//!
+//! Kernels are generic over [`Comm`]; the transport is matched once a run, outside the timed region
+//! ([`on_transport`](crate::on_transport)). Only the caller makes progress: a loop that waits must call
+//! [`Comm::idle`], `take` or `ready` in every turn. A rank that panics ends the whole world.
+
+pub mod arena;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+pub mod threads;
+
+use arena::Arena;
+
+/// A set of ranks that run the same program. Methods marked *collective* are called by all ranks in the same order.
+pub trait Comm {
+    type Arrival;
+    type Inbox: Inbox;
+    type Outbox: Outbox;
+    type Window<'m>: Window
+    where
+        Self: 'm;
+
+    /// 0 to `size() - 1`.
+    fn rank(&self) -> usize;
+    /// The papers' P.
+    fn size(&self) -> usize;
+    /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
+    fn now(&self) -> f64;
+    /// Lets others make progress; mandatory in every waiting loop.
+    fn idle(&self);
+    /// Collective: returns when all ranks have called it.
+    fn barrier(&self);
+    /// Collective: rank 0's words overwrite everybody's.
+    fn broadcast(&self, words: &mut [u64]);
+    /// Collective: rank 0 receives all ranks' words, in rank order; every rank gives the same number of words.
+    fn gather(&self, words: &[u64]) -> Option<Vec<u64>>;
+    /// Collective: the wrapping sum over all ranks, on all ranks.
+    fn sum(&self, value: u64) -> u64;
+    /// Collective, returns at once: this rank is done, but goes on serving others until [`Comm::all_arrived`].
+    fn arrive(&self) -> Self::Arrival;
+    fn all_arrived(&self, arrival: &mut Self::Arrival) -> bool;
+    /// Collective: one-word-to-`words`-words messages under `tag`, from any rank to any other.
+    ///
+    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once.
+    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
+    /// Collective: opens `memory` for gets by all ranks, with `slots` gets of at most `words` words in flight.
+    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> Self::Window<'m>;
+}
+
+/// Separates the kinds of messages of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tag {
+    Request = 1,
+    Reply = 2,
+}
+
+/// Posted receives.
+pub trait Inbox {
+    /// Lends the oldest arrived message and its sender to `read`, then posts its buffer again; `None` if none is there.
+    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
+}
+
+/// Sends in flight. Dropping it waits for them.
+pub trait Outbox {
+    /// Whether [`Outbox::send`] would find a free send handle.
+    fn ready(&mut self) -> bool;
+    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy.
+    fn send(&mut self, to: usize, words: &[u64]) -> bool;
+}
+
+/// Memory of all ranks, readable without their help.
+pub trait Window {
+    /// Starts fetching `words` words at `offset` of rank `from`'s memory; `false`, and nothing started, if all slots are busy.
+    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
+    /// Lends a fetched block to `read`, in any order; `None` if none has come.
+    fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
+}
+
+/// One of the transports.
+pub enum Transport<'a> {
+    Threads(&'a threads::ThreadComm),
+    #[cfg(feature = "mpi")]
+    Mpi(&'a mpi::MpiComm),
+}
+
+/// What a kernel runs on: the ranks, and this rank's memory.
+pub struct World<'a> {
+    pub transport: Transport<'a>,
+    pub arena: &'a mut Arena,
+}
+
+/// Runs an expression with `$comm` bound to the world's transport: the one place where transports are told apart.
+#[macro_export]
+macro_rules! on_transport {
+    ($transport:expr, $comm:ident => $body:expr) => {
+        match $transport {
+            $crate::comm::Transport::Threads($comm) => $body,
+            #[cfg(feature = "mpi")]
+            $crate::comm::Transport::Mpi($comm) => $body,
+        }
+    };
+}

@@ -1,0 +1,117 @@
+//! The parameters of one run, by the papers' names.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The value of a parameter or of an output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    Integer(u64),
+    Real(f64),
+    Text(String),
+}
+
+impl Value {
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Value::Integer(v) => Some(*v as f64),
+            Value::Real(v) => Some(*v),
+            Value::Text(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Integer(v) => write!(f, "{v}"),
+            Value::Real(v) => write!(f, "{v}"),
+            Value::Text(v) => f.write_str(v),
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(v: u64) -> Self {
+        Value::Integer(v)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(v: f64) -> Self {
+        Value::Real(v)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(v: &str) -> Self {
+        Value::Text(v.to_owned())
+    }
+}
+
+/// One point of a sweep: a kernel, a number of ranks and the kernel's parameters.
+///
+/// A point that comes out of a plan holds every parameter of its kernel, in the parameter's base unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    pub kernel: String,
+    /// Number of processes, the papers' P.
+    pub ranks: usize,
+    pub params: BTreeMap<String, Value>,
+}
+
+impl Point {
+    pub fn new(kernel: &str, ranks: usize) -> Self {
+        Self { kernel: kernel.to_owned(), ranks, params: BTreeMap::new() }
+    }
+
+    /// Adds a parameter; for tests and examples that build points by hand.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// An integer parameter.
+    ///
+    /// # Panics
+    /// If the point lacks it: plans and the worker complete and check every point before a kernel sees it.
+    pub fn integer(&self, name: &str) -> u64 {
+        match self.params.get(name) {
+            Some(Value::Integer(v)) => *v,
+            other => panic!("parameter {name} of {} should be an integer, found {other:?}", self.kernel),
+        }
+    }
+
+    /// A real parameter (an integer is accepted).
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn real(&self, name: &str) -> f64 {
+        match self.params.get(name).and_then(Value::as_f64) {
+            Some(v) => v,
+            None => panic!("parameter {name} of {} should be a number", self.kernel),
+        }
+    }
+
+    /// A parameter that is one of several words.
+    ///
+    /// # Panics
+    /// As [`Point::integer`].
+    pub fn text(&self, name: &str) -> &str {
+        match self.params.get(name) {
+            Some(Value::Text(v)) => v,
+            other => panic!("parameter {name} of {} should be a word, found {other:?}", self.kernel),
+        }
+    }
+
+    /// `kernel P=2 L=64 alpha=0.1 ...` for messages.
+    pub fn label(&self) -> String {
+        let mut text = format!("{} P={}", self.kernel, self.ranks);
+        for (name, value) in &self.params {
+            text.push_str(&format!(" {name}={value}"));
+        }
+        text
+    }
+}

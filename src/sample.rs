@@ -1,0 +1,109 @@
+//! What a worker says: the lines that travel from rank 0 to the driver and into the journal.
+//!
+//! One JSON object a line. A journal is the sequence of these lines as they came, and nothing else.
+
+use crate::point::{Point, Value};
+use crate::provenance::{Host, Placement};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the line format and of the Parquet columns made from it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// How a run of a point ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Measured and verified.
+    Ok,
+    /// Ran to the end, but the verification found wrong results: the times do not count.
+    Wrong,
+    /// The kernel refused, panicked, or a rank died.
+    Failed,
+    /// Longer than the time limit of one sample.
+    TimedOut,
+    /// All samples had been written, but the worker did not end.
+    Hung,
+}
+
+impl Status {
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Wrong => "wrong",
+            Status::Failed => "failed",
+            Status::TimedOut => "timed-out",
+            Status::Hung => "hung",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung].into_iter().find(|s| s.name() == name)
+    }
+}
+
+/// One run of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    #[serde(flatten)]
+    pub point: Point,
+    /// Identity of the point with everything that must not be mixed (transport, machine, build): see `sweep::plan`.
+    pub key: String,
+    /// Which of the sweep's launches of this rank count this sample belongs to, from 0.
+    pub block: u32,
+    /// Running number of the sample within its point and block, from 0.
+    pub repetition: u32,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Seconds since 1970 when the run ended.
+    pub unix_seconds: f64,
+    /// One-minute load average of rank 0's host when the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
+    /// Time of the slowest rank in seconds; absent unless the kernel ran to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// What else the kernel measured, by the names of its `outputs()`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, Value>,
+}
+
+/// What one launch was, told by rank 0 before its first sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    pub schema: u32,
+    /// Unique within a result: `0003` and so on.
+    pub launch: String,
+    pub block: u32,
+    /// `threads` or `mpi`.
+    pub transport: String,
+    /// What carries the messages, with its version: `threads (in one process)`, `Open MPI v4.1.4 ...`.
+    pub library: String,
+    /// Id of the launcher that started the worker.
+    pub launcher: String,
+    pub ranks: usize,
+    /// Host of rank 0.
+    pub host: Host,
+    /// Where each rank was seen, in rank order.
+    pub placement: Vec<Placement>,
+    /// More ranks than processor cores on some node.
+    pub oversubscribed: bool,
+    /// Fingerprint of the measuring source code (see build.rs).
+    pub build: String,
+    pub unix_seconds: f64,
+}
+
+/// One line of the stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    Hello(Box<Launch>),
+    /// The worker begins a run; `index` counts the points of the job. Not kept in the journal.
+    Start { index: usize, repetition: u32 },
+    Sample(Box<Sample>),
+    /// The worker has done what it was asked. `budget_spent` if time ended it before every point was as precise as asked.
+    Done { budget_spent: bool },
+    /// The worker cannot go on; the message says why.
+    Fatal { message: String },
+}

@@ -1,0 +1,161 @@
+//! Quantities as people write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as people read them.
+//!
+//! Words are 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as the papers use
+//! them; `kB`, `MB`, `GB` are powers of ten and `KiB`, `MiB`, `GiB`, `TiB` powers of two.
+
+/// Bytes in a word of every kernel.
+pub const WORD_BYTES: u64 = 8;
+
+/// What a parameter or column counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A pure number or count.
+    None,
+    /// 8-byte words.
+    Words,
+    Bytes,
+    Seconds,
+    Hertz,
+    /// Clock cycles.
+    Cycles,
+    BytesPerSecond,
+    PerSecond,
+}
+
+impl Unit {
+    /// The unit as it stands on an axis or in a table head.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Unit::None => "",
+            Unit::Words => "words",
+            Unit::Bytes => "B",
+            Unit::Seconds => "s",
+            Unit::Hertz => "Hz",
+            Unit::Cycles => "cycles",
+            Unit::BytesPerSecond => "B/s",
+            Unit::PerSecond => "1/s",
+        }
+    }
+}
+
+const K: f64 = 1024.0;
+
+/// Suffixes accepted for a unit, with the factor to its base (words, bytes or seconds).
+fn suffixes(unit: Unit) -> &'static [(&'static str, f64)] {
+    const WORDS: &[(&str, f64)] = &[
+        ("words", 1.0),
+        ("word", 1.0),
+        ("kwords", K),
+        ("Mwords", K * K),
+        ("Gwords", K * K * K),
+        ("Twords", K * K * K * K),
+        ("B", 0.125),
+        ("KiB", K / 8.0),
+        ("MiB", K * K / 8.0),
+        ("GiB", K * K * K / 8.0),
+        ("TiB", K * K * K * K / 8.0),
+    ];
+    const BYTES: &[(&str, f64)] = &[
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", K),
+        ("MiB", K * K),
+        ("GiB", K * K * K),
+        ("TiB", K * K * K * K),
+        ("words", 8.0),
+        ("kwords", 8.0 * K),
+        ("Mwords", 8.0 * K * K),
+        ("Gwords", 8.0 * K * K * K),
+    ];
+    const SECONDS: &[(&str, f64)] =
+        &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)];
+    match unit {
+        Unit::Words => WORDS,
+        Unit::Bytes => BYTES,
+        Unit::Seconds => SECONDS,
+        _ => &[],
+    }
+}
+
+/// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
+///
+/// Errors say which suffixes are known.
+pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-'))).unwrap_or(text.len());
+    // An exponent belongs to the number: 1e6 words.
+    let split = match text[split..].strip_prefix(['e', 'E']) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
+            let digits = rest[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - 1);
+            split + 2 + digits
+        }
+        _ => split,
+    };
+    let (number, suffix) = (text[..split].replace('_', ""), text[split..].trim());
+    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" does not begin with a number"))?;
+    if suffix.is_empty() {
+        return Ok(number);
+    }
+    match suffixes(unit).iter().find(|(name, _)| *name == suffix) {
+        Some((_, factor)) => Ok(number * factor),
+        None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
+        None => {
+            let known: Vec<_> = suffixes(unit).iter().map(|(name, _)| *name).collect();
+            Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", known.join(", ")))
+        }
+    }
+}
+
+/// A count of bytes for people: `1.5 GiB`.
+pub fn bytes(count: f64) -> String {
+    scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// Seconds for people: `12.3 us`.
+pub fn seconds(value: f64) -> String {
+    match value.abs() {
+        v if !v.is_finite() => "-".into(),
+        0.0 => "0 s".into(),
+        v if v < 1e-6 => format!("{} ns", significant(value * 1e9)),
+        v if v < 1e-3 => format!("{} us", significant(value * 1e6)),
+        v if v < 1.0 => format!("{} ms", significant(value * 1e3)),
+        v if v < 120.0 => format!("{} s", significant(value)),
+        v if v < 7200.0 => format!("{} min", significant(value / 60.0)),
+        _ => format!("{} h", significant(value / 3600.0)),
+    }
+}
+
+/// A plain number with an SI suffix: `1.5M`.
+pub fn si(value: f64) -> String {
+    let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
+    text.replace(' ', "")
+}
+
+fn scaled(value: f64, base: f64, names: &[&str]) -> String {
+    let mut value = value;
+    let mut at = 0;
+    while value.abs() >= base && at + 1 < names.len() {
+        value /= base;
+        at += 1;
+    }
+    format!("{} {}", significant(value), names[at]).trim_end().to_owned()
+}
+
+/// Three significant digits, without an exponent for everyday magnitudes and without trailing zeros.
+pub fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return "-".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..=6).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (2 - magnitude).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
