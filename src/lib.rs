@@ -1,6 +1,11 @@
+pub mod cli;
+pub mod comm;
 pub mod error;
+pub mod kernels;
+pub mod numerics;
 pub mod point;
 pub mod provenance;
 pub mod sample;
 pub mod source;
 pub mod units;
+pub mod worker;

@@ -95,7 +95,8 @@ pub fn load() -> Option<f64> {
 /// Physical memory in bytes, or the smaller limit of this process's control group.
 pub fn memory_bytes() -> Option<u64> {
     let info = read("/proc/meminfo")?;
-    let kilobytes: u64 = info.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix(" kB")?.parse().ok()?;
+    let kilobytes: u64 =
+        info.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix(" kB")?.parse().ok()?;
     let limit = read("/sys/fs/cgroup/memory.max").and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
     Some((kilobytes * 1024).min(limit))
 }
@@ -218,13 +219,8 @@ fn cycle_hertz() -> Option<f64> {
 
 /// Where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
-    use nix::sched::{sched_getaffinity, sched_getcpu, CpuSet};
+    use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu};
     let allowed = sched_getaffinity(nix::unistd::Pid::from_raw(0))
         .map(|set| (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).count());
-    Placement {
-        rank,
-        node: host_name(),
-        core: sched_getcpu().ok().map(|core| core as u32),
-        pinned: allowed == Ok(1),
-    }
+    Placement { rank, node: host_name(), core: sched_getcpu().ok().map(|core| core as u32), pinned: allowed == Ok(1) }
 }

@@ -38,7 +38,9 @@ impl Status {
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung].into_iter().find(|s| s.name() == name)
+        [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung]
+            .into_iter()
+            .find(|s| s.name() == name)
     }
 }
 
@@ -100,10 +102,17 @@ pub struct Launch {
 pub enum Event {
     Hello(Box<Launch>),
     /// The worker begins a run; `index` counts the points of the job. Not kept in the journal.
-    Start { index: usize, repetition: u32 },
+    Start {
+        index: usize,
+        repetition: u32,
+    },
     Sample(Box<Sample>),
     /// The worker has done what it was asked. `budget_spent` if time ended it before every point was as precise as asked.
-    Done { budget_spent: bool },
+    Done {
+        budget_spent: bool,
+    },
     /// The worker cannot go on; the message says why.
-    Fatal { message: String },
+    Fatal {
+        message: String,
+    },
 }

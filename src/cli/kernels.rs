@@ -1,0 +1,53 @@
+//! `apexmap kernels`: what can be measured.
+
+use super::print;
+use crate::error::Result;
+use crate::kernels::{ALL, Domain, Kernel, Parameter, Ranks, find};
+use crate::units;
+use std::fmt::Write;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only this kernel
+    kernel: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut text = String::new();
+    match &arguments.kernel {
+        Some(id) => describe(find(id)?, &mut text),
+        None => ALL.iter().for_each(|kernel| describe(*kernel, &mut text)),
+    }
+    print(&text)
+}
+
+fn describe(kernel: &dyn Kernel, text: &mut String) {
+    let source = kernel.source();
+    let _ = writeln!(text, "{}\n  {}", kernel.id(), kernel.summary());
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", source.authors, source.title, kernel.place());
+    let ranks = if kernel.ranks() == Ranks::One { "one" } else { "any number" };
+    let _ = writeln!(text, "  ranks: {ranks}\n  parameters:");
+    for parameter in kernel.parameters() {
+        let _ = writeln!(text, "    {:<6} {} ({})", parameter.name, parameter.meaning, range(parameter));
+    }
+    let _ = writeln!(text, "  outputs besides seconds and rates:");
+    for output in kernel.outputs() {
+        let _ = writeln!(text, "    {:<20} {}", output.column, output.meaning);
+    }
+    text.push('\n');
+}
+
+fn range(parameter: &Parameter) -> String {
+    let unit = match parameter.unit.symbol() {
+        "" => String::new(),
+        symbol => format!(" {symbol}"),
+    };
+    match parameter.domain {
+        Domain::Integer { least, most: u64::MAX, default } => format!("{least} or more{unit}; default {default}"),
+        Domain::Integer { least, most, default } => {
+            format!("{least} to {}{unit}; default {default}", units::si(most as f64))
+        }
+        Domain::Real { above, most, default } => format!("above {above}, up to {most}{unit}; default {default}"),
+        Domain::Choice(words) => format!("{}; default {}", words.join(" or "), words[0]),
+    }
+}

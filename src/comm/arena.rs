@@ -1,0 +1,140 @@
+//! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
+
+use crate::error::{Error, Result};
+use memmap2::{Advice, MmapMut};
+use std::fs;
+
+/// Which pages are asked for. What was granted is read back: [`Granted`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Transparent huge pages (2 MiB on x86_64), by madvise.
+    Huge,
+    /// The system's base pages (4 KiB on x86_64), even where huge ones are the default.
+    Base,
+}
+
+impl Pages {
+    /// The words of the `pages` parameter; the first is the default.
+    pub const NAMES: &[&str] = &["huge", "base"];
+
+    pub fn from_name(name: &str) -> Self {
+        if name == "base" { Pages::Base } else { Pages::Huge }
+    }
+}
+
+/// What the system gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Granted {
+    /// Size of the pages that back at least 95 % of the memory; absent if they are mixed or the system does not tell.
+    pub page_bytes: Option<u64>,
+    /// Share of the memory on huge pages.
+    pub huge_share: Option<f64>,
+}
+
+struct Region {
+    map: MmapMut,
+    /// Words from the map's start to the first huge-page boundary.
+    skip: usize,
+    words: usize,
+    /// Which contents stand in how many of the first words.
+    filled: Option<(u64, usize)>,
+    granted: Granted,
+}
+
+/// Memory of one rank, one region a kind of page; it only grows.
+#[derive(Default)]
+pub struct Arena {
+    regions: [Option<Region>; 2],
+    expected_words: usize,
+}
+
+impl Arena {
+    /// Announces the largest number of words that will be asked for, so that memory is allocated and filled once.
+    pub fn expect(&mut self, words: usize) {
+        self.expected_words = self.expected_words.max(words);
+    }
+
+    /// The first `words` words, word i holding `value(i)`; `contents` names the function `value`.
+    pub fn words(
+        &mut self,
+        pages: Pages,
+        words: usize,
+        contents: u64,
+        value: impl Fn(usize) -> u64,
+    ) -> Result<(&[u64], Granted)> {
+        let slot = &mut self.regions[pages as usize];
+        if slot.as_ref().is_none_or(|region| region.words < words) {
+            *slot = None; // free the old one first
+            *slot = Some(Region::allocate(pages, words.max(self.expected_words))?);
+        }
+        let region = slot.as_mut().expect("allocated above");
+        let whole = region.words;
+        if !matches!(region.filled, Some((held, count)) if held == contents && count >= words) {
+            for (i, word) in region.words_mut().iter_mut().enumerate() {
+                *word = value(i);
+            }
+            region.filled = Some((contents, whole));
+            region.granted = granted(region.words_mut());
+        }
+        let granted = region.granted;
+        Ok((&region.words_mut()[..words], granted))
+    }
+}
+
+impl Region {
+    fn allocate(pages: Pages, words: usize) -> Result<Self> {
+        let huge = huge_page_bytes().unwrap_or(2 << 20) as usize;
+        let bytes = words.max(1) * 8 + huge;
+        let refuse = |cause: std::io::Error| {
+            Error::environment(
+                format!("cannot allocate {} of memory: {cause}", crate::units::bytes(bytes as f64)),
+                "use a smaller memory size (M) or fewer ranks on this node",
+            )
+        };
+        let map = MmapMut::map_anon(bytes).map_err(refuse)?;
+        // The advice may be refused (no huge pages in this kernel); `granted` reads back what came of it.
+        let _ = map.advise(match pages {
+            Pages::Huge => Advice::HugePage,
+            Pages::Base => Advice::NoHugePage,
+        });
+        let skip = (huge - map.as_ptr() as usize % huge) % huge / 8;
+        let unknown = Granted { page_bytes: None, huge_share: None };
+        Ok(Self { map, skip, words: words.max(1), filled: None, granted: unknown })
+    }
+
+    fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; skip + words lie within it.
+        unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
+    }
+}
+
+fn huge_page_bytes() -> Option<u64> {
+    fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
+}
+
+/// What backs these words, from the system's own account of this process's memory.
+fn granted(words: &[u64]) -> Granted {
+    let unknown = Granted { page_bytes: None, huge_share: None };
+    let Ok(smaps) = fs::read_to_string("/proc/self/smaps") else { return unknown };
+    let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
+    let (mut inside, mut huge, mut base) = (false, 0, 4096);
+    for line in smaps.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
+        if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
+            let bounds = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16));
+            inside = matches!(bounds, (Ok(from), Ok(to)) if from < end && to > start);
+        } else if inside && name == "AnonHugePages:" {
+            huge += value.parse::<u64>().unwrap_or(0) * 1024;
+        } else if inside && name == "KernelPageSize:" {
+            base = value.parse::<u64>().unwrap_or(4) * 1024;
+        }
+    }
+    let share = (huge as f64 / (end - start) as f64).min(1.0);
+    let page_bytes = match share {
+        s if s >= 0.95 => huge_page_bytes(),
+        s if s <= 0.05 => Some(base),
+        _ => None,
+    };
+    Granted { page_bytes, huge_share: Some(share) }
+}

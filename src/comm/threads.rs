@@ -1,0 +1,382 @@
+//! The embedded transport: the ranks are threads of one process.
+//!
+//! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through a
+//! single-producer ring a pair of ranks, and the receiver reads the slot in place and gives it back. Rings a pair grow
+//! as P^2, which is fine for the cores of a node. Waiting ranks spin while every rank has a core, and yield otherwise.
+
+use super::arena::Arena;
+use super::{Comm, Inbox, Outbox, Tag, Window};
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::cell::{Cell, UnsafeCell};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// A message on its way: a slot of its sender, and how many words of it count.
+struct Parcel {
+    slot: *const Slot,
+    words: usize,
+}
+
+// SAFETY: the slot stays where it is until the receiver has given it back (see Drop of ThreadOutbox), and the ring
+// that carries the parcel orders the sender's writes before the receiver's reads.
+unsafe impl Send for Parcel {}
+
+#[repr(align(128))]
+struct Slot {
+    busy: AtomicBool,
+    words: Box<[UnsafeCell<u64>]>,
+}
+
+// SAFETY: `busy` says whose turn it is: clear, the sender writes; set, the receiver reads.
+unsafe impl Sync for Slot {}
+
+/// Memory that a rank opened to the others.
+#[derive(Clone, Copy)]
+struct Opened {
+    start: *const u64,
+    words: usize,
+}
+
+// SAFETY: only read through windows, whose creation and end are collective, while the owner cannot write.
+unsafe impl Send for Opened {}
+
+type Address = (Tag, usize, usize);
+
+struct Shared {
+    size: usize,
+    start: Instant,
+    waiting: AtomicUsize,
+    epoch: AtomicUsize,
+    arrivals: AtomicU64,
+    /// A rank has failed: whoever waits gives up.
+    poisoned: AtomicBool,
+    finished: AtomicUsize,
+    words: Vec<Mutex<Vec<u64>>>,
+    rings: Mutex<HashMap<Address, Consumer<Parcel>>>,
+    opened: Mutex<Vec<Option<Opened>>>,
+}
+
+/// One rank's end of the world of threads.
+pub struct ThreadComm {
+    rank: usize,
+    shared: Arc<Shared>,
+    /// Every rank has a core of its own, so waiting ranks may spin.
+    spin: bool,
+    idles: Cell<u32>,
+    arrived: Cell<u64>,
+}
+
+/// Runs `body` on `ranks` threads, each pinned to its own core if there are enough, and returns what each gave or the
+/// message of its panic. One rank's panic ends the others.
+pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync) -> Vec<Result<R, String>> {
+    let shared = Arc::new(Shared {
+        size: ranks,
+        start: Instant::now(),
+        waiting: AtomicUsize::new(0),
+        epoch: AtomicUsize::new(0),
+        arrivals: AtomicU64::new(0),
+        poisoned: AtomicBool::new(false),
+        finished: AtomicUsize::new(0),
+        words: (0..ranks).map(|_| Mutex::default()).collect(),
+        rings: Mutex::default(),
+        opened: Mutex::new(vec![None; ranks]),
+    });
+    let cores = allowed_cores();
+    let spin = ranks <= cores.len();
+    std::thread::scope(|scope| {
+        let start = |rank: usize| {
+            let comm = ThreadComm { rank, shared: shared.clone(), spin, idles: Cell::new(0), arrived: Cell::new(0) };
+            let (body, core) = (&body, cores.get(rank).filter(|_| spin).copied());
+            scope.spawn(move || run_rank(&comm, core, body))
+        };
+        let threads: Vec<_> = (0..ranks).map(start).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())))
+            .collect()
+    })
+}
+
+fn run_rank<R>(
+    comm: &ThreadComm,
+    core: Option<usize>,
+    body: impl Fn(&ThreadComm, &mut Arena) -> R,
+) -> Result<R, String> {
+    if let Some(core) = core {
+        pin(core);
+    }
+    let mut arena = Arena::default();
+    let result = catch_unwind(AssertUnwindSafe(|| body(comm, &mut arena)));
+    if result.is_err() {
+        comm.shared.poisoned.store(true, Ordering::Release);
+    }
+    // Others may be reading this rank's memory until they have noticed: keep it until all have ended.
+    comm.shared.finished.fetch_add(1, Ordering::AcqRel);
+    while comm.shared.finished.load(Ordering::Acquire) < comm.shared.size {
+        std::thread::yield_now();
+    }
+    result.map_err(|panic| panic_text(&*panic))
+}
+
+/// What a caught panic says.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_else(|| "panicked".into())
+}
+
+fn allowed_cores() -> Vec<usize> {
+    use nix::sched::{CpuSet, sched_getaffinity};
+    let Ok(set) = sched_getaffinity(nix::unistd::Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count())
+        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+        .take(super::super::provenance::cores())
+        .collect()
+}
+
+/// Best effort: what came of it is recorded with the placement.
+fn pin(core: usize) {
+    use nix::sched::{CpuSet, sched_setaffinity};
+    let mut set = CpuSet::new();
+    if set.set(core).is_ok() {
+        let _ = sched_setaffinity(nix::unistd::Pid::from_raw(0), &set);
+    }
+}
+
+/// What a rank panics with when another one failed first.
+pub const OTHER_RANK_FAILED: &str = "another rank failed";
+
+impl ThreadComm {
+    /// Ends the world: for a rank that cannot go on and is about to return.
+    pub fn fail(&self) {
+        self.shared.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Puts this rank's words down, lets `read` look at everybody's, and keeps them until all have looked.
+    fn share<R>(&self, words: &[u64], read: impl FnOnce(&[Mutex<Vec<u64>>]) -> R) -> R {
+        *lock(&self.shared.words[self.rank]) = words.to_vec();
+        self.barrier();
+        let result = read(&self.shared.words);
+        self.barrier();
+        result
+    }
+}
+
+/// A lock that a panicking rank may have poisoned; the poison flag of the world deals with that.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Comm for ThreadComm {
+    type Arrival = u64;
+    type Inbox = ThreadInbox;
+    type Outbox = ThreadOutbox;
+    type Window<'m> = ThreadWindow<'m>;
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.shared.size
+    }
+
+    fn now(&self) -> f64 {
+        self.shared.start.elapsed().as_secs_f64()
+    }
+
+    #[inline]
+    fn idle(&self) {
+        let idles = self.idles.get().wrapping_add(1);
+        self.idles.set(idles);
+        if self.spin && idles % 256 != 0 {
+            std::hint::spin_loop();
+            return;
+        }
+        if self.shared.poisoned.load(Ordering::Acquire) {
+            std::panic::panic_any(OTHER_RANK_FAILED);
+        }
+        std::thread::yield_now();
+    }
+
+    fn barrier(&self) {
+        let shared = &self.shared;
+        let epoch = shared.epoch.load(Ordering::Acquire);
+        if shared.waiting.fetch_add(1, Ordering::AcqRel) + 1 == shared.size {
+            shared.waiting.store(0, Ordering::Release);
+            shared.epoch.store(epoch + 1, Ordering::Release);
+            return;
+        }
+        while shared.epoch.load(Ordering::Acquire) == epoch {
+            self.idle();
+        }
+    }
+
+    fn broadcast(&self, words: &mut [u64]) {
+        let root = if self.rank == 0 { words.to_vec() } else { Vec::new() };
+        self.share(&root, |all| words.copy_from_slice(&lock(&all[0])));
+    }
+
+    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
+        self.share(words, |all| (self.rank == 0).then(|| all.iter().flat_map(|part| lock(part).clone()).collect()))
+    }
+
+    fn sum(&self, value: u64) -> u64 {
+        self.share(&[value], |all| all.iter().fold(0, |sum: u64, part| sum.wrapping_add(lock(part)[0])))
+    }
+
+    fn arrive(&self) -> u64 {
+        // A rank arrives again only after all have arrived before, so counting is enough.
+        let target = self.arrived.get() + self.shared.size as u64;
+        self.arrived.set(target);
+        self.shared.arrivals.fetch_add(1, Ordering::AcqRel);
+        target
+    }
+
+    fn all_arrived(&self, target: &mut u64) -> bool {
+        self.shared.arrivals.load(Ordering::Acquire) >= *target
+    }
+
+    fn mailbox(&self, tag: Tag, _receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
+        let mut to = Vec::new();
+        for other in 0..self.size() {
+            let (producer, consumer) = RingBuffer::new(sends);
+            to.push(producer);
+            lock(&self.shared.rings).insert((tag, self.rank, other), consumer);
+        }
+        self.barrier();
+        let mut rings = lock(&self.shared.rings);
+        let others = (0..self.size()).filter(|&other| other != self.rank);
+        let from = others.filter_map(|other| Some((other, rings.remove(&(tag, other, self.rank))?))).collect();
+        rings.remove(&(tag, self.rank, self.rank));
+        drop(rings);
+        self.barrier();
+        let slot = || Slot { busy: AtomicBool::new(false), words: (0..words).map(|_| UnsafeCell::new(0)).collect() };
+        let outbox =
+            ThreadOutbox { slots: (0..sends).map(|_| slot()).collect(), next: 0, to, shared: self.shared.clone() };
+        (ThreadInbox { from, next: 0 }, outbox)
+    }
+
+    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> ThreadWindow<'m> {
+        lock(&self.shared.opened)[self.rank] = Some(Opened { start: memory.as_ptr(), words: memory.len() });
+        self.barrier();
+        let opened = lock(&self.shared.opened).iter().flatten().copied().collect();
+        ThreadWindow { comm: self, opened, free: vec![vec![0; words]; slots], fetched: VecDeque::new() }
+    }
+}
+
+/// Receives need no buffers of their own here: a message waits in its sender's slot.
+pub struct ThreadInbox {
+    from: Vec<(usize, Consumer<Parcel>)>,
+    next: usize,
+}
+
+impl Inbox for ThreadInbox {
+    #[inline]
+    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        for _ in 0..self.from.len() {
+            let at = self.next;
+            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
+            let (from, ring) = &mut self.from[at];
+            if let Ok(parcel) = ring.pop() {
+                // SAFETY: `busy` is set, so the slot is this rank's to read until it clears it; UnsafeCell<u64> has
+                // the layout of u64, and the parcel's words lie within the slot.
+                let result = unsafe {
+                    let slot = &*parcel.slot;
+                    let result = read(*from, std::slice::from_raw_parts(slot.words.as_ptr().cast(), parcel.words));
+                    slot.busy.store(false, Ordering::Release);
+                    result
+                };
+                return Some(result);
+            }
+        }
+        None
+    }
+}
+
+pub struct ThreadOutbox {
+    slots: Box<[Slot]>,
+    next: usize,
+    to: Vec<Producer<Parcel>>,
+    shared: Arc<Shared>,
+}
+
+impl Outbox for ThreadOutbox {
+    #[inline]
+    fn ready(&mut self) -> bool {
+        for _ in 0..self.slots.len() {
+            if !self.slots[self.next].busy.load(Ordering::Acquire) {
+                return true;
+            }
+            self.next = if self.next + 1 == self.slots.len() { 0 } else { self.next + 1 };
+        }
+        false
+    }
+
+    #[inline]
+    fn send(&mut self, to: usize, words: &[u64]) -> bool {
+        if !self.ready() {
+            return false;
+        }
+        let slot = &self.slots[self.next];
+        assert!(words.len() <= slot.words.len(), "a message longer than its mailbox was made for");
+        slot.busy.store(true, Ordering::Relaxed);
+        // SAFETY: the slot was free, so no receiver reads it; the length was checked; the ring publishes the writes.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.words.as_ptr() as *mut u64, words.len()) };
+        // A ring has room for all slots at once.
+        self.to[to].push(Parcel { slot, words: words.len() }).is_ok()
+    }
+}
+
+impl Drop for ThreadOutbox {
+    fn drop(&mut self) {
+        let sent = |slot: &Slot| !slot.busy.load(Ordering::Acquire);
+        while !self.slots.iter().all(sent) {
+            if self.shared.poisoned.load(Ordering::Acquire) || std::thread::panicking() {
+                // Someone may still read the slots: leave them.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return;
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Remote memory is a load away; a get copies it into a local buffer, as the paper's flow chart fetches it.
+pub struct ThreadWindow<'m> {
+    comm: &'m ThreadComm,
+    opened: Vec<Opened>,
+    free: Vec<Vec<u64>>,
+    fetched: VecDeque<(Vec<u64>, usize)>,
+}
+
+impl Window for ThreadWindow<'_> {
+    #[inline]
+    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
+        let Some(mut buffer) = self.free.pop() else { return false };
+        let opened = self.opened[from];
+        assert!(offset + words <= opened.words && words <= buffer.len(), "a get outside the window");
+        // SAFETY: within the opened memory, which its owner keeps unchanged until all ranks have dropped the window.
+        unsafe { std::ptr::copy_nonoverlapping(opened.start.add(offset), buffer.as_mut_ptr(), words) };
+        self.fetched.push_back((buffer, words));
+        true
+    }
+
+    #[inline]
+    fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
+        let (buffer, words) = self.fetched.pop_front()?;
+        let result = read(&buffer[..words]);
+        self.free.push(buffer);
+        Some(result)
+    }
+}
+
+impl Drop for ThreadWindow<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.comm.barrier();
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Pure mathematics: no input, no output, no clock.
+
+pub mod mix;
+pub mod power_law;
+pub mod statistics;
