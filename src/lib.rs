@@ -1,11 +1,17 @@
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod condition;
 pub mod error;
 pub mod kernels;
+#[cfg(feature = "explore")]
+pub mod nearest;
 pub mod numerics;
 pub mod point;
 pub mod provenance;
 pub mod sample;
 pub mod source;
+#[cfg(feature = "explore")]
+pub mod sweep;
 pub mod units;
 pub mod worker;
