@@ -1,7 +1,11 @@
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod condition;
 pub mod error;
 pub mod kernels;
+#[cfg(feature = "explore")]
+pub mod nearest;
 pub mod numerics;
 pub mod point;
 pub mod provenance;

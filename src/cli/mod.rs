@@ -3,6 +3,8 @@
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing;
 //! 70 a fault of this program; 130 interrupted.
 
+#[cfg(feature = "explore")]
+pub mod complain;
 mod kernels;
 mod worker;
 
