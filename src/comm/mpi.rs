@@ -15,6 +15,7 @@ use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
+use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 use std::ptr::NonNull;
@@ -27,8 +28,16 @@ pub struct MpiComm {
     rank: usize,
     size: usize,
     oversubscribed: bool,
-    /// Finalises MPI when the last of this and its mailboxes is dropped.
+    /// In the order of their creation, which is the same on all ranks.
+    channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
+    /// Ends MPI when the last of this and what came of it is dropped.
     universe: Rc<Universe>,
+}
+
+/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, one by one.
+struct Channel {
+    comm: SimpleCommunicator,
+    _universe: Rc<Universe>,
 }
 
 /// What starts programs of this library; the launchers of others start worlds of one rank instead, without an error.
@@ -69,7 +78,7 @@ impl MpiComm {
             ));
         }
         let oversubscribed = oversubscribed(&world);
-        Ok(Self { world, rank, size, oversubscribed, universe: Rc::new(universe) })
+        Ok(Self { world, rank, size, oversubscribed, channels: RefCell::default(), universe: Rc::new(universe) })
     }
 
     /// Whether the ranks of this rank's node outnumber the processors they may use.
@@ -80,6 +89,17 @@ impl MpiComm {
     /// Ends all ranks at once; what a rank that cannot go on must do, since the others would wait for it.
     pub fn abort(&self, code: i32) -> ! {
         self.world.abort(code)
+    }
+
+    /// Collective.
+    fn channel(&self, tag: Tag) -> Rc<Channel> {
+        let mut channels = self.channels.borrow_mut();
+        if let Some((_, channel)) = channels.iter().find(|(known, _)| *known == tag) {
+            return channel.clone();
+        }
+        let channel = Rc::new(Channel { comm: self.world.duplicate(), _universe: self.universe.clone() });
+        channels.push((tag, channel.clone()));
+        channel
     }
 }
 
@@ -182,9 +202,9 @@ impl Comm for MpiComm {
     /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are posted,
     /// and none of its messages finds the receives of an earlier mailbox.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
-        let inbox = MpiInbox::post(self, tag, receives, words);
-        let (pool, free, world) = (Pool::new(sends, words), (0..sends).collect(), self.world.as_raw());
-        let outbox = MpiOutbox { pool, free, tag, world, _universe: self.universe.clone() };
+        let channel = self.channel(tag);
+        let inbox = MpiInbox::post(channel.clone(), tag, receives, words);
+        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), tag, channel };
         self.barrier();
         (inbox, outbox)
     }
@@ -218,6 +238,7 @@ struct Buffers {
 
 impl Buffers {
     fn new(count: usize, words: usize) -> Self {
+        assert!(words <= c_int::MAX as usize, "MPI cannot send {words} words in one message");
         Self { base: NonNull::from(Box::leak(vec![0; count * words].into_boxed_slice())), words }
     }
 
@@ -305,11 +326,11 @@ pub struct MpiInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
     oldest: usize,
-    _universe: Rc<Universe>,
+    _channel: Rc<Channel>,
 }
 
 impl MpiInbox {
-    fn post(comm: &MpiComm, tag: Tag, receives: usize, words: usize) -> Self {
+    fn post(channel: Rc<Channel>, tag: Tag, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
         let post = |slot| {
             let mut request = MaybeUninit::uninit();
@@ -323,7 +344,7 @@ impl MpiInbox {
                     word,
                     any,
                     tag as c_int,
-                    comm.world.as_raw(),
+                    channel.comm.as_raw(),
                     request.as_mut_ptr(),
                 );
                 ffi::MPI_Start(request.as_mut_ptr());
@@ -331,7 +352,7 @@ impl MpiInbox {
             }
         };
         let requests = (0..receives).map(post).collect();
-        Self { buffers, requests, oldest: 0, _universe: comm.universe.clone() }
+        Self { buffers, requests, oldest: 0, _channel: channel }
     }
 }
 
@@ -380,8 +401,7 @@ pub struct MpiOutbox {
     pool: Pool,
     free: Vec<usize>,
     tag: Tag,
-    world: ffi::MPI_Comm,
-    _universe: Rc<Universe>,
+    channel: Rc<Channel>,
 }
 
 impl Outbox for MpiOutbox {
@@ -401,8 +421,8 @@ impl Outbox for MpiOutbox {
         unsafe {
             self.pool.buffers.write(slot, words);
             let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
-            let request = &mut self.pool.requests[slot];
-            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, self.tag as c_int, self.world, request);
+            let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
+            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, self.tag as c_int, world, request);
         }
         true
     }
