@@ -7,5 +7,9 @@ pub mod point;
 pub mod provenance;
 pub mod sample;
 pub mod source;
+#[cfg(feature = "explore")]
+pub mod store;
+#[cfg(feature = "explore")]
+pub mod sweep;
 pub mod units;
 pub mod worker;
