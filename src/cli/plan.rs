@@ -75,14 +75,21 @@ fn axes(setup: &Setup, text: &mut String) {
 
 fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
     let plan = &setup.plan;
-    let _ = writeln!(text, "launches ({} of each, {} over {}):", plan.blocks, plan.context.launcher, plan.context.transport);
+    let _ = writeln!(
+        text,
+        "launches ({} of each, {} over {}):",
+        plan.blocks, plan.context.launcher, plan.context.transport
+    );
     for (ranks, entries) in plan.by_ranks() {
         let memory = |entry: &usize| {
             let point = &plan.entries[*entry].point;
             kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point))
         };
         let most = entries.iter().map(memory).max().unwrap_or(0);
-        let label = if ranks > provenance::cores() && plan.context.ranks_per_node.is_none() && plan.context.launcher != "srun" {
+        let label = if ranks > provenance::cores()
+            && plan.context.ranks_per_node.is_none()
+            && plan.context.launcher != "srun"
+        {
             "  OVERSUBSCRIBED on this machine"
         } else {
             ""

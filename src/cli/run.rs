@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::setup::{Setup, SweepArguments};
 use super::{print, report};
 use crate::error::{Error, Result};
-use crate::launch::{self, LaunchJob};
+use crate::launch::{self, Here, LaunchJob, Launcher};
 use crate::provenance;
 use crate::store::Folder;
 use crate::store::manifest::Manifest;
@@ -39,14 +39,15 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
     setup.check_memory()?;
-    let launcher = launch::Chosen::new(&setup.sweep.launch)?;
-    launcher.check(&setup.worker)?;
+    let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
     describe(&setup, &folder)?;
 
     eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());
-    let driven = measure(&setup, &folder, &launcher, arguments.retry_failed);
+    let driven = measure(&setup, &folder, launcher.as_ref(), &program, arguments.retry_failed);
     let table = folder.compact()?;
     let manifest = manifest(&setup).with_records(&folder.records()?);
     manifest.write(&folder)?;
@@ -58,15 +59,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     verdict(&setup, &folder)
 }
 
-fn measure(setup: &Setup, folder: &Folder, launcher: &launch::Chosen, retry_failed: bool) -> Result<()> {
+fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, retry_failed: bool) -> Result<()> {
+    let here = Here::look();
     let command = |job: &Path, ranks: usize| -> CommandLine {
         launcher.command(&LaunchJob {
+            program: program.to_owned(),
             worker: setup.worker.clone(),
             arguments: worker_arguments(job, &setup.plan.context.transport, ranks),
             ranks,
             ranks_per_node: setup.plan.context.ranks_per_node,
-            cores_here: provenance::cores(),
-            root: nix::unistd::geteuid().is_root(),
+            here,
         })
     };
     let limits = Limits {
@@ -140,6 +142,8 @@ fn verdict(setup: &Setup, folder: &Folder) -> Result<()> {
     }
     match failed + missing {
         0 => Ok(()),
-        _ => Err(Error::measurement(format!("{failed} points failed, {missing} have too few samples"), next.join("; "))),
+        _ => {
+            Err(Error::measurement(format!("{failed} points failed, {missing} have too few samples"), next.join("; ")))
+        }
     }
 }

@@ -47,7 +47,11 @@ impl Setup {
             ranks_per_node: sweep.launch.ranks_per_node,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
-            library: worker_info.mpi_library.clone().filter(|_| sweep.launch.transport.name() == "mpi").unwrap_or_default(),
+            library: worker_info
+                .mpi_library
+                .clone()
+                .filter(|_| sweep.launch.transport.name() == "mpi")
+                .unwrap_or_default(),
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
@@ -102,7 +106,12 @@ fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> 
     let own = crate::worker::info().build;
     if info.build.version != own.version {
         return Err(Error::environment(
-            format!("the worker {} is version {}, this program is {}", program.display(), info.build.version, own.version),
+            format!(
+                "the worker {} is version {}, this program is {}",
+                program.display(),
+                info.build.version,
+                own.version
+            ),
             "build both from the same sources",
         ));
     }

@@ -21,7 +21,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let records = folder.records()?;
     let mut text = String::new();
     if let Ok(manifest) = Manifest::read(&folder) {
-        let _ = writeln!(text, "{}: {} ({} points, {} launches a rank count)", manifest.name, manifest.title, manifest.points, manifest.blocks);
+        let _ = writeln!(
+            text,
+            "{}: {} ({} points, {} launches a rank count)",
+            manifest.name, manifest.title, manifest.points, manifest.blocks
+        );
     }
     let keys = folder.planned_keys();
     let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
@@ -45,7 +49,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let failed = points.values().filter(|(_, failure)| failure.is_some()).count();
     let planned = keys.as_ref().map_or(points.len(), |keys| keys.len());
     let samples: usize = points.values().map(|(samples, _)| samples).sum();
-    let _ = writeln!(text, "points: {planned} planned, {measured} measured, {failed} failed, {} missing", planned - measured - failed);
+    let _ = writeln!(
+        text,
+        "points: {planned} planned, {measured} measured, {failed} failed, {} missing",
+        planned - measured - failed
+    );
     let _ = writeln!(text, "samples: {samples} good, {stale} stale (another build, machine or plan)");
     for record in &records {
         let Some(launch) = &record.launch else { continue };

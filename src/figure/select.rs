@@ -5,7 +5,7 @@ use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::point::Value;
 use crate::store::Table;
-use crate::store::cells::{Cell, cells};
+use crate::store::cells::{Cell, cells, compare};
 use crate::store::columns;
 use crate::units;
 use ndarray::Array2;
@@ -29,9 +29,9 @@ impl Kind {
 pub struct Request {
     pub kind: Kind,
     pub title: String,
-    /// Columns. `y` is the second axis of a grid, or what tells the curves apart.
+    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
     pub x: String,
-    pub y: Option<String>,
+    pub by: Vec<String>,
     /// The quantity shown.
     pub z: String,
 }
@@ -41,9 +41,8 @@ pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
     let stale = table.column("stale").is_some();
     let current = |row: &usize| !stale || table.number("stale", *row) == 0.0;
     let meets = |row: &usize| {
-        condition.is_none_or(|condition| {
-            condition.holds(&|name| table.value(columns::resolve(name), *row)).unwrap_or(false)
-        })
+        condition
+            .is_none_or(|condition| condition.holds(&|name| table.value(columns::resolve(name), *row)).unwrap_or(false))
     };
     (0..table.rows).filter(current).filter(meets).collect()
 }
@@ -53,11 +52,10 @@ pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
 /// # Errors
 /// If a column is missing, nothing is left to draw, or a cell would mix samples of different points.
 pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure> {
-    let by: Vec<&str> = match (&request.y, request.kind) {
-        (Some(y), _) => vec![&request.x, y],
-        (None, Kind::Curves) => vec![&request.x],
-        (None, _) => return Err(Error::input("a grid needs two axes", "name the second with --y")),
-    };
+    let by: Vec<&str> = std::iter::once(&request.x).chain(&request.by).map(String::as_str).collect();
+    if request.kind != Kind::Curves && by.len() != 2 {
+        return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
+    }
     let found = cells(table, rows, &by, &request.z)?;
     if found.iter().all(|cell| cell.summary.is_none()) {
         return Err(Error::input(
@@ -82,7 +80,8 @@ fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
         let Some(cell) = found.iter().find(|cell| !by.contains(&name) && !columns::constant(column, &cell.rows)) else {
             continue;
         };
-        let mut values: Vec<String> = cell.rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
+        let mut values: Vec<String> =
+            cell.rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
         values.sort();
         values.dedup();
         values.truncate(6);
@@ -134,7 +133,7 @@ fn grid(request: &Request, subtitle: String, found: &[Cell]) -> Result<Grid> {
         title: request.title.clone(),
         subtitle,
         x: axis(&request.x, x),
-        y: axis(request.y.as_deref().unwrap_or_default(), y),
+        y: axis(&request.by[0], y),
         z,
         values,
         failed,
@@ -142,23 +141,23 @@ fn grid(request: &Request, subtitle: String, found: &[Cell]) -> Result<Grid> {
 }
 
 fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
-    let mut series: Vec<(Option<&Value>, Series)> = Vec::new();
-    for cell in found {
+    let mut series: Vec<(&[Value], Series)> = Vec::new();
+    // Cells come in the order of x first; curves in the order of what tells them apart.
+    let mut ordered: Vec<&Cell> = found.iter().collect();
+    ordered.sort_by(|a, b| compare(&a.by[1..], &b.by[1..]));
+    for cell in ordered {
         let Some(x) = cell.by[0].as_f64() else { continue };
-        let name = cell.by.get(1);
-        let place = series.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            let label = name.map_or(String::new(), |v| label(request.y.as_deref().unwrap_or_default(), v));
-            series.push((name, Series { label, points: Vec::new() }));
-            series.len() - 1
-        });
+        let name = &cell.by[1..];
+        if series.last().is_none_or(|(known, _)| *known != name) {
+            let labels: Vec<String> = request.by.iter().zip(name).map(|(column, value)| label(column, value)).collect();
+            series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
+        }
         let (low, high) = cell.summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));
         let y = cell.summary.map_or(f64::NAN, |s| s.median);
-        series[place].1.points.push(CurvePoint { x, y, low, high });
+        if let Some((_, series)) = series.last_mut() {
+            series.points.push(CurvePoint { x, y, low, high });
+        }
     }
-    series.sort_by(|(a, _), (b, _)| {
-        let number = |v: &Option<&Value>| v.and_then(Value::as_f64).unwrap_or(0.0);
-        number(a).total_cmp(&number(b))
-    });
     let y = found.iter().filter_map(|cell| cell.summary).map(|summary| summary.median);
     Curves {
         title: request.title.clone(),
@@ -193,7 +192,9 @@ fn subtitle(table: &Table, rows: &[usize], found: &[Cell]) -> String {
     parts.extend(same("kernel").map(|kernel| kernel.to_string()));
     parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
     parts.extend(same("transport").map(|transport| transport.to_string()));
-    parts.extend(same("memory_words").and_then(|v| v.as_f64()).map(|words| format!("M = {}", units::bytes(words * 8.0))));
+    parts.extend(
+        same("memory_words").and_then(|v| v.as_f64()).map(|words| format!("M = {}", units::bytes(words * 8.0))),
+    );
     parts.extend(same("page_bytes").and_then(|v| v.as_f64()).map(|bytes| format!("{} pages", units::bytes(bytes))));
     let counts = || found.iter().filter_map(|cell| cell.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));

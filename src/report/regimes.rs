@@ -21,7 +21,14 @@ pub struct Regime {
 }
 
 /// `memory_bytes` is M in bytes; `sharing` the ranks on a node, which split shared caches.
-pub fn regime(alpha: f64, memory_bytes: f64, ranks: usize, sharing: u32, page_bytes: Option<f64>, host: &Host) -> Regime {
+pub fn regime(
+    alpha: f64,
+    memory_bytes: f64,
+    ranks: usize,
+    sharing: u32,
+    page_bytes: Option<f64>,
+    host: &Host,
+) -> Regime {
     let local = memory_bytes / ranks as f64;
     let below = |bytes: f64| (bytes.min(local) / memory_bytes).powf(alpha);
     let mut levels = Vec::new();

@@ -68,7 +68,10 @@ pub fn levels(bandwidths: &[Vec<f64>]) -> Vec<f64> {
     }
     let round = |v: f64| {
         let decade = 10f64.powf(v.log10().floor());
-        [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * decade).min_by(|a, b| (a / v).ln().abs().total_cmp(&(b / v).ln().abs()))
+        [1.0, 2.0, 5.0, 10.0]
+            .into_iter()
+            .map(|m| m * decade)
+            .min_by(|a, b| (a / v).ln().abs().total_cmp(&(b / v).ln().abs()))
     };
     let quarters = (1..4).filter_map(|k| round(low * (high / low).powf(f64::from(k) / 4.0)));
     let mut levels: Vec<f64> = [1e6, 1e7].into_iter().chain(quarters).filter(|v| *v > low && *v < high).collect();
