@@ -2,6 +2,8 @@ pub mod cli;
 pub mod comm;
 pub mod error;
 pub mod kernels;
+#[cfg(feature = "explore")]
+pub mod launch;
 pub mod numerics;
 pub mod point;
 pub mod provenance;
