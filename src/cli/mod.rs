@@ -120,7 +120,8 @@ fn dispatch(command: &Command) -> Result<()> {
 #[cfg(feature = "explore")]
 fn complain(error: &Error) {
     use std::io::IsTerminal;
-    eprintln!("{}", complain::render(error, std::io::stderr().is_terminal()));
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100);
+    eprint!("{}", complain::render(error, std::io::stderr().is_terminal(), width));
 }
 
 #[cfg(not(feature = "explore"))]

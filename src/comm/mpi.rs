@@ -43,9 +43,9 @@ struct Channel {
 /// What starts programs of this library; the launchers of others start worlds of one rank instead, without an error.
 fn starters(library: &str) -> &'static str {
     if library.contains("Open MPI") {
-        "mpirun of Open MPI, or srun --mpi=pmix"
+        "mpirun of Open MPI, or srun with SLURM_MPI_TYPE=pmix"
     } else if library.contains("MPICH") {
-        "mpiexec of MPICH, or srun --mpi=pmi2"
+        "mpiexec of MPICH, or srun with SLURM_MPI_TYPE=pmi2"
     } else {
         "the mpirun or mpiexec that came with it"
     }

@@ -109,7 +109,7 @@ fn render(context: &Context) -> std::result::Result<String, minijinja::Error> {
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
     engine.add_template("report.html", TEMPLATE)?;
-    engine.get_template("report.html")?.render(context)
+    engine.get_template("report.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
 
 fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {
