@@ -1,4 +1,6 @@
 pub mod error;
+#[cfg(feature = "explore")]
+pub mod figure;
 pub mod point;
 pub mod provenance;
 pub mod sample;
