@@ -251,7 +251,7 @@ proptest! {
         for axis in 0..3 {
             prop_assert_ne!(view.faces_viewer(axis, false), view.faces_viewer(axis, true));
             let away = if view.faces_viewer(axis, true) { -1.0 } else { 1.0 };
-            prop_assert!(view.towards()[axis] * away <= 1e-9, "going to the viewer leaves the box through a back panel");
+            prop_assert!(view.towards()[axis] * away <= 1e-9, "a back panel lies towards the viewer");
             prop_assert_eq!(view.outer_edges(axis).len(), 2);
         }
         let document = svg(&Figure::Surface(surface_grid(), view)).unwrap();

@@ -17,7 +17,7 @@ pub struct Scale {
 impl Scale {
     /// The range of `values`, widened if they are all equal.
     ///
-    /// `name` is the axis as its user knows it. Errors: no value, a value that is not finite or absurdly large or small,
+    /// `name` is the axis as its user knows it. Errors: no value, a value that is not finite or beyond any measurement,
     /// a value <= 0 on a log axis.
     pub fn spanning(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
