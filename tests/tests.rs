@@ -1,2 +1,4 @@
+//! The map of the tests; names read as sentences.
+
+mod figure;
 mod launch;
-mod mpi;
