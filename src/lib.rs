@@ -12,6 +12,8 @@ pub mod provenance;
 pub mod sample;
 pub mod source;
 #[cfg(feature = "explore")]
+pub mod store;
+#[cfg(feature = "explore")]
 pub mod sweep;
 pub mod units;
 pub mod worker;

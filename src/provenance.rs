@@ -3,6 +3,7 @@
 use nix::unistd::gethostname;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::sync::OnceLock;
 
 /// The build of this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +18,7 @@ pub struct Build {
     pub rustflags: String,
 }
 
+/// The build of the running program.
 pub fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -82,9 +84,10 @@ pub fn host_name() -> String {
     gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "unknown".into())
 }
 
-/// Processors that this process may use.
+/// Processors that this process may use; the first caller must not be a pinned thread.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// One-minute load average.

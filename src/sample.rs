@@ -115,4 +115,9 @@ pub enum Event {
     Fatal {
         message: String,
     },
+    /// The driver's last line of a journal: how the launch ended, seen from outside.
+    Ended {
+        status: Status,
+        message: String,
+    },
 }

@@ -130,10 +130,7 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 fn allowed_cores() -> Vec<usize> {
     use nix::sched::{CpuSet, sched_getaffinity};
     let Ok(set) = sched_getaffinity(nix::unistd::Pid::from_raw(0)) else { return Vec::new() };
-    (0..CpuSet::count())
-        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
-        .take(super::super::provenance::cores())
-        .collect()
+    (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).take(crate::provenance::cores()).collect()
 }
 
 /// Best effort: what came of it is recorded with the placement.

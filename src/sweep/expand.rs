@@ -1,6 +1,6 @@
 //! From the tables of a sweep to its points.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{Axis, Entries, File, Scalar};
 use super::values::{MOST_POINTS, Setting, Values, kernel_id};
 use crate::condition::{Condition, Kind};

@@ -1,6 +1,6 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{File, Launch, Launcher, Repeat, Scalar, Transport};
 use super::values::quantity;
 use crate::error::Result;

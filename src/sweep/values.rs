@@ -1,6 +1,6 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{Axis, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Domain, Kernel, Parameter};

@@ -1,0 +1,158 @@
+//! A result folder: its paths, its lock, and files that are replaced whole or not at all.
+
+use super::journal::{self, Record};
+use super::parquet;
+use super::table::Table;
+use crate::error::{Error, Result};
+use nix::fcntl::{Flock, FlockArg};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Folder {
+    pub path: PathBuf,
+}
+
+impl Folder {
+    /// Creates the folder if it is not there.
+    pub fn create(path: &Path) -> Result<Self> {
+        let folder = Self { path: path.to_owned() };
+        for place in [folder.journals(), folder.figures()] {
+            fs::create_dir_all(&place).map_err(|e| Error::file("create", &place, e))?;
+        }
+        Ok(folder)
+    }
+
+    /// A folder that holds a result.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = Self { path: path.to_owned() };
+        if folder.journals().is_dir() || folder.samples().is_file() {
+            return Ok(folder);
+        }
+        Err(Error::input(
+            format!("{} is not a result folder", path.display()),
+            "name a folder that `apexmap run` wrote, such as results/quickstart",
+        ))
+    }
+
+    pub fn journals(&self) -> PathBuf {
+        self.path.join("journals")
+    }
+
+    pub fn figures(&self) -> PathBuf {
+        self.path.join("figures")
+    }
+
+    pub fn samples(&self) -> PathBuf {
+        self.path.join("samples.parquet")
+    }
+
+    pub fn manifest(&self) -> PathBuf {
+        self.path.join("manifest.json")
+    }
+
+    pub fn points(&self) -> PathBuf {
+        self.path.join("points.jsonl")
+    }
+
+    pub fn sweep(&self) -> PathBuf {
+        self.path.join("sweep.toml")
+    }
+
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.html")
+    }
+
+    /// The path of a launch's journal; the same name with other endings for its job and its error output.
+    pub fn journal(&self, launch: &str) -> PathBuf {
+        self.journals().join(format!("{launch}.jsonl"))
+    }
+
+    /// Journals in the order of their launches.
+    pub fn journal_files(&self) -> Result<Vec<PathBuf>> {
+        let entries = match fs::read_dir(self.journals()) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::file("list", &self.journals(), error)),
+        };
+        let mut files: Vec<_> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
+            .collect();
+        files.sort();
+        Ok(files)
+    }
+
+    pub fn records(&self) -> Result<Vec<Record>> {
+        self.journal_files()?.iter().map(|path| journal::read(path)).collect()
+    }
+
+    /// The name of the next launch: one more than the highest there is.
+    pub fn next_launch(&self) -> Result<String> {
+        let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u32>().ok();
+        let last = self.journal_files()?.iter().filter_map(number).max().unwrap_or(0);
+        Ok(format!("{:04}", last + 1))
+    }
+
+    /// Keeps a second driver out for as long as the returned lock lives; the system frees it when a driver is killed.
+    pub fn lock(&self) -> Result<Flock<File>> {
+        let path = self.path.join(".lock");
+        let file = File::create(&path).map_err(|e| Error::file("create", &path, e))?;
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            Error::environment(
+                format!("another apexmap is writing to {}", self.path.display()),
+                "wait for it, or give this run a folder of its own with --out",
+            )
+        })
+    }
+
+    /// Keys of the plan that this folder was last run with; `None` if it does not say.
+    pub fn planned_keys(&self) -> Option<HashSet<String>> {
+        #[derive(serde::Deserialize)]
+        struct Line {
+            key: String,
+        }
+        let text = fs::read_to_string(self.points()).ok()?;
+        text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
+    }
+
+    /// All samples: from the Parquet file if no journal is newer, from the journals otherwise.
+    pub fn table(&self) -> Result<Table> {
+        let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
+        let newest = self.journal_files()?.iter().filter_map(|path| modified(path)).max();
+        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest <= parquet)) {
+            return parquet::read(&self.samples());
+        }
+        self.tabulate()
+    }
+
+    fn tabulate(&self) -> Result<Table> {
+        let keys = self.planned_keys();
+        Ok(parquet::tabulate(&self.records()?, |key| keys.as_ref().is_none_or(|keys| keys.contains(key))))
+    }
+
+    /// Makes `samples.parquet` from the journals. Only the driver that holds the lock does this.
+    pub fn compact(&self) -> Result<Table> {
+        let table = self.tabulate()?;
+        if table.rows > 0 {
+            parquet::write(self, &table)?;
+        }
+        Ok(table)
+    }
+
+    /// Replaces a file of this folder: temporary file, fsync, rename.
+    pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+        let temporary = path.with_extension("tmp");
+        let mut file = File::create(&temporary).map_err(|e| Error::file("create", &temporary, e))?;
+        write(&mut file)?;
+        let renamed = file.sync_all().and_then(|()| fs::rename(&temporary, path));
+        renamed.map_err(|e| Error::file("write", path, e))
+    }
+
+    pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
+    }
+}

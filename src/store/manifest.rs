@@ -1,0 +1,86 @@
+//! The manifest: what a result folder holds, for people and for programs that do not read journals.
+
+use super::folder::Folder;
+use super::journal::Record;
+use crate::error::{Error, Result};
+use crate::provenance::{Build, Host};
+use crate::sample::{Launch, SCHEMA_VERSION, Status};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema: u32,
+    /// Name of the sweep.
+    pub name: String,
+    pub title: String,
+    /// The sweep file as given; its expansion is in points.jsonl.
+    pub sweep: String,
+    pub seed: u64,
+    /// What the machine is called in this result.
+    pub machine: String,
+    pub points: usize,
+    /// Launches asked for, a rank count.
+    pub blocks: u32,
+    /// The command line of the driver that wrote this.
+    pub command: Vec<String>,
+    pub driver: Build,
+    pub driver_host: Host,
+    /// The worker's build, where it is another program than the driver.
+    pub worker: Build,
+    pub unix_seconds: f64,
+    /// Samples by status, over all launches.
+    pub samples: BTreeMap<Status, usize>,
+    pub launches: Vec<LaunchEnd>,
+}
+
+/// A launch and how it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchEnd {
+    #[serde(flatten)]
+    pub launch: Launch,
+    pub samples: usize,
+    pub budget_spent: bool,
+    /// Absent if the driver was killed before the launch ended.
+    pub ended: Option<Status>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Lines of its journal that could not be read (a killed driver leaves at most one).
+    #[serde(default)]
+    pub unreadable_lines: usize,
+}
+
+impl Manifest {
+    /// Fills in what the journals tell.
+    pub fn with_records(mut self, records: &[Record]) -> Self {
+        self.schema = SCHEMA_VERSION;
+        for record in records {
+            for sample in &record.samples {
+                *self.samples.entry(sample.status).or_default() += 1;
+            }
+            let Some(launch) = &record.launch else { continue };
+            let (ended, message) = record.ended.clone().unzip();
+            self.launches.push(LaunchEnd {
+                launch: launch.clone(),
+                samples: record.samples.len(),
+                budget_spent: record.budget_spent,
+                ended,
+                message: message.unwrap_or_default(),
+                unreadable_lines: record.unreadable,
+            });
+        }
+        self
+    }
+
+    pub fn write(&self, folder: &Folder) -> Result<()> {
+        let text =
+            serde_json::to_string_pretty(self).map_err(|e| Error::internal(format!("cannot write a manifest: {e}")))?;
+        folder.replace_text(&folder.manifest(), &text)
+    }
+
+    pub fn read(folder: &Folder) -> Result<Self> {
+        let path = folder.manifest();
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::file("read", &path, e))?;
+        serde_json::from_str(&text).map_err(|e| Error::file("understand", &path, e))
+    }
+}

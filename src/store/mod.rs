@@ -1,0 +1,21 @@
+//! Results on disk: journals as they were written, and one Parquet file with a manifest made from them.
+//!
+//! A result folder holds
+//! ```text
+//! sweep.toml        the sweep as given
+//! points.jsonl      the sweep as expanded: one point a line, with its key
+//! manifest.json     what was run, where, by what, when
+//! journals/NNNN.jsonl  one a launch: the worker's lines as they came
+//! samples.parquet   one row a sample, made from the journals; any Parquet reader opens it
+//! ```
+
+pub mod cells;
+pub mod derive;
+pub mod folder;
+pub mod journal;
+pub mod manifest;
+pub mod parquet;
+pub mod table;
+
+pub use folder::Folder;
+pub use table::Table;

@@ -1,0 +1,135 @@
+//! Samples as columns in memory.
+
+use crate::error::{Error, Result};
+use crate::point::Value;
+use std::collections::HashMap;
+
+/// A column: numbers with NaN where there is none, or words from a small dictionary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    Numbers(Vec<f64>),
+    Whole(Vec<Option<u64>>),
+    Words { codes: Vec<Option<u32>>, dictionary: Vec<String> },
+}
+
+/// A table under construction or read from a store: columns in order, all of one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    pub rows: usize,
+    names: Vec<String>,
+    columns: HashMap<String, Column>,
+    /// Word to code, by column, while building.
+    codes: HashMap<String, HashMap<String, u32>>,
+}
+
+impl Table {
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.get(name)
+    }
+
+    /// A column that must be there; the error lists what is.
+    pub fn require(&self, name: &str) -> Result<&Column> {
+        self.column(name).ok_or_else(|| {
+            Error::input(
+                format!("the result has no column \"{name}\""),
+                format!("use one of {}", self.names.join(", ")),
+            )
+        })
+    }
+
+    /// The value of a cell; `None` where there is none.
+    pub fn value(&self, name: &str, row: usize) -> Option<Value> {
+        match self.columns.get(name)? {
+            Column::Numbers(values) => (!values[row].is_nan()).then(|| Value::Real(values[row])),
+            Column::Whole(values) => values[row].map(Value::Integer),
+            Column::Words { codes, dictionary } => {
+                codes[row].map(|code| Value::Text(dictionary[code as usize].clone()))
+            }
+        }
+    }
+
+    /// A number; NaN where there is none or it is a word.
+    pub fn number(&self, name: &str, row: usize) -> f64 {
+        match self.columns.get(name) {
+            Some(Column::Numbers(values)) => values[row],
+            Some(Column::Whole(values)) => values[row].map_or(f64::NAN, |v| v as f64),
+            _ => f64::NAN,
+        }
+    }
+
+    /// A word; empty where there is none.
+    pub fn word(&self, name: &str, row: usize) -> &str {
+        match self.columns.get(name) {
+            Some(Column::Words { codes, dictionary }) => codes[row].map_or("", |code| &dictionary[code as usize]),
+            _ => "",
+        }
+    }
+
+    /// Distinct words of a column, in the order of their first appearance.
+    pub fn words(&self, name: &str) -> &[String] {
+        match self.columns.get(name) {
+            Some(Column::Words { dictionary, .. }) => dictionary,
+            _ => &[],
+        }
+    }
+
+    /// Adds a whole column.
+    pub fn insert(&mut self, name: &str, column: Column) {
+        self.rows = match &column {
+            Column::Numbers(values) => values.len(),
+            Column::Whole(values) => values.len(),
+            Column::Words { codes, .. } => codes.len(),
+        };
+        self.names.push(name.to_owned());
+        self.columns.insert(name.to_owned(), column);
+    }
+
+    /// Begins a new row of empty cells.
+    pub fn begin_row(&mut self) {
+        self.rows += 1;
+        for column in self.columns.values_mut() {
+            match column {
+                Column::Numbers(values) => values.push(f64::NAN),
+                Column::Whole(values) => values.push(None),
+                Column::Words { codes, .. } => codes.push(None),
+            }
+        }
+    }
+
+    /// Sets a cell of the row begun last. A column appears with its first value and takes its type from it; whole
+    /// numbers become reals if a real comes.
+    pub fn set(&mut self, name: &str, value: &Value) {
+        if !self.columns.contains_key(name) {
+            let column = match value {
+                Value::Integer(_) => Column::Whole(vec![None; self.rows]),
+                Value::Real(_) => Column::Numbers(vec![f64::NAN; self.rows]),
+                Value::Text(_) => Column::Words { codes: vec![None; self.rows], dictionary: Vec::new() },
+            };
+            self.names.push(name.to_owned());
+            self.columns.insert(name.to_owned(), column);
+        }
+        let column = self.columns.get_mut(name).expect("inserted above");
+        if let (Column::Whole(values), Value::Real(_)) = (&*column, value) {
+            *column = Column::Numbers(values.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect());
+        }
+        let last = self.rows - 1;
+        match (column, value) {
+            (Column::Whole(values), Value::Integer(v)) => values[last] = Some(*v),
+            (Column::Numbers(values), value) => values[last] = value.as_f64().unwrap_or(f64::NAN),
+            (Column::Words { codes, dictionary }, value) => {
+                let text = value.to_string();
+                let known = self.codes.entry(name.to_owned()).or_default();
+                let code = *known.entry(text).or_insert_with_key(|text| {
+                    dictionary.push(text.clone());
+                    dictionary.len() as u32 - 1
+                });
+                codes[last] = Some(code);
+            }
+            (Column::Whole(_), _) => {}
+        }
+    }
+}
