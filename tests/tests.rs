@@ -1,1 +1,4 @@
+//! The map of the tests.
 
+mod spec;
+mod units;
