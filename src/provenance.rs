@@ -90,6 +90,12 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// Hardware threads of a processor core; 1 if the system does not tell.
+pub fn threads_per_core() -> usize {
+    read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+        .map_or(1, |list| count_list(&list).max(1) as usize)
+}
+
 /// One-minute load average.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split(' ').next()?.parse().ok()

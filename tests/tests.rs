@@ -1,4 +1,6 @@
 //! The map of the tests.
 
+mod launch;
+mod mpi;
 mod spec;
 mod units;
