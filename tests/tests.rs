@@ -2,3 +2,5 @@
 
 mod figure;
 mod launch;
+mod spec;
+mod units;
