@@ -14,3 +14,27 @@ pub const APEX_MAP: Source = Source {
     title: "Apex-Map: A Synthetic Scalable Benchmark Probe to Explore Data Access Performance on Highly Parallel Systems",
     short: "Apex-Map paper",
 };
+
+pub const HPCC_RANDOM_ACCESS: Source = Source {
+    authors: "D. Koester and B. Lucas",
+    title: "GUPS (Giga Updates Per Second): definition of the HPC Challenge RandomAccess benchmark",
+    short: "HPCC RandomAccess definition",
+};
+
+pub const HYPERCUBE_RANDOM_ACCESS: Source = Source {
+    authors: "S. J. Plimpton, R. Brightwell, C. Vaughan, K. Underwood and M. Davis",
+    title: "A Simple Synchronous Distributed-Memory Algorithm for the HPCC RandomAccess Benchmark",
+    short: "hypercube paper",
+};
+
+pub const BLUE_GENE_P_RANDOM_ACCESS: Source = Source {
+    authors: "V. Aggarwal, Y. Sabharwal, R. Garg and P. Heidelberger",
+    title: "HPCC RandomAccess Benchmark for Next Generation Supercomputers",
+    short: "Blue Gene/P paper",
+};
+
+pub const NIC_MESSAGE_RATE: Source = Source {
+    authors: "K. D. Underwood, M. J. Levenhagen and R. Brightwell",
+    title: "Evaluating NIC Hardware Requirements to Achieve High Message Rate PGAS Support on Multi-Core Processors",
+    short: "NIC message-rate paper",
+};

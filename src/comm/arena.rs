@@ -38,6 +38,8 @@ struct Region {
     words: usize,
     /// Which contents stand in how many of the first words.
     filled: Option<(u64, usize)>,
+    /// Lent to be changed, and not declared restored since: `filled` may be untrue.
+    changed: bool,
     granted: Granted,
 }
 
@@ -62,6 +64,39 @@ impl Arena {
         contents: u64,
         value: impl Fn(usize) -> u64,
     ) -> Result<(&[u64], Granted)> {
+        let region = self.filled(pages, words, contents, value)?;
+        let granted = region.granted;
+        Ok((&region.words_mut()[..words], granted))
+    }
+
+    /// As [`Arena::words`], to be changed. They are filled anew for the next caller, unless [`Arena::restored`] is called.
+    pub fn words_mut(
+        &mut self,
+        pages: Pages,
+        words: usize,
+        contents: u64,
+        value: impl Fn(usize) -> u64,
+    ) -> Result<(&mut [u64], Granted)> {
+        let region = self.filled(pages, words, contents, value)?;
+        region.changed = true;
+        let granted = region.granted;
+        Ok((&mut region.words_mut()[..words], granted))
+    }
+
+    /// Declares that the words lent last by [`Arena::words_mut`] hold again what they held then.
+    pub fn restored(&mut self, pages: Pages) {
+        if let Some(region) = &mut self.regions[pages as usize] {
+            region.changed = false;
+        }
+    }
+
+    fn filled(
+        &mut self,
+        pages: Pages,
+        words: usize,
+        contents: u64,
+        value: impl Fn(usize) -> u64,
+    ) -> Result<&mut Region> {
         let slot = &mut self.regions[pages as usize];
         if slot.as_ref().is_none_or(|region| region.words < words) {
             *slot = None; // free the old one first
@@ -69,15 +104,16 @@ impl Arena {
         }
         let region = slot.as_mut().expect("allocated above");
         let whole = region.words;
-        if !matches!(region.filled, Some((held, count)) if held == contents && count >= words) {
+        let held = matches!(region.filled, Some((held, count)) if held == contents && count >= words);
+        if !held || region.changed {
             for (i, word) in region.words_mut().iter_mut().enumerate() {
                 *word = value(i);
             }
             region.filled = Some((contents, whole));
+            region.changed = false;
             region.granted = granted(region.words_mut());
         }
-        let granted = region.granted;
-        Ok((&region.words_mut()[..words], granted))
+        Ok(region)
     }
 }
 
@@ -99,7 +135,7 @@ impl Region {
         });
         let skip = (huge - map.as_ptr() as usize % huge) % huge / 8;
         let unknown = Granted { page_bytes: None, huge_share: None };
-        Ok(Self { map, skip, words: words.max(1), filled: None, granted: unknown })
+        Ok(Self { map, skip, words: words.max(1), filled: None, changed: false, granted: unknown })
     }
 
     fn words_mut(&mut self) -> &mut [u64] {

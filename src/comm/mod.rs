@@ -19,6 +19,9 @@ pub trait Comm {
     type Window<'m>: Window
     where
         Self: 'm;
+    type Opened<'m>: Opened
+    where
+        Self: 'm;
 
     /// 0 to `size() - 1`.
     fn rank(&self) -> usize;
@@ -36,6 +39,9 @@ pub trait Comm {
     fn gather(&self, words: &[u64]) -> Option<Vec<u64>>;
     /// Collective: the wrapping sum over all ranks, on all ranks.
     fn sum(&self, value: u64) -> u64;
+    /// Collective: `send` holds words for rank 0, then for rank 1 and so on, `counts[r]` of them for rank r; `receive` holds
+    /// afterwards the words that rank 0 sent here, then those of rank 1 and so on.
+    fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>);
     /// Collective, returns at once: this rank is done, but goes on serving others until [`Comm::all_arrived`].
     fn arrive(&self) -> Self::Arrival;
     fn all_arrived(&self, arrival: &mut Self::Arrival) -> bool;
@@ -43,18 +49,40 @@ pub trait Comm {
     ///
     /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
+    /// Collective: as [`Comm::mailbox`], with an inbox of its own for each of `peers`, which name this rank among theirs.
+    fn lines(
+        &self,
+        tag: Tag,
+        peers: &[usize],
+        posted: Posted,
+        sends: usize,
+        words: usize,
+    ) -> (Vec<Self::Inbox>, Self::Outbox);
     /// Collective: opens `memory` for gets by all ranks, with `slots` gets of at most `words` words in flight.
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> Self::Window<'m>;
+    /// Collective: opens `memory` for puts and xors by all ranks.
+    fn open<'m>(&'m self, memory: &'m mut [u64]) -> Self::Opened<'m>;
 }
 
 /// Separates the kinds of messages of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tag {
-    Request = 1,
-    Reply = 2,
+    Request,
+    Reply,
+    /// Data on their way in one of the dimensions of a grid of ranks.
+    Data(u8),
 }
 
-/// Posted receives.
+/// When a receive is posted, where the transport knows posting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// At once, and again as soon as its message has been read.
+    Ahead,
+    /// By the first [`Inbox::take`] that asks for its message.
+    OnDemand,
+}
+
+/// Receives.
 pub trait Inbox {
     /// Lends the oldest arrived message and its sender to `read`, then posts its buffer again; `None` if none is there.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
@@ -74,6 +102,17 @@ pub trait Window {
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
     /// Lends a fetched block to `read`, in any order; `None` if none has come.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
+}
+
+/// Memory of all ranks, writable without their help. Dropping it is collective.
+pub trait Opened {
+    /// Writes `words` at `offset` of rank `to`'s memory; complete at the next [`Opened::settle`].
+    fn put(&mut self, to: usize, offset: usize, words: &[u64]);
+    /// Atomically xors a word of rank `to`'s memory; complete at the next [`Opened::settle`].
+    fn xor(&mut self, to: usize, offset: usize, value: u64);
+    /// Collective: completes what all ranks have written, lends this rank's memory to `work`, and returns when all ranks
+    /// are done with theirs.
+    fn settle<R>(&mut self, work: impl FnOnce(&mut [u64]) -> R) -> R;
 }
 
 /// One of the transports.

@@ -4,11 +4,14 @@
 //! world with MPI's message, so return codes carry nothing. A rank that unwinds leaks what MPI may still touch and,
 //! when its [`MpiComm`] is dropped, ends the world: waiting for anything could wait for ever.
 
+mod collective;
+mod opened;
 mod window;
 
+pub use opened::MpiOpened;
 pub use window::MpiWindow;
 
-use super::{Comm, Inbox, Outbox, Tag};
+use super::{Comm, Inbox, Outbox, Posted, Tag};
 use crate::error::{Error, Result};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
@@ -131,6 +134,7 @@ impl Comm for MpiComm {
     type Inbox = MpiInbox;
     type Outbox = MpiOutbox;
     type Window<'m> = MpiWindow<'m>;
+    type Opened<'m> = MpiOpened<'m>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -183,6 +187,10 @@ impl Comm for MpiComm {
         sum
     }
 
+    fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        collective::all_to_all(self, send, counts, receive);
+    }
+
     fn arrive(&self) -> MpiArrival {
         let mut request = MaybeUninit::uninit();
         // SAFETY: MPI writes the request.
@@ -203,15 +211,38 @@ impl Comm for MpiComm {
     /// and none of its messages finds the receives of an earlier mailbox.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
         let channel = self.channel(tag);
-        let inbox = MpiInbox::post(channel.clone(), tag, receives, words);
-        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), tag, channel };
+        // SAFETY: a constant of the library.
+        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
+        let inbox = MpiInbox::post(channel.clone(), any, Posted::Ahead, receives, words);
+        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), channel };
         self.barrier();
         (inbox, outbox)
+    }
+
+    /// As `mailbox`. The posted receives of a communicator are as many as there are peers.
+    fn lines(
+        &self,
+        tag: Tag,
+        peers: &[usize],
+        posted: Posted,
+        sends: usize,
+        words: usize,
+    ) -> (Vec<MpiInbox>, MpiOutbox) {
+        let channel = self.channel(tag);
+        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
+        let inboxes = peers.iter().map(inbox).collect();
+        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), channel };
+        self.barrier();
+        (inboxes, outbox)
     }
 
     /// Every rank opens equally many words, or the shortest memory bounds all gets.
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> MpiWindow<'m> {
         MpiWindow::open(self, memory, slots, words)
+    }
+
+    fn open<'m>(&'m self, memory: &'m mut [u64]) -> MpiOpened<'m> {
+        MpiOpened::open(self, memory)
     }
 }
 
@@ -318,47 +349,54 @@ impl Drop for Pool {
     }
 }
 
+/// The tag of all messages: each kind has a communicator of its own.
+const MESSAGE: c_int = 0;
+
 /// A ring of persistent receives.
 ///
-/// MPI matches the receives of one tag in the order in which they were posted (MPI 4.0, section 3.5), so the oldest
+/// MPI matches the receives of one source in the order in which they were posted (MPI 4.0, section 3.5), so the oldest
 /// posted one holds the oldest message, and one test of it polls them all.
 pub struct MpiInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
     oldest: usize,
+    posted: Posted,
+    /// Whether the oldest receive is posted; all are if they are posted ahead.
+    started: bool,
     _channel: Rc<Channel>,
 }
 
 impl MpiInbox {
-    fn post(channel: Rc<Channel>, tag: Tag, receives: usize, words: usize) -> Self {
+    /// `source` may be any; one receive on demand, or several ahead.
+    fn post(channel: Rc<Channel>, source: c_int, posted: Posted, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
+        let started = posted == Posted::Ahead;
         let post = |slot| {
             let mut request = MaybeUninit::uninit();
             // SAFETY: the buffer outlives the request, which `drop` cancels and frees.
             unsafe {
-                let (any, word) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_UINT64_T);
-                let at = buffers.at(slot).cast();
-                ffi::MPI_Recv_init(
-                    at,
-                    words as c_int,
-                    word,
-                    any,
-                    tag as c_int,
-                    channel.comm.as_raw(),
-                    request.as_mut_ptr(),
-                );
-                ffi::MPI_Start(request.as_mut_ptr());
+                let (at, count, word) = (buffers.at(slot).cast(), words as c_int, ffi::RSMPI_UINT64_T);
+                let (world, request_at) = (channel.comm.as_raw(), request.as_mut_ptr());
+                ffi::MPI_Recv_init(at, count, word, source, MESSAGE, world, request_at);
+                if started {
+                    ffi::MPI_Start(request_at);
+                }
                 request.assume_init()
             }
         };
         let requests = (0..receives).map(post).collect();
-        Self { buffers, requests, oldest: 0, _channel: channel }
+        Self { buffers, requests, oldest: 0, posted, started, _channel: channel }
     }
 }
 
 impl Inbox for MpiInbox {
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
         let request = self.requests.get_mut(self.oldest)?;
+        if !self.started {
+            // SAFETY: an inactive persistent request may be started.
+            unsafe { ffi::MPI_Start(request) };
+            self.started = true;
+        }
         let (mut arrived, mut status, mut words) = (0, MaybeUninit::<ffi::MPI_Status>::uninit(), 0);
         // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
         let status = unsafe {
@@ -373,8 +411,11 @@ impl Inbox for MpiInbox {
             ffi::MPI_Get_count(&status, ffi::RSMPI_UINT64_T, &mut words);
             read(status.MPI_SOURCE as usize, self.buffers.read(self.oldest, words as usize))
         };
-        // SAFETY: a complete persistent request may be started again.
-        unsafe { ffi::MPI_Start(request) };
+        self.started = self.posted == Posted::Ahead;
+        if self.started {
+            // SAFETY: a complete persistent request may be started again.
+            unsafe { ffi::MPI_Start(request) };
+        }
         self.oldest = if self.oldest + 1 == self.requests.len() { 0 } else { self.oldest + 1 };
         Some(result)
     }
@@ -386,10 +427,12 @@ impl Drop for MpiInbox {
             return;
         }
         for request in &mut self.requests {
-            // SAFETY: every receive is active, unless a reader panicked.
+            // SAFETY: only an active receive is cancelled; all are if one is, unless a reader panicked.
             unsafe {
-                ffi::MPI_Cancel(request);
-                ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+                if self.started {
+                    ffi::MPI_Cancel(request);
+                    ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+                }
                 ffi::MPI_Request_free(request);
             }
         }
@@ -400,7 +443,6 @@ impl Drop for MpiInbox {
 pub struct MpiOutbox {
     pool: Pool,
     free: Vec<usize>,
-    tag: Tag,
     channel: Rc<Channel>,
 }
 
@@ -422,7 +464,7 @@ impl Outbox for MpiOutbox {
             self.pool.buffers.write(slot, words);
             let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
             let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
-            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, self.tag as c_int, world, request);
+            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, MESSAGE, world, request);
         }
         true
     }

@@ -5,13 +5,18 @@
 //! as P^2, which is fine for the cores of a node. Waiting ranks spin while every rank has a core, and yield otherwise.
 
 use super::arena::Arena;
-use super::{Comm, Inbox, Outbox, Tag, Window};
+use super::{Comm, Inbox, Outbox, Posted, Tag, Window};
 use rtrb::{Consumer, Producer, RingBuffer};
+mod opened;
+
+pub use opened::ThreadOpened;
+
 use std::cell::{Cell, UnsafeCell};
 use std::collections::{HashMap, VecDeque};
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
 /// A message on its way: a slot of its sender, and how many words of it count.
@@ -35,13 +40,14 @@ unsafe impl Sync for Slot {}
 
 /// Memory that a rank opened to the others.
 #[derive(Clone, Copy)]
-struct Opened {
-    start: *const u64,
+struct Memory {
+    start: *mut u64,
     words: usize,
 }
 
-// SAFETY: only read through windows, whose creation and end are collective, while the owner cannot write.
-unsafe impl Send for Opened {}
+// SAFETY: through windows it is only read, while its owner cannot write; through `ThreadOpened` only changed atomically,
+// while its owner cannot touch it. The creation and the end of both are collective.
+unsafe impl Send for Memory {}
 
 type Address = (Tag, usize, usize);
 
@@ -54,9 +60,10 @@ struct Shared {
     /// A rank has failed: whoever waits gives up.
     poisoned: AtomicBool,
     finished: AtomicUsize,
-    words: Vec<Mutex<Vec<u64>>>,
+    /// What each rank has put down for the others to read.
+    words: Vec<RwLock<Vec<u64>>>,
     rings: Mutex<HashMap<Address, Consumer<Parcel>>>,
-    opened: Mutex<Vec<Option<Opened>>>,
+    opened: Mutex<Vec<Option<Memory>>>,
 }
 
 /// One rank's end of the world of threads.
@@ -67,6 +74,8 @@ pub struct ThreadComm {
     spin: bool,
     idles: Cell<u32>,
     arrived: Cell<u64>,
+    /// Kept for its allocation.
+    scratch: Cell<Vec<u64>>,
 }
 
 /// Runs `body` on `ranks` threads, each pinned to its own core if there are enough, and returns what each gave or the
@@ -80,7 +89,7 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
         arrivals: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
         finished: AtomicUsize::new(0),
-        words: (0..ranks).map(|_| Mutex::default()).collect(),
+        words: (0..ranks).map(|_| RwLock::default()).collect(),
         rings: Mutex::default(),
         opened: Mutex::new(vec![None; ranks]),
     });
@@ -88,7 +97,8 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
     let spin = ranks <= cores.len();
     std::thread::scope(|scope| {
         let start = |rank: usize| {
-            let comm = ThreadComm { rank, shared: shared.clone(), spin, idles: Cell::new(0), arrived: Cell::new(0) };
+            let (shared, idles, arrived) = (shared.clone(), Cell::new(0), Cell::new(0));
+            let comm = ThreadComm { rank, shared, spin, idles, arrived, scratch: Cell::default() };
             let (body, core) = (&body, cores.get(rank).filter(|_| spin).copied());
             scope.spawn(move || run_rank(&comm, core, body))
         };
@@ -152,12 +162,40 @@ impl ThreadComm {
     }
 
     /// Puts this rank's words down, lets `read` look at everybody's, and keeps them until all have looked.
-    fn share<R>(&self, words: &[u64], read: impl FnOnce(&[Mutex<Vec<u64>>]) -> R) -> R {
-        *lock(&self.shared.words[self.rank]) = words.to_vec();
+    fn share<R>(&self, words: &[u64], read: impl FnOnce(&Board) -> R) -> R {
+        {
+            let mut own = self.shared.words[self.rank].write().unwrap_or_else(|poisoned| poisoned.into_inner());
+            own.clear();
+            own.extend_from_slice(words);
+        }
         self.barrier();
-        let result = read(&self.shared.words);
+        let result = read(&Board(&self.shared.words));
         self.barrier();
         result
+    }
+}
+
+impl ThreadComm {
+    /// Collective: tells all ranks where this rank's memory is, and learns where theirs are.
+    fn publish(&self, start: *mut u64, words: usize) -> Vec<Memory> {
+        lock(&self.shared.opened)[self.rank] = Some(Memory { start, words });
+        self.barrier();
+        let opened = lock(&self.shared.opened).iter().flatten().copied().collect();
+        self.barrier();
+        opened
+    }
+}
+
+/// Everybody's words.
+struct Board<'a>(&'a [RwLock<Vec<u64>>]);
+
+impl Board<'_> {
+    fn of(&self, rank: usize) -> std::sync::RwLockReadGuard<'_, Vec<u64>> {
+        self.0[rank].read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn all(&self) -> impl Iterator<Item = std::sync::RwLockReadGuard<'_, Vec<u64>>> {
+        (0..self.0.len()).map(|rank| self.of(rank))
     }
 }
 
@@ -171,6 +209,7 @@ impl Comm for ThreadComm {
     type Inbox = ThreadInbox;
     type Outbox = ThreadOutbox;
     type Window<'m> = ThreadWindow<'m>;
+    type Opened<'m> = ThreadOpened<'m>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -213,15 +252,33 @@ impl Comm for ThreadComm {
 
     fn broadcast(&self, words: &mut [u64]) {
         let root = if self.rank == 0 { words.to_vec() } else { Vec::new() };
-        self.share(&root, |all| words.copy_from_slice(&lock(&all[0])));
+        self.share(&root, |board| words.copy_from_slice(&board.of(0)));
     }
 
     fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
-        self.share(words, |all| (self.rank == 0).then(|| all.iter().flat_map(|part| lock(part).clone()).collect()))
+        let everything = |board: &Board| board.all().flat_map(|part| part.clone()).collect();
+        self.share(words, |board| (self.rank == 0).then(|| everything(board)))
     }
 
     fn sum(&self, value: u64) -> u64 {
-        self.share(&[value], |all| all.iter().fold(0, |sum: u64, part| sum.wrapping_add(lock(part)[0])))
+        self.share(&[value], |board| board.all().fold(0, |sum: u64, part| sum.wrapping_add(part[0])))
+    }
+
+    fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        assert_eq!(counts.len(), self.size(), "a count for every rank");
+        let mut message = self.scratch.take();
+        message.clear();
+        message.extend(counts.iter().map(|&count| count as u64));
+        message.extend_from_slice(&send[..counts.iter().sum()]);
+        receive.clear();
+        self.share(&message, |board| {
+            for part in board.all() {
+                let (counts, words) = part.split_at(self.size());
+                let start: u64 = counts[..self.rank].iter().sum();
+                receive.extend_from_slice(&words[start as usize..][..counts[self.rank] as usize]);
+            }
+        });
+        self.scratch.replace(message);
     }
 
     fn arrive(&self) -> u64 {
@@ -256,11 +313,30 @@ impl Comm for ThreadComm {
         (ThreadInbox { from, next: 0 }, outbox)
     }
 
+    /// There is nothing to post: a message waits in its sender's slot.
+    fn lines(
+        &self,
+        tag: Tag,
+        peers: &[usize],
+        _posted: Posted,
+        sends: usize,
+        words: usize,
+    ) -> (Vec<ThreadInbox>, ThreadOutbox) {
+        let (mut inbox, outbox) = self.mailbox(tag, 1, sends, words);
+        let mut line = |peer: &usize| {
+            let at = inbox.from.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
+            ThreadInbox { from: vec![inbox.from.swap_remove(at)], next: 0 }
+        };
+        (peers.iter().map(&mut line).collect(), outbox)
+    }
+
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> ThreadWindow<'m> {
-        lock(&self.shared.opened)[self.rank] = Some(Opened { start: memory.as_ptr(), words: memory.len() });
-        self.barrier();
-        let opened = lock(&self.shared.opened).iter().flatten().copied().collect();
+        let opened = self.publish(memory.as_ptr().cast_mut(), memory.len());
         ThreadWindow { comm: self, opened, free: vec![vec![0; words]; slots], fetched: VecDeque::new() }
+    }
+
+    fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
+        ThreadOpened { comm: self, opened: self.publish(memory.as_mut_ptr(), memory.len()), memory: PhantomData }
     }
 }
 
@@ -344,7 +420,7 @@ impl Drop for ThreadOutbox {
 /// Remote memory is a load away; a get copies it into a local buffer, as the paper's flow chart fetches it.
 pub struct ThreadWindow<'m> {
     comm: &'m ThreadComm,
-    opened: Vec<Opened>,
+    opened: Vec<Memory>,
     free: Vec<Vec<u64>>,
     fetched: VecDeque<(Vec<u64>, usize)>,
 }

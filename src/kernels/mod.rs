@@ -4,6 +4,7 @@
 //! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
 
 pub mod apex_map;
+pub mod random_access;
 
 use crate::comm::World;
 use crate::error::{Error, Result};
@@ -13,7 +14,16 @@ use crate::units::Unit;
 use std::collections::BTreeMap;
 
 /// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
-pub const ALL: &[&dyn Kernel] = &[&apex_map::Sequential, &apex_map::TwoSided, &apex_map::OneSided];
+pub const ALL: &[&dyn Kernel] = &[
+    &apex_map::Sequential,
+    &apex_map::TwoSided,
+    &apex_map::OneSided,
+    &random_access::sequential::KERNEL,
+    &random_access::star::KERNEL,
+    &random_access::base::KERNEL,
+    &random_access::alltoallv::KERNEL,
+    &random_access::hypercube::KERNEL,
+];
 
 /// The kernel with this id; the error names the nearest one.
 pub fn find(id: &str) -> Result<&'static dyn Kernel> {

@@ -89,14 +89,14 @@ impl Window for MpiWindow<'_> {
     }
 }
 
-/// A window locked for reading by everybody until it is dropped.
-struct Lock(ffi::MPI_Win);
+/// A window locked by everybody until it is dropped.
+pub(super) struct Lock(pub(super) ffi::MPI_Win);
 
 impl Lock {
-    fn all(comm: &MpiComm, memory: &[u64]) -> Self {
+    pub(super) fn all(comm: &MpiComm, memory: &[u64]) -> Self {
         let mut window = MaybeUninit::uninit();
         let bytes = size_of_val(memory) as ffi::MPI_Aint;
-        // SAFETY: the memory is borrowed for as long as the window is open, and only ever read through it.
+        // SAFETY: the memory is borrowed for as long as the window is open, exclusively if it is written through it.
         unsafe {
             let base = memory.as_ptr().cast_mut().cast();
             let word = size_of::<u64>() as c_int;

@@ -1,0 +1,69 @@
+//! The exchange of all ranks with all others.
+
+use super::MpiComm;
+use crate::comm::Comm;
+use mpi::ffi;
+use mpi::traits::AsRaw;
+use std::mem::MaybeUninit;
+use std::os::raw::c_int;
+
+/// Counts first, then the words.
+pub(super) fn all_to_all(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+    assert_eq!(counts.len(), comm.size, "a count for every rank");
+    assert!(counts.iter().sum::<usize>() <= send.len(), "counts of more words than there are");
+    let whole = |count: usize| c_int::try_from(count).expect("MPI cannot send 2^31 words at once");
+    let sends: Vec<c_int> = counts.iter().map(|&count| whole(count)).collect();
+    let mut receives: Vec<c_int> = vec![0; comm.size];
+    // SAFETY: both arrays hold one integer a rank, and live until the exchange has completed.
+    wait(comm, |request| unsafe {
+        let (from, to, int) = (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
+        ffi::MPI_Ialltoall(from, 1, int, to, 1, int, comm.world.as_raw(), request);
+    });
+    let (send_starts, _) = starts(&sends);
+    let (receive_starts, words) = starts(&receives);
+    receive.clear();
+    receive.resize(words, 0);
+    // SAFETY: counts and starts stay within `send` (checked above) and `receive` (made to fit), which live as long.
+    wait(comm, |request| unsafe {
+        ffi::MPI_Ialltoallv(
+            send.as_ptr().cast(),
+            sends.as_ptr(),
+            send_starts.as_ptr(),
+            ffi::RSMPI_UINT64_T,
+            receive.as_mut_ptr().cast(),
+            receives.as_ptr(),
+            receive_starts.as_ptr(),
+            ffi::RSMPI_UINT64_T,
+            comm.world.as_raw(),
+            request,
+        );
+    });
+}
+
+/// Where each part starts, and the end of the last.
+fn starts(counts: &[c_int]) -> (Vec<c_int>, usize) {
+    let mut end = 0usize;
+    let start = |&count: &c_int| {
+        let start = c_int::try_from(end).expect("MPI cannot receive 2^31 words at once");
+        end += count as usize;
+        start
+    };
+    let starts = counts.iter().map(start).collect();
+    (starts, end)
+}
+
+/// Starts an operation and polls it until it is complete: ranks that share a processor must leave it to each other.
+fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
+    let (mut request, mut done) = (MaybeUninit::uninit(), 0);
+    // SAFETY: a constant of the library; `start` overwrites it.
+    let request = request.write(unsafe { ffi::RSMPI_REQUEST_NULL });
+    start(request);
+    loop {
+        // SAFETY: the request is live, or null after completion.
+        unsafe { ffi::MPI_Test(request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
+        if done != 0 {
+            return;
+        }
+        comm.idle();
+    }
+}

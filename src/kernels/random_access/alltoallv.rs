@@ -1,0 +1,96 @@
+//! NAME: random_access.alltoallv. Rounds of: generate Q updates, exchange them all with all, apply what came.
+//!
+//! SOURCE: Plimpton et al., Section 2, the loop with "Q' datums = all2all(Q datums)", as a traditional 1-d exchange.
+//! DIFFERENCES: none; updates for the rank itself go through the exchange like the others.
+
+use super::layout::Owners;
+use super::table::Table;
+use super::*;
+use crate::comm::Comm;
+use crate::comm::arena::Arena;
+use crate::on_transport;
+use crate::source;
+
+pub const KERNEL: Algorithm = Algorithm {
+    id: "random_access.alltoallv",
+    summary: "RandomAccess in rounds of one all-to-all exchange of Q updates",
+    source: &source::HYPERCUBE_RANDOM_ACCESS,
+    place: "Section 2, Figure 1 (1d)",
+    parameters: &[N_WORDS, UPDATES, Q, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ranks: Ranks::Any,
+    shared: true,
+    refuse: owner_can_be_found,
+    buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let owners = problem.find_owners(point.text("owner_by"));
+    let mut lists = Lists::new(&problem);
+    measure(comm, &problem, arena, Rules::STRICT, |table| lists.pass(comm, &problem, owners, table))
+}
+
+/// The updates of a round.
+struct Lists {
+    values: Vec<u64>,
+    owners: Vec<u32>,
+    sorted: Vec<u64>,
+    received: Vec<u64>,
+    counts: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl Lists {
+    fn new(problem: &Problem) -> Self {
+        let (size, parts) = (problem.look_ahead, problem.owners.parts());
+        Self {
+            values: vec![0; size],
+            owners: vec![0; size],
+            sorted: vec![0; size],
+            received: Vec::with_capacity(2 * size),
+            counts: vec![0; parts],
+            ends: vec![0; parts],
+        }
+    }
+
+    fn pass<C: Comm>(&mut self, comm: &C, problem: &Problem, owners: Owners, table: &mut Table) -> Tally {
+        let mut tally = Tally::default();
+        let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+        for _ in 0..problem.rounds(self.values.len()) {
+            let size = left.min(self.values.len() as u64) as usize;
+            left -= size as u64;
+            generator.fill(&mut self.values[..size]);
+            self.sort(size, |value| owners.of(problem.index.of(value)));
+            comm.all_to_all(&self.sorted[..size], &self.counts, &mut self.received);
+            table.apply(&self.received);
+
+            tally.applied += self.received.len() as u64;
+            tally.messages += comm.size() as u64 - 1;
+            tally.hops += (size - self.counts[comm.rank()]) as u64;
+            tally.store(size.max(self.received.len()));
+        }
+        let words = self.values.len() + self.owners.len() / 2 + self.sorted.len() + self.received.capacity();
+        Tally { buffers: (words + 2 * self.counts.len()) as u64, ..tally }
+    }
+
+    /// By owner, keeping the order of each owner's values.
+    fn sort(&mut self, size: usize, owner: impl Fn(u64) -> usize) {
+        self.counts.fill(0);
+        for (&value, slot) in self.values[..size].iter().zip(&mut self.owners) {
+            let owner = owner(value);
+            *slot = owner as u32;
+            self.counts[owner] += 1;
+        }
+        let mut start = 0;
+        for (end, &count) in self.ends.iter_mut().zip(&self.counts) {
+            *end = start;
+            start += count;
+        }
+        for (&value, &owner) in self.values[..size].iter().zip(&self.owners) {
+            let end = &mut self.ends[owner as usize];
+            self.sorted[*end] = value;
+            *end += 1;
+        }
+    }
+}

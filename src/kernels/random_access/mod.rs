@@ -1,0 +1,237 @@
+//! RandomAccess: what its algorithms share (parameters, the problem, the verification, the timing).
+//!
+//! SOURCE: the HPC Challenge definition of RandomAccess; the papers of the algorithms.
+//! PURPOSE: the rate at which words of a table larger than any cache are updated in random order.
+//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes an update.
+//! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are made once
+//!   more, each straight to its owner, found by division, and T[i] = i must be back ([`measure`]).
+//! DIFFERENCES from the reference implementation: starts have a common offset, unless `offset = "none"`, as its bare
+//!   starts send most of the first updates of some ranks to one destination; buffers are made before the clock starts;
+//!   the table's size is asked for, not derived from memory (the rules: 2^n words, at most half of memory).
+
+pub mod alltoallv;
+pub mod base;
+pub mod halving;
+pub mod hypercube;
+pub mod layout;
+pub mod problem;
+pub mod sequential;
+pub mod star;
+pub mod stream;
+pub mod table;
+pub mod verify;
+
+pub use problem::Problem;
+pub use verify::{Rules, Tally, measure};
+
+use super::{Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use crate::comm::World;
+use crate::comm::arena::Pages;
+use crate::error::Result;
+use crate::point::Point;
+use crate::source::Source;
+use crate::units::{Unit, WORD_BYTES};
+
+const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+const N_WORDS: Parameter = Parameter {
+    name: "N_words",
+    column: "table_words",
+    unit: Unit::Words,
+    meaning: "table: words of all ranks together, a power of two",
+    domain: Domain::Integer { least: 2, most: 1 << 60, default: 1 << 24 },
+};
+const OWN_WORDS: Parameter = Parameter { meaning: "table: words of each rank's own, a power of two", ..N_WORDS };
+const UPDATES: Parameter = parameter(
+    "updates",
+    "updates_per_word",
+    "updates: by word of the table; the definition's are 4",
+    Domain::Real { above: 0.0, most: 1e6, default: 4.0 },
+);
+const Q: Parameter = parameter(
+    "Q",
+    "look_ahead",
+    "look-ahead: values generated and stored at once, a rank; the definition allows 1024",
+    Domain::Integer { least: 1, most: 1 << 20, default: 1024 },
+);
+const STREAM: Parameter = parameter(
+    "stream",
+    "stream",
+    "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest",
+    Domain::Choice(stream::Kind::NAMES),
+);
+const STARTS: Parameter = parameter(
+    "starts",
+    "starts",
+    "starts: of the streams: equally spaced along the cycle, or one behind another as the reference implementation's",
+    Domain::Choice(&["spaced", "reference"]),
+);
+const OFFSET: Parameter = parameter(
+    "offset",
+    "offset",
+    "offset: of all starts: common, or none as in the reference implementation, which is weak",
+    Domain::Choice(&["common", "none"]),
+);
+const PAGES: Parameter = parameter(
+    "pages",
+    "pages",
+    "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB); what was granted is in page_bytes",
+    Domain::Choice(Pages::NAMES),
+);
+const SEED: Parameter = parameter(
+    "seed",
+    "seed",
+    "seed: moves the common offset; 1 leaves it",
+    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+);
+
+const OWNER_BY: Parameter = parameter(
+    "owner_by",
+    "owner_by",
+    "owner by: shift (powers of two of ranks), division, prediction (multiplication and correction), or the cheapest",
+    Domain::Choice(&["cheapest", "shift", "division", "prediction"]),
+);
+const B: Parameter = parameter(
+    "B",
+    "receive_buffers",
+    "receive buffers: receives posted at once, a rank",
+    Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+);
+const SMSG: Parameter = parameter(
+    "SMSG",
+    "send_handles",
+    "send handles: sends outstanding at once, a rank",
+    Domain::Integer { least: 1, most: 1 << 16, default: 16 },
+);
+
+const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
+    Output { column, unit, meaning }
+}
+
+const OUTPUTS: &[Output] = &[
+    output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
+    output("rank_seconds_mean", Unit::Seconds, "mean time of the ranks"),
+    output("imbalance", Unit::None, "time of the slowest rank over the mean"),
+    output("messages_per_update", Unit::None, "messages sent, an update"),
+    output("hops_per_update", Unit::None, "times that an update is sent"),
+    output("bytes_sent_per_update", Unit::Bytes, "bytes of updates sent, an update"),
+    output("stored_max", Unit::None, "most updates stored at once on a rank"),
+    output(
+        "stored_over_limit",
+        Unit::None,
+        "1 if more updates than Q were stored by chance (hypercube paper, footnote 1)",
+    ),
+    output("buffer_bytes", Unit::Bytes, "memory of buffers, on the rank with most"),
+    output("errors", Unit::None, "wrong words of the table"),
+    output("error_fraction", Unit::None, "wrong words of the table, as a share"),
+    output("table_hash", Unit::None, "hash of the updated table: algorithms with the same streams give the same"),
+    output("conformant", Unit::None, "1 if Q, updates, stream, algorithm and errors keep to the definition's rules"),
+    output("fullest_destination", Unit::None, "most of the first 1024 updates of a rank that go to one rank"),
+    output("fullest_fair", Unit::None, "about what the fullest destination would get if all were as likely"),
+    output("weak_starts", Unit::None, "1 if the fullest destination gets far more than that"),
+    output("page_bytes", Unit::Bytes, "pages granted to rank 0; absent if mixed or unknown"),
+    output("huge_share", Unit::None, "share of rank 0's memory on huge pages"),
+];
+
+/// An algorithm of RandomAccess: a kernel, but for what all of them share.
+pub struct Algorithm {
+    pub id: &'static str,
+    pub summary: &'static str,
+    pub source: &'static Source,
+    pub place: &'static str,
+    pub parameters: &'static [Parameter],
+    pub ranks: Ranks,
+    /// Whether the ranks share one table; otherwise each has its own.
+    pub shared: bool,
+    /// Points that this algorithm cannot run, besides those that none can.
+    pub refuse: fn(&Point) -> std::result::Result<(), String>,
+    /// Words of buffers, a rank.
+    pub buffers: fn(&Point) -> u64,
+    pub run: fn(&Point, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Algorithm {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn summary(&self) -> &'static str {
+        self.summary
+    }
+
+    fn source(&self) -> &'static Source {
+        self.source
+    }
+
+    fn place(&self) -> &'static str {
+        self.place
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    fn outputs(&self) -> &'static [Output] {
+        OUTPUTS
+    }
+
+    fn ranks(&self) -> Ranks {
+        self.ranks
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        let (words, ranks) = (point.integer("N_words"), point.ranks as u64);
+        if !words.is_power_of_two() {
+            let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
+            return Err(format!(
+                "N_words = {words} is not a power of two, but bits of a value are its index; use {below} or {above}"
+            ));
+        }
+        if self.shared && ranks > words {
+            return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
+        }
+        if problem::updates(point) == 0 {
+            return Err(format!("updates = {} of {words} words is none at all; use more", point.real("updates")));
+        }
+        (self.refuse)(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let tables = if self.shared { 1.0 } else { point.ranks as f64 };
+        let operations = problem::updates(point) as f64 * tables;
+        Work {
+            operations,
+            operation: "update",
+            bytes: operations * WORD_BYTES as f64,
+            byte_definition: "words updated, 8 bytes an update",
+        }
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        let parts = if self.shared { point.ranks as u64 } else { 1 };
+        let words = point.integer("N_words").div_ceil(parts).saturating_add((self.buffers)(point));
+        words.saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
+    }
+
+    /// The streams are the definition's, the same in every run: the number of the run changes nothing.
+    fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, world)
+    }
+}
+
+/// Nothing more to refuse.
+fn anything(_: &Point) -> std::result::Result<(), String> {
+    Ok(())
+}
+
+fn owner_can_be_found(point: &Point) -> std::result::Result<(), String> {
+    if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
+        return Err(format!(
+            "owner_by = \"shift\" needs a power of two of ranks, not {}; use \"division\" or \"prediction\"",
+            point.ranks
+        ));
+    }
+    Ok(())
+}

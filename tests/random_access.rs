@@ -1,0 +1,396 @@
+//! RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes, refusals.
+
+use apexmap::comm::arena::{Arena, Pages};
+use apexmap::comm::{Comm, Transport, World, threads};
+use apexmap::kernels::random_access::halving::stages;
+use apexmap::kernels::random_access::layout::{Layout, Owners};
+use apexmap::kernels::random_access::problem::Problem;
+use apexmap::kernels::random_access::stream::{Generator, Kind};
+use apexmap::kernels::random_access::table::Table;
+use apexmap::kernels::random_access::verify::{Rules, Tally, measure};
+use apexmap::kernels::{self, Outcome, Ranks};
+use apexmap::numerics::gf2;
+use apexmap::point::{Point, Value};
+use proptest::prelude::*;
+
+fn run(point: Point) -> Outcome {
+    let point = kernels::complete(point).expect("a point that can be run");
+    let kernel = kernels::find(&point.kernel).expect("a kernel");
+    let mut outcomes = threads::run(point.ranks, |comm, arena| {
+        kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+    });
+    outcomes.swap_remove(0).expect("no rank panics").expect("no rank fails")
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    outcome.outputs[name].as_f64().expect("a number")
+}
+
+fn hash(outcome: &Outcome) -> String {
+    outcome.outputs["table_hash"].to_string()
+}
+
+fn table(kernel: &str, ranks: usize, words: u64) -> Point {
+    Point::new(kernel, ranks).with("N_words", words).with("pages", "base")
+}
+
+/// The table that so many streams of their own make on one rank.
+fn expected(streams: usize, words: u64, stream: &str, starts: &str) -> String {
+    let point = table("random_access.sequential", 1, words)
+        .with("streams", streams as u64)
+        .with("stream", stream)
+        .with("starts", starts)
+        .with("method", "immediate");
+    let outcome = run(point);
+    assert_eq!(outcome.verdict, Ok(()));
+    hash(&outcome)
+}
+
+/// What of an algorithm is to be tried.
+fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
+    let choice = |name, word: &str| (name, Value::from(word));
+    match kernel {
+        "random_access.base" => vec![
+            vec![choice("sending", "bucketed"), ("SMSG", Value::Integer(1)), ("B", Value::Integer(2))],
+            vec![choice("sending", "immediate"), choice("owner_by", "division")],
+        ],
+        "random_access.alltoallv" => vec![vec![choice("owner_by", "prediction")]],
+        "random_access.hypercube" => vec![
+            vec![choice("receives", "ahead"), choice("waits", "late"), ("SMSG", Value::Integer(2))],
+            vec![choice("receives", "on_demand"), choice("waits", "early"), ("SMSG", Value::Integer(1))],
+            vec![choice("own_updates", "at_once"), choice("waits", "early")],
+        ],
+        _ => vec![vec![]],
+    }
+}
+
+fn algorithms() -> Vec<&'static str> {
+    let ids = kernels::ALL.iter().filter(|kernel| kernel.ranks() == Ranks::Any).map(|kernel| kernel.id());
+    ids.filter(|id| id.starts_with("random_access.") && *id != "random_access.star").collect()
+}
+
+fn check_all(ranks: usize) {
+    const WORDS: u64 = 1 << 9;
+    for (stream, starts) in [("lfsr", "spaced"), ("lcg", "reference")] {
+        let expected = expected(ranks, WORDS, stream, starts);
+        for kernel in algorithms() {
+            for look_ahead in [1u64, 7, 1024] {
+                for variant in variants(kernel) {
+                    let point = table(kernel, ranks, WORDS).with("Q", look_ahead).with("stream", stream);
+                    let point = variant.into_iter().fold(point.with("starts", starts), |p, (name, v)| p.with(name, v));
+                    let (label, outcome) = (point.label(), run(point));
+                    assert_eq!(outcome.verdict, Ok(()), "{label}");
+                    assert_eq!(hash(&outcome), expected, "{label}");
+                    assert_eq!(number(&outcome, "errors"), 0.0, "{label}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_rank_makes_the_table_of_sequential() {
+    check_all(1);
+}
+
+#[test]
+fn two_ranks_make_the_table_of_sequential() {
+    check_all(2);
+}
+
+#[test]
+fn three_ranks_make_the_table_of_sequential() {
+    check_all(3);
+}
+
+#[test]
+fn four_ranks_make_the_table_of_sequential() {
+    check_all(4);
+}
+
+#[test]
+fn five_ranks_make_the_table_of_sequential() {
+    check_all(5);
+}
+
+#[test]
+fn seven_ranks_make_the_table_of_sequential() {
+    check_all(7);
+}
+
+#[test]
+fn eight_ranks_make_the_table_of_sequential() {
+    check_all(8);
+}
+
+#[test]
+fn reference_starts_make_the_same_table_with_any_number_of_streams() {
+    let one = expected(1, 1 << 10, "lfsr", "reference");
+    assert_eq!(one, expected(128, 1 << 10, "lfsr", "reference"));
+    assert_eq!(one, expected(3, 1 << 10, "lfsr", "reference"));
+    assert_ne!(one, expected(3, 1 << 10, "lfsr", "spaced"));
+}
+
+/// T[ran & (N - 1)] ^= ran, 4 N times from ran = 1, written down once more.
+#[test]
+fn the_reference_loop_makes_the_same_table() {
+    let words = 1u64 << 8;
+    let (mut ran, mut reference) = (1u64, (0..words).collect::<Vec<_>>());
+    for _ in 0..4 * words {
+        ran = (ran << 1) ^ if (ran as i64) < 0 { 7 } else { 0 };
+        reference[(ran & (words - 1)) as usize] ^= ran;
+    }
+    let point = table("random_access.sequential", 1, words).with("starts", "reference").with("offset", "none");
+    let problem = Problem::local(&kernels::complete(point).unwrap(), 1);
+    let mut made: Vec<u64> = (0..words).collect();
+    let mut values = vec![0; 4 * words as usize];
+    problem.generator(0).fill(&mut values);
+    Table::new(&mut made, 0, problem.index).apply(&values);
+    assert_eq!(made, reference);
+}
+
+#[test]
+fn looking_ahead_and_not_make_the_same_table() {
+    let with = |method: &str, look_ahead: u64, streams: u64| {
+        let point = table("random_access.sequential", 1, 1 << 10).with("method", method);
+        let outcome = run(point.with("Q", look_ahead).with("streams", streams));
+        assert_eq!(outcome.verdict, Ok(()));
+        hash(&outcome)
+    };
+    for streams in [1, 5] {
+        let immediate = with("immediate", 1, streams);
+        for look_ahead in [1, 2, 3, 7, 100, 1024] {
+            assert_eq!(with("look_ahead", look_ahead, streams), immediate);
+        }
+    }
+}
+
+#[test]
+fn every_rank_of_star_makes_a_table_of_its_own() {
+    let outcome = run(table("random_access.star", 3, 1 << 8));
+    assert_eq!(outcome.verdict, Ok(()));
+    let point = kernels::complete(table("random_access.star", 3, 1 << 8)).unwrap();
+    assert_eq!(kernels::find("random_access.star").unwrap().work(&point).operations, 3.0 * 4.0 * 256.0);
+    assert_eq!(number(&outcome, "messages_per_update"), 0.0);
+}
+
+/// Runs a two-rank algorithm that takes every update to its owner, but for what `fault` does to rank 0's list.
+fn faulty(rules: Rules, fault: impl Fn(&mut Vec<u64>) + Sync) -> Result<(), String> {
+    let point = kernels::complete(table("random_access.alltoallv", 2, 1 << 8)).unwrap();
+    let outcomes = threads::run(2, |comm, arena| {
+        let problem = Problem::distributed(&point, comm.rank(), comm.size());
+        measure(comm, &problem, arena, rules, |table| {
+            let mut own = Vec::new();
+            for stream in 0..2 {
+                let mut values = vec![0; problem.share(stream) as usize];
+                problem.generator(stream).fill(&mut values);
+                own.extend(values.iter().filter(|&&v| problem.owners.by_division(problem.index.of(v)) == comm.rank()));
+            }
+            if comm.rank() == 0 {
+                fault(&mut own);
+            }
+            let words = table.words.len();
+            own.iter().for_each(|&value| table.words[table.place(value) % words] ^= value);
+            Tally { applied: own.len() as u64, ..Tally::default() }
+        })
+        .unwrap()
+    });
+    outcomes.into_iter().next().unwrap().unwrap().verdict
+}
+
+#[test]
+fn a_lost_a_doubled_and_a_misrouted_update_are_caught() {
+    assert_eq!(faulty(Rules::STRICT, |_| ()), Ok(()));
+    let lost = faulty(Rules::STRICT, |own| own.truncate(own.len() - 1));
+    assert!(lost.unwrap_err().contains("instead of"));
+    let doubled = faulty(Rules::STRICT, |own| own.push(own[0]));
+    assert!(doubled.unwrap_err().contains("instead of"));
+    // The numbers are right, what was updated is not.
+    let exchanged = faulty(Rules::STRICT, |own| own[0] = own[1]);
+    assert!(exchanged.unwrap_err().contains("hash"));
+    let misrouted = faulty(Rules::STRICT, |own| own[5] ^= 1 << 7);
+    assert!(misrouted.unwrap_err().contains("hash"));
+    let wrong_value = faulty(Rules::STRICT, |own| own[5] ^= 1 << 60);
+    assert!(wrong_value.unwrap_err().contains("hash"));
+}
+
+#[test]
+fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
+    let racing = Rules { races: true, ..Rules::STRICT };
+    assert!(faulty(racing, |own| own.clear()).is_err());
+    assert!(faulty(racing, |own| own.truncate(own.len() / 2)).is_err());
+    // It counts what it does not do.
+    let pretending = |own: &mut Vec<u64>| {
+        let first = own[0];
+        own.iter_mut().for_each(|value| *value = first);
+    };
+    assert!(faulty(racing, pretending).unwrap_err().contains("1 %"));
+    assert_eq!(faulty(racing, |own| own[0] = own[1]), Ok(()), "one lost update is less than 1 %");
+}
+
+#[test]
+fn a_table_that_a_fault_left_wrong_is_filled_anew() {
+    let results = threads::run(1, |_, arena: &mut Arena| {
+        let (words, _) = arena.words_mut(Pages::Base, 10, 7, |i| i as u64).unwrap();
+        words[3] = 99;
+        let (words, _) = arena.words_mut(Pages::Base, 10, 7, |i| i as u64).unwrap();
+        let anew = words[3];
+        words[3] = 99;
+        arena.restored(Pages::Base);
+        (anew, arena.words(Pages::Base, 10, 7, |i| i as u64).unwrap().0[3])
+    });
+    assert_eq!(results[0], Ok((3, 99)), "filled anew, and kept when it was declared whole");
+}
+
+#[test]
+fn messages_and_hops_are_those_of_the_papers() {
+    let on_four = |kernel: &str| run(table(kernel, 4, 1 << 12).with("Q", 64u64));
+    // Half of the updates move in each of log2(P) dimensions, by one message each a round.
+    let cube = on_four("random_access.hypercube");
+    assert!((number(&cube, "hops_per_update") - 1.0).abs() < 0.05);
+    assert!((number(&cube, "messages_per_update") - 2.0 / 64.0).abs() < 1e-9);
+    // (P - 1) / P of them move once, in P - 1 messages.
+    let all = on_four("random_access.alltoallv");
+    assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
+    assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
+    assert_eq!(number(&cube, "conformant"), 1.0);
+    let too_far = run(table("random_access.hypercube", 2, 1 << 12).with("Q", 2048u64));
+    assert_eq!(number(&too_far, "conformant"), 0.0);
+    let too_few = run(table("random_access.hypercube", 2, 1 << 12).with("updates", 1.0));
+    assert_eq!(number(&too_few, "conformant"), 0.0);
+}
+
+/// The first 1024 updates of 64 ranks, as the notes on the stream's starts have them.
+#[test]
+fn bare_starts_are_weak_and_the_common_offset_cures_them() {
+    let fullest = |starts: &str, offset: &str| {
+        let point = table("random_access.alltoallv", 64, 1 << 24).with("starts", starts).with("offset", offset);
+        let point = kernels::complete(point).unwrap();
+        let of_rank = |rank: usize| {
+            let problem = Problem::distributed(&point, rank, 64);
+            let mut values = [0; 1024];
+            problem.own_generator().fill(&mut values);
+            let mut counts = [0; 64];
+            values.iter().for_each(|&v| counts[problem.owners.by_division(problem.index.of(v))] += 1);
+            counts.into_iter().max().unwrap()
+        };
+        (0..64).map(of_rank).max().unwrap()
+    };
+    assert_eq!(fullest("reference", "none"), 690);
+    assert!(fullest("spaced", "none") > 300);
+    assert!(fullest("reference", "common") < 65);
+    assert!(fullest("spaced", "common") < 65);
+}
+
+#[test]
+fn weak_starts_are_flagged() {
+    let flag = |offset: &str, starts: &str| {
+        let point = table("random_access.alltoallv", 8, 1 << 14).with("offset", offset).with("starts", starts);
+        number(&run(point), "weak_starts")
+    };
+    assert_eq!(flag("common", "spaced"), 0.0);
+    assert_eq!(flag("common", "reference"), 0.0);
+    assert_eq!(flag("none", "reference"), 1.0);
+}
+
+fn refusal(point: Point) -> String {
+    kernels::complete(point).unwrap_err()
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_the_reason() {
+    let point = |name: &str, value: u64| table("random_access.hypercube", 2, 1 << 8).with(name, value);
+    assert!(refusal(point("Q", 0)).contains("Q must lie between 1 and"));
+    assert!(refusal(point("Q", 1 << 21)).contains("Q must lie between 1 and"));
+    let not_a_power = refusal(point("N_words", 1000));
+    assert!(not_a_power.contains("512") && not_a_power.contains("1024"), "{not_a_power}");
+    assert!(refusal(table("random_access.base", 9, 8)).contains("more than the 8 words"));
+    assert!(refusal(table("random_access.sequential", 2, 8)).contains("one rank"));
+    assert!(refusal(table("random_access.sequential", 1, 8).with("streams", 9u64)).contains("streams = 9"));
+    let by_shift = table("random_access.base", 3, 8).with("owner_by", "shift");
+    assert!(refusal(by_shift).contains("power of two of ranks"));
+}
+
+proptest! {
+    #[test]
+    fn the_three_ways_to_an_owner_agree(bits in 1u32..60, parts in 1usize..100_000, word: u64) {
+        let parts = 1 + (parts - 1) % (1usize << bits.min(17));
+        let (layout, word) = (Layout::new(bits, parts), word & ((1 << bits) - 1));
+        let owner = layout.by_division(word);
+        prop_assert!(layout.first(owner) <= word && word < layout.first(owner + 1));
+        prop_assert_eq!(layout.by_prediction(word), owner);
+        prop_assert_eq!(Owners::cheapest(layout).of(word), owner);
+        // Theorem 4.1: its lower bound always, its upper one if n < N / n.
+        prop_assert!(layout.prediction(word) >= owner);
+        if (parts as u64) < layout.words() / parts as u64 {
+            prop_assert!(layout.prediction(word) <= owner + 1);
+        }
+    }
+
+    #[test]
+    fn parts_cover_the_table(bits in 1u32..20, parts in 1usize..1000) {
+        let parts = parts.min(1 << bits);
+        let layout = Layout::new(bits, parts);
+        prop_assert_eq!((0..parts).map(|part| layout.count(part)).sum::<u64>(), layout.words());
+        prop_assert_eq!(layout.first(parts), layout.words());
+        prop_assert!(layout.count(0) - layout.count(parts - 1) <= 1);
+    }
+
+    #[test]
+    fn halving_takes_every_update_to_its_owner(bits in 7u32..12, ranks in 1usize..100, word: u64, from: usize) {
+        let layout = Layout::new(bits, ranks);
+        let (word, mut at) = (word & (layout.words() - 1), from % ranks);
+        let most = (ranks as f64).log2().ceil() as usize;
+        prop_assert!(stages(&layout, at).len() <= most);
+        // An update is at the same stage wherever it is: partitions of one stage are of two sizes, and one of a single
+        // rank has no further stage.
+        for stage in 0..most {
+            if let Some(step) = stages(&layout, at).get(stage).filter(|step| !step.keeps(word)) {
+                let peer = step.peers[if step.cut(2) == 2 { 0 } else { step.peers.len() - 1 }];
+                let back = &stages(&layout, peer)[stage];
+                prop_assert!(back.peers.contains(&at) && back.boundary == step.boundary && back.upper != step.upper);
+                at = peer;
+            }
+        }
+        prop_assert_eq!(at, layout.by_division(word));
+    }
+
+    #[test]
+    fn odd_halves_share_their_load(n in 1usize..40) {
+        let layout = Layout::new(16, 2 * n + 1);
+        // All send as much, in units that every share divides.
+        let unit = n * (n + 1);
+        let mut received = vec![0; 2 * n + 1];
+        for rank in 0..=2 * n {
+            let stage = &stages(&layout, rank)[0];
+            let first = stage.cut(unit);
+            received[stage.peers[0]] += first;
+            if let Some(&second) = stage.peers.get(1) {
+                received[second] += unit - first;
+            }
+        }
+        prop_assert!(received[..=n].iter().all(|&count| count == n * n));
+        prop_assert!(received[n + 1..].iter().all(|&count| count == (n + 1) * (n + 1)));
+    }
+
+    #[test]
+    fn filling_is_stepping(position in 0..gf2::PERIOD, sizes in proptest::collection::vec(0usize..70, 1..5)) {
+        for kind in [Kind::Lfsr, Kind::Lcg] {
+            let (mut filled, mut stepped) = (Generator::after(kind, position), Generator::after(kind, position));
+            for &size in &sizes {
+                let mut values = vec![0; size];
+                filled.fill(&mut values);
+                prop_assert!(values.iter().all(|&value| value == stepped.next()));
+            }
+        }
+    }
+}
+
+/// The notes: on 100 ranks a table of 2^8 words is outside of the theorem, and the prediction off by ten.
+#[test]
+fn the_correction_finds_the_owner_outside_the_theorem_too() {
+    let layout = Layout::new(8, 100);
+    let off = (0..256).map(|word| layout.prediction(word) - layout.by_division(word)).max();
+    assert_eq!(off, Some(10));
+    assert!((0..256).all(|word| layout.by_prediction(word) == layout.by_division(word)));
+}
