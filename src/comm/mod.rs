@@ -10,6 +10,7 @@ pub mod mpi;
 pub mod threads;
 
 use arena::Arena;
+use std::sync::atomic::AtomicU64;
 
 /// A set of ranks that run the same program. Methods marked *collective* are called by all ranks in the same order.
 pub trait Comm {
@@ -113,6 +114,8 @@ pub trait Opened {
     /// Collective: completes what all ranks have written, lends this rank's memory to `work`, and returns when all ranks
     /// are done with theirs.
     fn settle<R>(&mut self, work: impl FnOnce(&mut [u64]) -> R) -> R;
+    /// Rank `of`'s memory, if this rank can load and store it without the transport.
+    fn shared(&self, of: usize) -> Option<&[AtomicU64]>;
 }
 
 /// One of the transports.

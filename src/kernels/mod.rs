@@ -23,6 +23,9 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::base::KERNEL,
     &random_access::alltoallv::KERNEL,
     &random_access::hypercube::KERNEL,
+    &random_access::routed::KERNEL,
+    &random_access::one_sided::KERNEL,
+    &random_access::shared::KERNEL,
 ];
 
 /// The kernel with this id; the error names the nearest one.

@@ -36,6 +36,7 @@ impl Opened for ThreadOpened<'_> {
         self.words(to, offset, 1)[0].fetch_xor(value, Ordering::Relaxed);
     }
 
+    /// `self` is borrowed exclusively: this rank holds no `shared` slice meanwhile; nor do others, as they are in here too.
     fn settle<R>(&mut self, work: impl FnOnce(&mut [u64]) -> R) -> R {
         self.comm.barrier();
         let own = self.opened[self.comm.rank()];
@@ -43,6 +44,10 @@ impl Opened for ThreadOpened<'_> {
         let result = work(unsafe { std::slice::from_raw_parts_mut(own.start, own.words) });
         self.comm.barrier();
         result
+    }
+
+    fn shared(&self, of: usize) -> Option<&[AtomicU64]> {
+        Some(self.words(of, 0, self.opened[of].words))
     }
 }
 

@@ -27,23 +27,24 @@ pub const KERNEL: Algorithm = Algorithm {
 fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point.text("owner_by"));
-    let mut lists = Lists::new(&problem);
+    let mut lists = Lists::new(problem.look_ahead, comm.size());
     measure(comm, &problem, arena, Rules::STRICT, |table| lists.pass(comm, &problem, owners, table))
 }
 
 /// The updates of a round.
-struct Lists {
-    values: Vec<u64>,
+pub(super) struct Lists {
+    pub values: Vec<u64>,
     owners: Vec<u32>,
-    sorted: Vec<u64>,
-    received: Vec<u64>,
-    counts: Vec<usize>,
+    /// By owner.
+    pub sorted: Vec<u64>,
+    pub received: Vec<u64>,
+    /// How many of each owner.
+    pub counts: Vec<usize>,
     ends: Vec<usize>,
 }
 
 impl Lists {
-    fn new(problem: &Problem) -> Self {
-        let (size, parts) = (problem.look_ahead, problem.owners.parts());
+    pub fn new(size: usize, parts: usize) -> Self {
         Self {
             values: vec![0; size],
             owners: vec![0; size],
@@ -74,8 +75,8 @@ impl Lists {
         Tally { buffers: (words + 2 * self.counts.len()) as u64, ..tally }
     }
 
-    /// By owner, keeping the order of each owner's values.
-    fn sort(&mut self, size: usize, owner: impl Fn(u64) -> usize) {
+    /// Sorts the first `size` values by owner, keeping the order of each owner's.
+    pub fn sort(&mut self, size: usize, owner: impl Fn(u64) -> usize) {
         self.counts.fill(0);
         for (&value, slot) in self.values[..size].iter().zip(&mut self.owners) {
             let owner = owner(value);

@@ -11,11 +11,15 @@
 
 pub mod alltoallv;
 pub mod base;
+pub mod grid;
 pub mod halving;
 pub mod hypercube;
 pub mod layout;
+pub mod one_sided;
 pub mod problem;
+pub mod routed;
 pub mod sequential;
+pub mod shared;
 pub mod star;
 pub mod stream;
 pub mod table;

@@ -16,6 +16,8 @@ pub struct Problem {
     pub owners: Layout,
     /// Which part of `owners` this rank is.
     pub part: usize,
+    /// Words of this rank's part of the table.
+    pub own_words: usize,
     /// The streams; stream s makes updates in proportion to the words of part s.
     pub streams: Layout,
     /// The streams that this rank generates.
@@ -34,12 +36,18 @@ pub struct Problem {
 impl Problem {
     /// A table distributed over `ranks` ranks, each of which generates one stream.
     pub fn distributed(point: &Point, rank: usize, ranks: usize) -> Self {
-        Self { part: rank, mine: rank..rank + 1, ..Self::whole(point, ranks, ranks) }
+        let whole = Self::whole(point, ranks, ranks);
+        Self { part: rank, own_words: whole.owners.count(rank) as usize, mine: rank..rank + 1, ..whole }
     }
 
     /// A table that one rank owns, updated by `streams` streams.
     pub fn local(point: &Point, streams: usize) -> Self {
         Self::whole(point, 1, streams)
+    }
+
+    /// This rank owns no words and no streams: the table is another's.
+    pub fn leave_to_others(&mut self) {
+        (self.own_words, self.mine) = (0, 0..0);
     }
 
     fn whole(point: &Point, parts: usize, streams: usize) -> Self {
@@ -51,6 +59,7 @@ impl Problem {
         Self {
             owners: Layout::new(bits, parts),
             part: 0,
+            own_words: words as usize,
             streams: Layout::new(bits, streams),
             mine: 0..streams,
             index: Index::new(kind, bits),
@@ -117,11 +126,6 @@ impl Problem {
     /// Whether table, updates, look-ahead and stream are those of the definition.
     pub fn keeps_rules(&self) -> bool {
         self.kind == Kind::Lfsr && self.look_ahead <= LOOK_AHEAD_LIMIT && self.updates == 4 * self.owners.words()
-    }
-
-    /// Words of this rank's part of the table.
-    pub fn own_words(&self) -> usize {
-        self.owners.count(self.part) as usize
     }
 }
 

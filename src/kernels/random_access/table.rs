@@ -53,7 +53,7 @@ impl<'a> Table<'a> {
 
 /// A hint to fetch a word that will be read and written; processors without one ignore it.
 #[inline(always)]
-fn prefetch(word: *const u64) {
+pub(super) fn prefetch(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {

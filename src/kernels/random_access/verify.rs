@@ -46,6 +46,26 @@ impl Rules {
     pub const STRICT: Rules = Rules { races: false, conformant: true };
 }
 
+/// The time that counts. It runs when `pass` is called, and until it returns, unless told otherwise.
+pub struct Clock<'a, C: Comm> {
+    comm: &'a C,
+    started: f64,
+    stopped: Option<f64>,
+}
+
+impl<C: Comm> Clock<'_, C> {
+    /// Collective: what was done up to here does not count.
+    pub fn start(&mut self) {
+        self.comm.barrier();
+        self.started = self.comm.now();
+    }
+
+    /// What is done from here on does not count.
+    pub fn stop(&mut self) {
+        self.stopped = Some(self.comm.now());
+    }
+}
+
 /// Runs `pass` once on a table of T[i] = i, and verifies what it did. Collective.
 pub fn measure<C: Comm>(
     comm: &C,
@@ -54,16 +74,26 @@ pub fn measure<C: Comm>(
     rules: Rules,
     pass: impl FnOnce(&mut Table) -> Tally,
 ) -> Result<Outcome> {
+    measure_timed(comm, problem, arena, rules, |table, _| pass(table))
+}
+
+/// As [`measure`], for what has to be prepared with the table at hand.
+pub fn measure_timed<C: Comm>(
+    comm: &C,
+    problem: &Problem,
+    arena: &mut Arena,
+    rules: Rules,
+    pass: impl FnOnce(&mut Table, &mut Clock<C>) -> Tally,
+) -> Result<Outcome> {
     let first = problem.owners.first(problem.part);
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), first]);
-    let (words, granted) =
-        arena.words_mut(problem.pages, problem.own_words(), contents, |place| first + place as u64)?;
+    let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
     let mut table = Table::new(words, first, problem.index);
 
-    comm.barrier();
-    let start = comm.now();
-    let tally = pass(&mut table);
-    let seconds = comm.now() - start;
+    let mut clock = Clock { comm, started: 0.0, stopped: None };
+    clock.start();
+    let tally = pass(&mut table, &mut clock);
+    let seconds = clock.stopped.unwrap_or_else(|| comm.now()) - clock.started;
     comm.barrier();
 
     let found = hash(&table, first);
@@ -79,7 +109,7 @@ pub fn measure<C: Comm>(
         generated: problem.own_updates(),
         unlike: u64::from(found != demanded.hash),
         errors,
-        words: problem.own_words() as u64,
+        words: problem.own_words as u64,
         fullest: demanded.fullest,
         hash: found,
     };
