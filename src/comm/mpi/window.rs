@@ -1,6 +1,7 @@
 //! Gets from the memory of other ranks: MPI's passive one-sided communication.
 
-use super::{MpiComm, Pool};
+use super::MpiComm;
+use super::pool::Pool;
 use crate::comm::Window;
 use mpi::collective::SystemOperation;
 use mpi::ffi;
