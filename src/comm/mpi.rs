@@ -35,7 +35,7 @@ pub struct MpiComm {
     universe: Rc<Universe>,
 }
 
-/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, one by one.
+/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, in turn.
 struct Channel {
     comm: SimpleCommunicator,
     _universe: Rc<Universe>,
@@ -60,8 +60,8 @@ impl MpiComm {
         line.trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another MPI
-    /// library starts `expected` separate worlds of one rank each.
+    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another
+    /// MPI library starts `expected` separate worlds of one rank each.
     pub fn initialize(expected: usize) -> Result<Self> {
         let universe = mpi::initialize().ok_or_else(|| Error::internal("MPI was started twice in one process"))?;
         let world = universe.world();
@@ -196,8 +196,8 @@ impl Comm for MpiComm {
         done != 0
     }
 
-    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are posted,
-    /// and none of its messages finds the receives of an earlier mailbox.
+    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
+    /// posted, and none of its messages finds the receives of an earlier mailbox.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
         let channel = self.channel(tag);
         let inbox = MpiInbox::post(channel.clone(), tag, receives, words);
