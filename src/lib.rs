@@ -1,12 +1,55 @@
+//! apexmap draws the map of a machine's memory and network.
+//!
+//! ```text
+//! sweep (TOML) -> plan (points, grouped into launches) -> launcher (argv) -> worker ranks run kernels
+//!   -> journal (one JSON line a sample) -> store (Parquet + manifest) -> figures -> report
+//! ```
+//!
+//! # The map: a module imports only from its own floor and those below
+//!
+//! ```text
+//! 8  cli         the command line, one file a command
+//! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//! 6  sweep       specification, expansion, plan, execution, driver
+//!    launch      launchers: a job to a command line; one file a launcher
+//!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
+//! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
+//! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
+//! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
+//! 2  comm        what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
+//! 1  numerics    mixing, power law, statistics: no input, no output
+//!    condition   `L * ranks <= M`; nearest: "did you mean"
+//! 0  error units source point provenance sample
+//! ```
+//!
+//! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
+//! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
+//!
+//! # To add
+//!
+//! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
+//!   sweeps, plans, stores, figures and the report's tables take it from there.
+//! * a launcher: a file in `launch/`, its line in `launch::ALL`, and its name in `sweep::Launcher`.
+//! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
+//! * a command: a file in `cli/` and its variant in `cli::Command`.
+
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod condition;
 pub mod error;
+#[cfg(feature = "explore")]
+pub mod figure;
 pub mod kernels;
 #[cfg(feature = "explore")]
 pub mod launch;
+#[cfg(feature = "explore")]
+pub mod nearest;
 pub mod numerics;
 pub mod point;
 pub mod provenance;
+#[cfg(feature = "explore")]
+pub mod report;
 pub mod sample;
 pub mod source;
 #[cfg(feature = "explore")]

@@ -92,7 +92,8 @@ pub fn cores() -> usize {
 
 /// Hardware threads of a processor core; 1 if the system does not tell.
 pub fn threads_per_core() -> usize {
-    read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list").map_or(1, |list| count_list(&list).max(1) as usize)
+    read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+        .map_or(1, |list| count_list(&list).max(1) as usize)
 }
 
 /// One-minute load average.

@@ -7,7 +7,7 @@ use crate::kernels::{self, Kernel};
 use crate::numerics::mix::seed;
 use crate::numerics::statistics::Summary;
 use crate::point::Point;
-use crate::provenance::{self, Placement};
+use crate::provenance::{self, Build, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -39,6 +39,24 @@ pub struct Task {
     pub point: Point,
     pub seconds_so_far: Vec<f64>,
     pub next_repetition: u32,
+}
+
+/// A worker program, as it tells of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    pub build: Build,
+    pub transports: Vec<String>,
+    /// Version of the MPI library it is linked to, if any.
+    pub mpi_library: Option<String>,
+}
+
+/// What this program is as a worker.
+pub fn info() -> Info {
+    #[cfg(feature = "mpi")]
+    let (transports, mpi_library) = (vec!["threads".into(), "mpi".into()], Some(crate::comm::mpi::MpiComm::library()));
+    #[cfg(not(feature = "mpi"))]
+    let (transports, mpi_library) = (vec!["threads".into()], None);
+    Info { build: provenance::build(), transports, mpi_library }
 }
 
 /// When a point has been measured often enough.

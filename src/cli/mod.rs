@@ -1,48 +1,132 @@
 //! The command line: one file a command.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing;
-//! 70 a fault of this program; 130 interrupted.
+//! 70 a fault of this program.
 
+#[cfg(feature = "explore")]
+mod complain;
+#[cfg(feature = "explore")]
+mod completions;
 mod kernels;
+#[cfg(feature = "explore")]
+mod plan;
+#[cfg(feature = "explore")]
+mod plot;
+#[cfg(feature = "explore")]
+mod progress;
+#[cfg(feature = "explore")]
+mod report;
+#[cfg(feature = "explore")]
+mod run;
+#[cfg(feature = "explore")]
+mod setup;
+#[cfg(feature = "explore")]
+mod status;
 mod worker;
 
 use crate::error::{Error, Result};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+/// Maps the memory and network of a machine: sweeps of verified kernels, locality surfaces, reports.
 #[derive(Parser)]
-#[command(name = "apexmap", version, about, after_help = EXIT_CODES)]
+#[command(name = "apexmap", version, about, after_help = AFTER_HELP)]
+#[cfg_attr(feature = "explore", command(args_conflicts_with_subcommands = true))]
+#[cfg_attr(not(feature = "explore"), command(subcommand_required = true, arg_required_else_help = true))]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    #[cfg(feature = "explore")]
+    #[command(flatten)]
+    run: run::Arguments,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; \
-4 points failed or are missing; 70 a fault of apexmap; 130 interrupted.";
+const AFTER_HELP: &str = "Without a command, apexmap runs.
+
+Examples:
+  apexmap                                  measure and report this machine's locality surface (about a minute)
+  apexmap plan sweeps/memory-sizes.toml    what a sweep would run, and what of it is done
+  apexmap run sweeps/memory-sizes.toml     run it, or continue it
+  apexmap plot results/quickstart contour --where 'P == 1'
+  apexmap kernels                          what can be measured, with parameters and sources
+
+Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing; \
+70 a fault of apexmap.";
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a sweep (the default), or continue it; then draw its figures and write its report
+    #[cfg(feature = "explore")]
+    Run(run::Arguments),
+    /// Show what a sweep would run, and what of it a result already holds
+    #[cfg(feature = "explore")]
+    Plan(plan::Arguments),
+    /// Show what a result holds, what failed and why
+    #[cfg(feature = "explore")]
+    Status(status::Arguments),
+    /// Draw a surface, contours, a heat map or curves from a result
+    #[cfg(feature = "explore")]
+    Plot(plot::Arguments),
+    /// Draw a result's figures and write its report anew
+    #[cfg(feature = "explore")]
+    Report(report::Arguments),
     /// List the kernels with their parameters, outputs and sources
     Kernels(kernels::Arguments),
+    /// Print a completion script for a shell
+    #[cfg(feature = "explore")]
+    Completions(completions::Arguments),
     /// Run one job on the ranks of this process or launch (what launchers start; not for people)
     #[command(hide = true)]
     Worker(worker::Arguments),
 }
 
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Kernels(arguments) => kernels::run(&arguments),
-        Command::Worker(arguments) => worker::run(&arguments),
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        #[cfg(feature = "explore")]
+        None => run::run(&cli.run),
+        #[cfg(not(feature = "explore"))]
+        None => Err(Error::input("no command was given", "see `apexmap --help`")),
+        Some(command) => dispatch(command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&error),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(error.exit_code())
+        }
     }
 }
 
-fn complain(error: &Error) -> ExitCode {
+fn dispatch(command: &Command) -> Result<()> {
+    match command {
+        #[cfg(feature = "explore")]
+        Command::Run(arguments) => run::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Plan(arguments) => plan::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Status(arguments) => status::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Plot(arguments) => plot::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Report(arguments) => report::run(arguments),
+        Command::Kernels(arguments) => kernels::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Worker(arguments) => worker::run(arguments),
+    }
+}
+
+#[cfg(feature = "explore")]
+fn complain(error: &Error) {
+    use std::io::IsTerminal;
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100);
+    eprint!("{}", complain::render(error, std::io::stderr().is_terminal(), width));
+}
+
+#[cfg(not(feature = "explore"))]
+fn complain(error: &Error) {
     eprintln!("error: {error}");
-    ExitCode::from(error.exit_code())
 }
 
 /// Prints, and takes a closed pipe (`apexmap kernels | head`) as the end of interest.

@@ -1,21 +1,32 @@
 //! `apexmap worker`: what a launcher starts on each rank.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::worker;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
+    /// Say what this build is, as JSON, and do nothing else
+    #[arg(long)]
+    info: bool,
     /// The job, written by `apexmap run`
-    #[arg(long)]
-    job: PathBuf,
+    #[arg(long, required_unless_present = "info")]
+    job: Option<PathBuf>,
     /// threads or mpi
-    #[arg(long)]
-    transport: String,
+    #[arg(long, required_unless_present = "info")]
+    transport: Option<String>,
     /// Ranks expected in all; anything else is refused
-    #[arg(long)]
-    ranks: usize,
+    #[arg(long, required_unless_present = "info")]
+    ranks: Option<usize>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    crate::worker::work(&arguments.job, &arguments.transport, arguments.ranks)
+    if arguments.info {
+        let info = serde_json::to_string(&worker::info()).map_err(|e| Error::internal(e.to_string()))?;
+        return super::print(&format!("{info}\n"));
+    }
+    let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, &arguments.transport, arguments.ranks) else {
+        return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));
+    };
+    worker::work(job, transport, ranks)
 }

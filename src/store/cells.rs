@@ -69,7 +69,8 @@ fn from_bits(column: &Column, bits: u64) -> Value {
     }
 }
 
-fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
+/// The order of cells: numbers by size, words by letters.
+pub fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
     let one = |(a, b): (&Value, &Value)| match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         _ => a.to_string().cmp(&b.to_string()),

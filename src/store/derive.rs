@@ -2,21 +2,28 @@
 
 use crate::kernels;
 use crate::sample::Sample;
+use crate::units::Unit;
 
 /// A derived column and what it means.
 pub struct Derived {
     pub column: &'static str,
-    pub meaning: &'static str,
+    pub unit: Unit,
+    /// As on an axis.
+    pub label: &'static str,
+}
+
+const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
+    Derived { column, unit, label }
 }
 
 /// The derived columns, in the order in which [`rates`] returns them. MB are 10^6 bytes everywhere.
 pub const COLUMNS: [Derived; 6] = [
-    Derived { column: "operations", meaning: "accesses, updates or messages of the run, all ranks" },
-    Derived { column: "bytes", meaning: "bytes of the run by the kernel's byte definition, all ranks" },
-    Derived { column: "operations_per_second", meaning: "aggregate" },
-    Derived { column: "bytes_per_second", meaning: "aggregate bandwidth" },
-    Derived { column: "bytes_per_second_per_rank", meaning: "bandwidth a process" },
-    Derived { column: "cycles_per_operation", meaning: "cycles of one process for one of its operations" },
+    derived("operations", Unit::None, "operations of all ranks"),
+    derived("bytes", Unit::Bytes, "bytes of all ranks"),
+    derived("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
+    derived("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
+    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth of a process"),
+    derived("cycles_per_operation", Unit::Cycles, "cycles of a process an operation"),
 ];
 
 /// Rates of a sample on processors of `hertz`; `None` where it has no time or its kernel is unknown to this program.

@@ -10,6 +10,7 @@
 //! ```
 
 pub mod cells;
+pub mod columns;
 pub mod derive;
 pub mod folder;
 pub mod journal;

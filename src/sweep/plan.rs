@@ -3,9 +3,9 @@
 use crate::error::{Error, Result};
 use crate::kernels;
 use crate::point::Point;
-use crate::provenance::Build;
 use crate::sample::Status;
 use crate::store::journal::Record;
+pub use crate::worker::Info as WorkerInfo;
 use crate::worker::Repeat;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -155,13 +155,4 @@ pub fn largest_memory(plan: &Plan) -> (u64, usize) {
         (bytes.saturating_mul(entry.point.ranks as u64), entry.point.ranks)
     };
     plan.entries.iter().map(need).max().unwrap_or((0, 0))
-}
-
-/// Build and library of a worker program, as it tells them itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WorkerInfo {
-    pub build: Build,
-    pub transports: Vec<String>,
-    /// Version of the MPI library it was linked to, if any.
-    pub mpi_library: Option<String>,
 }

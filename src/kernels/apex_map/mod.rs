@@ -72,14 +72,14 @@ const PAGES: Parameter = Parameter {
     name: "pages",
     column: "pages",
     unit: Unit::None,
-    meaning: "pages asked for: huge (2 MiB on x86_64) or base (4 KiB); what was granted is in page_bytes",
+    meaning: "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB); what was granted is in page_bytes",
     domain: Domain::Choice(Pages::NAMES),
 };
 const SEED: Parameter = Parameter {
     name: "seed",
     column: "seed",
     unit: Unit::None,
-    meaning: "seed of the addresses",
+    meaning: "seed: of the addresses",
     domain: Domain::Integer { least: 0, most: u64::MAX, default: 1 },
 };
 const B: Parameter = Parameter {
@@ -100,7 +100,7 @@ const NSER: Parameter = Parameter {
     name: "NSER",
     column: "serve_limit",
     unit: Unit::None,
-    meaning: "requests of others served at most after each own access",
+    meaning: "serve limit: requests of others answered at most after each own access",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 

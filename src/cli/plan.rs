@@ -1,0 +1,156 @@
+//! `apexmap plan`: what a sweep would run, and what of it a result already holds.
+
+use super::print;
+use super::setup::{Setup, SweepArguments};
+use crate::error::Result;
+use crate::kernels;
+use crate::point::{Point, Value};
+use crate::provenance;
+use crate::store::Folder;
+use crate::sweep::plan::{Progress, State, largest_memory};
+use crate::units;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    sweep: SweepArguments,
+    /// List every point with its state
+    #[arg(long)]
+    points: bool,
+    /// Print the JSON schema of sweep files, for editors, and nothing else
+    #[arg(long)]
+    schema: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.schema {
+        return print(&(crate::sweep::schema() + "\n"));
+    }
+    let setup = Setup::new(&arguments.sweep)?;
+    let records = match Folder::open(&setup.folder) {
+        Ok(folder) => folder.records()?,
+        Err(_) => Vec::new(),
+    };
+    let progress = Progress::new(&setup.plan, &records);
+    let mut text = String::new();
+    let _ = writeln!(text, "{}: {}", setup.sweep.name, setup.sweep.title);
+    axes(&setup, &mut text);
+    launches(&setup, &progress, &mut text);
+    states(&setup, &progress, &mut text);
+    if arguments.points {
+        for (index, entry) in setup.plan.entries.iter().enumerate() {
+            let state = state_name(progress.point_state(&setup.plan, index));
+            let _ = writeln!(text, "{}  {state:<8} {}", entry.key, entry.point.label());
+        }
+    }
+    print(&text)?;
+    setup.check_memory()
+}
+
+/// The expanded grid: which values each parameter takes.
+fn axes(setup: &Setup, text: &mut String) {
+    let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut kernels: Vec<&str> = Vec::new();
+    for Point { kernel, params, .. } in setup.plan.entries.iter().map(|entry| &entry.point) {
+        if !kernels.contains(&kernel.as_str()) {
+            kernels.push(kernel);
+        }
+        for (name, value) in params {
+            let seen = values.entry(name).or_default();
+            if !seen.contains(&value) {
+                seen.push(value);
+            }
+        }
+    }
+    let _ = writeln!(text, "  kernel  {}", kernels.join(", "));
+    for (name, mut seen) in values {
+        seen.sort_by(|a, b| a.as_f64().unwrap_or(0.0).total_cmp(&b.as_f64().unwrap_or(0.0)));
+        let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
+        let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
+        let _ = writeln!(text, "  {name:<7} {}{more}", shown.join(" "));
+    }
+}
+
+fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
+    let plan = &setup.plan;
+    let _ = writeln!(
+        text,
+        "launches ({} of each, {} over {}):",
+        plan.blocks, plan.context.launcher, plan.context.transport
+    );
+    for (ranks, entries) in plan.by_ranks() {
+        let memory = |entry: &usize| {
+            let point = &plan.entries[*entry].point;
+            kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point))
+        };
+        let most = entries.iter().map(memory).max().unwrap_or(0);
+        let label = if ranks > provenance::cores()
+            && plan.context.ranks_per_node.is_none()
+            && plan.context.launcher != "srun"
+        {
+            "  OVERSUBSCRIBED on this machine"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            text,
+            "  P = {ranks:<6} {:>6} points, {:>10} a rank, {} of samples{label}",
+            entries.len(),
+            units::bytes(most as f64),
+            expected(setup, progress, &entries)
+        );
+    }
+    let (bytes, ranks) = largest_memory(plan);
+    let _ = writeln!(text, "largest launch: {} on all {ranks} ranks together", units::bytes(bytes as f64));
+    if let Some(budget) = plan.repeat.budget_seconds {
+        let _ = writeln!(text, "time budget: {}", units::seconds(budget));
+    }
+}
+
+/// Time of the least number of samples of these points, by what the result already holds of them.
+fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
+    let plan = &setup.plan;
+    let means: Vec<f64> = entries
+        .iter()
+        .filter_map(|&entry| {
+            let seconds = progress.held(&plan.entries[entry].key, 0).seconds;
+            (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64)
+        })
+        .collect();
+    if means.is_empty() {
+        return "unknown time".into();
+    }
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    let total = mean * entries.len() as f64 * f64::from(plan.repeat.min * plan.blocks);
+    format!("at least {}", units::seconds(total))
+}
+
+fn states(setup: &Setup, progress: &Progress, text: &mut String) {
+    let mut counts: BTreeMap<State, usize> = BTreeMap::new();
+    for entry in 0..setup.plan.entries.len() {
+        *counts.entry(progress.point_state(&setup.plan, entry)).or_default() += 1;
+    }
+    let count = |state| counts.get(&state).copied().unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "{} points: {} done, {} partial, {} missing, {} failed; {} stale samples in {}",
+        setup.plan.entries.len(),
+        count(State::Done),
+        count(State::Partial),
+        count(State::Missing),
+        count(State::Failed),
+        progress.stale,
+        setup.folder.display()
+    );
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Done => "done",
+        State::Partial => "partial",
+        State::Missing => "missing",
+        State::Failed => "failed",
+    }
+}

@@ -1,0 +1,102 @@
+//! `apexmap plot`: any figure from any store.
+
+use super::print;
+use crate::condition::{Condition, Kind as NameKind};
+use crate::error::{Error, Result};
+use crate::figure::select::{self, Kind, Request};
+use crate::figure::{self, Figure};
+use crate::report::summary::BANDWIDTH;
+use crate::store::table::Column;
+use crate::store::{Folder, Table, columns, parquet};
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap plot results/quickstart surface --where 'P == 1'
+  apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
+  apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
+  apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// surface, contour, heat or curves
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
+    kind: String,
+    /// First axis: a parameter by the paper's name or a column
+    #[arg(long, default_value = "L")]
+    x: String,
+    /// Second axis of a grid; for curves what tells them apart, several with commas, or none
+    #[arg(long, default_value = "alpha")]
+    y: String,
+    /// What is shown: a column such as bytes_per_second, cycles_per_operation, seconds
+    #[arg(long, default_value = BANDWIDTH)]
+    z: String,
+    /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    #[arg(long)]
+    title: Option<String>,
+    /// Picture to write, .svg or .png [default: the kind, as SVG and PNG, in the result's figures/]
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = if arguments.result.is_file() { None } else { Some(Folder::open(&arguments.result)?) };
+    let table = match &folder {
+        Some(folder) => folder.table()?,
+        None => parquet::read(&arguments.result)?,
+    };
+    let condition = arguments.condition.as_deref().map(|text| parse(text, &table)).transpose()?;
+    let rows = select::rows(&table, condition.as_ref());
+    let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let by = arguments.y.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let request = Request {
+        kind,
+        title: arguments.title.clone().unwrap_or_else(|| columns::describe(&arguments.z).label),
+        x: columns::resolve(&arguments.x).into(),
+        by: by.map(|name| columns::resolve(name).into()).collect(),
+        z: columns::resolve(&arguments.z).into(),
+    };
+    let drawn = select::figure(&table, &rows, &request)?;
+    let files = match (&arguments.out, &folder) {
+        (Some(out), _) => vec![out.clone()],
+        (None, Some(folder)) => {
+            ["svg", "png"].map(|end| folder.figures().join(&arguments.kind).with_extension(end)).to_vec()
+        }
+        (None, None) => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
+    };
+    for file in &files {
+        write(&drawn, file)?;
+        print(&format!("{}\n", file.display()))?;
+    }
+    Ok(())
+}
+
+fn write(drawn: &Figure, file: &Path) -> Result<()> {
+    match file.extension().and_then(|end| end.to_str()) {
+        Some("svg") => std::fs::write(file, figure::svg(drawn)?).map_err(|e| Error::file("write", file, e)),
+        Some("png") => figure::png(drawn, file),
+        _ => Err(Error::input(
+            format!("--out {} is neither .svg nor .png", file.display()),
+            "let the name end in .svg or .png",
+        )),
+    }
+}
+
+/// A condition over the table's columns, by their own or the papers' names.
+fn parse(text: &str, table: &Table) -> Result<Condition> {
+    let mut known = Vec::new();
+    for name in table.names() {
+        let kind = match table.column(name) {
+            Some(Column::Words { dictionary, .. }) => NameKind::Word(dictionary.clone()),
+            _ => NameKind::Number,
+        };
+        let short = columns::short(name);
+        if short != name {
+            known.push((short, kind.clone()));
+        }
+        known.push((name.as_str(), kind));
+    }
+    Condition::parse(text, &known)
+}

@@ -1,0 +1,149 @@
+//! `apexmap run`: measures what a sweep asks for and the result lacks, then draws and reports.
+
+use super::progress::Progress;
+use super::setup::{Setup, SweepArguments};
+use super::{print, report};
+use crate::error::{Error, Result};
+use crate::launch::{self, Here, LaunchJob, Launcher};
+use crate::provenance;
+use crate::store::Folder;
+use crate::store::manifest::Manifest;
+use crate::sweep::driver::{Setting, drive};
+use crate::sweep::execute::{CommandLine, Limits, Processes};
+use crate::sweep::plan::{Progress as Done, State};
+use crate::worker::unix_seconds;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub sweep: SweepArguments,
+    /// Measure again the points that failed in an earlier run
+    #[arg(long)]
+    pub retry_failed: bool,
+    /// Continue an existing result (always done; the flag is there for scripts that want to say so)
+    #[arg(long)]
+    pub resume: bool,
+    /// Leave out the figures and the report
+    #[arg(long)]
+    pub no_report: bool,
+}
+
+/// Time that a launcher gets until the worker speaks, and a worker between two samples.
+const START_LIMIT: Duration = Duration::from_secs(300);
+/// Time that a launch gets to end once its work is done.
+const END_LIMIT: Duration = Duration::from_secs(15);
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let setup = Setup::new(&arguments.sweep)?;
+    setup.check_memory()?;
+    let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
+    let folder = Folder::create(&setup.folder)?;
+    let _lock = folder.lock()?;
+    describe(&setup, &folder)?;
+
+    eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());
+    let driven = measure(&setup, &folder, launcher.as_ref(), &program, arguments.retry_failed);
+    let table = folder.compact()?;
+    let manifest = manifest(&setup).with_records(&folder.records()?);
+    manifest.write(&folder)?;
+    driven?;
+    if !arguments.no_report && table.rows > 0 {
+        let summary = report::make(&folder, &table)?;
+        print(&summary)?;
+    }
+    verdict(&setup, &folder)
+}
+
+fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, retry_failed: bool) -> Result<()> {
+    let here = Here::look();
+    let command = |job: &Path, ranks: usize| -> CommandLine {
+        launcher.command(&LaunchJob {
+            program: program.to_owned(),
+            worker: setup.worker.clone(),
+            arguments: worker_arguments(job, &setup.plan.context.transport, ranks),
+            ranks,
+            ranks_per_node: setup.plan.context.ranks_per_node,
+            here,
+        })
+    };
+    let limits = Limits {
+        start: START_LIMIT,
+        sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
+        end: END_LIMIT,
+    };
+    let mut watcher = Progress::new(setup.plan.repeat.min);
+    drive(
+        &setup.plan,
+        &mut Setting {
+            folder,
+            executor: &mut Processes,
+            command: &command,
+            limits,
+            retry_failed,
+            watcher: &mut watcher,
+        },
+    )
+}
+
+fn worker_arguments(job: &Path, transport: &str, ranks: usize) -> Vec<String> {
+    let job = job.to_string_lossy().into_owned();
+    ["worker", "--job", &job, "--transport", transport, "--ranks", &ranks.to_string()].map(str::to_owned).to_vec()
+}
+
+/// Writes what will be run before it is run.
+fn describe(setup: &Setup, folder: &Folder) -> Result<()> {
+    folder.replace_text(&folder.sweep(), &setup.sweep.text)?;
+    let mut lines = String::new();
+    for entry in &setup.plan.entries {
+        lines.push_str(&serde_json::to_string(entry).map_err(|e| Error::internal(e.to_string()))?);
+        lines.push('\n');
+    }
+    folder.replace_text(&folder.points(), &lines)?;
+    manifest(setup).with_records(&folder.records()?).write(folder)
+}
+
+fn manifest(setup: &Setup) -> Manifest {
+    Manifest {
+        schema: crate::sample::SCHEMA_VERSION,
+        name: setup.sweep.name.clone(),
+        title: setup.sweep.title.clone(),
+        sweep: setup.sweep.text.clone(),
+        seed: setup.sweep.seed,
+        machine: setup.plan.context.machine.clone(),
+        points: setup.plan.entries.len(),
+        blocks: setup.plan.blocks,
+        command: std::env::args().collect(),
+        driver: provenance::build(),
+        driver_host: provenance::host(),
+        worker: setup.worker_info.build.clone(),
+        unix_seconds: unix_seconds(),
+        samples: BTreeMap::new(),
+        launches: Vec::new(),
+    }
+}
+
+/// Failed and missing points end the program with an exit code of their own.
+fn verdict(setup: &Setup, folder: &Folder) -> Result<()> {
+    let done = Done::new(&setup.plan, &folder.records()?);
+    let states: Vec<State> = (0..setup.plan.entries.len()).map(|entry| done.point_state(&setup.plan, entry)).collect();
+    let count = |state: State| states.iter().filter(|&&s| s == state).count();
+    let (failed, missing) = (count(State::Failed), count(State::Missing) + count(State::Partial));
+    let mut next = Vec::new();
+    if failed > 0 {
+        next.push("`apexmap status` lists what failed and why; --retry-failed measures it again".to_owned());
+    }
+    if missing > 0 {
+        next.push("run the same command again to continue, or raise `budget` in the sweep".to_owned());
+    }
+    match failed + missing {
+        0 => Ok(()),
+        _ => {
+            Err(Error::measurement(format!("{failed} points failed, {missing} have too few samples"), next.join("; ")))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `apexmap status`: what a result holds, what failed and why.
+
+use super::print;
+use crate::error::Result;
+use crate::sample::Status;
+use crate::store::Folder;
+use crate::store::manifest::Manifest;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The result folder
+    #[arg(default_value = "results/quickstart")]
+    result: PathBuf,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = Folder::open(&arguments.result)?;
+    let records = folder.records()?;
+    let mut text = String::new();
+    if let Ok(manifest) = Manifest::read(&folder) {
+        let _ = writeln!(
+            text,
+            "{}: {} ({} points, {} launches a rank count)",
+            manifest.name, manifest.title, manifest.points, manifest.blocks
+        );
+    }
+    let keys = folder.planned_keys();
+    let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
+    let mut points: BTreeMap<&str, (usize, Option<Status>)> = BTreeMap::new();
+    let mut stale = 0;
+    let mut failures = Vec::new();
+    for sample in records.iter().flat_map(|record| &record.samples) {
+        if !current(&sample.key) {
+            stale += 1;
+            continue;
+        }
+        let point = points.entry(&sample.key).or_default();
+        if sample.status == Status::Ok {
+            point.0 += 1;
+        } else {
+            point.1 = Some(sample.status);
+            failures.push(sample);
+        }
+    }
+    let measured = points.values().filter(|(samples, failure)| *samples > 0 && failure.is_none()).count();
+    let failed = points.values().filter(|(_, failure)| failure.is_some()).count();
+    let planned = keys.as_ref().map_or(points.len(), |keys| keys.len());
+    let samples: usize = points.values().map(|(samples, _)| samples).sum();
+    let _ = writeln!(
+        text,
+        "points: {planned} planned, {measured} measured, {failed} failed, {} missing",
+        planned - measured - failed
+    );
+    let _ = writeln!(text, "samples: {samples} good, {stale} stale (another build, machine or plan)");
+    for record in &records {
+        let Some(launch) = &record.launch else { continue };
+        let end = record.ended.as_ref().map_or("no end was recorded", |(status, _)| status.name());
+        let _ = writeln!(
+            text,
+            "launch {}: {} ranks, {} on {}, {} samples, {end}",
+            launch.launch,
+            launch.ranks,
+            launch.library,
+            launch.host.name,
+            record.samples.len()
+        );
+    }
+    for sample in failures {
+        let _ = writeln!(text, "{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);
+    }
+    print(&text)
+}

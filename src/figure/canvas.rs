@@ -1,0 +1,260 @@
+//! What the figures draw on: lines, polygons and text in pixels of a 900 by 640 picture, over any plotters backend.
+
+use plotters::backend::DrawingBackend;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
+
+use super::text;
+use crate::error::{Error, Result};
+
+pub const WIDTH: f64 = 900.0;
+pub const HEIGHT: f64 = 640.0;
+
+pub type Xy = (f64, f64);
+
+pub const INK: RGBColor = RGBColor(34, 34, 34);
+pub const GREY: RGBColor = RGBColor(110, 110, 110);
+pub const PALE: RGBColor = RGBColor(222, 222, 222);
+pub const WHITE: RGBColor = RGBColor(255, 255, 255);
+
+/// What differs between the backends of plotters.
+#[derive(Clone, Copy)]
+pub struct Flavour {
+    /// Backend units in a pixel of the picture: plotters takes whole numbers only, so figures are drawn large.
+    pub scale: f64,
+    /// Font size to ask for, per em wanted.
+    pub em: f64,
+    /// Distance of the base line below a top anchor, in font sizes.
+    pub baseline: f64,
+    /// Whether a bent line may be drawn in one go. The bitmap backend fills the outline of a thick line by the
+    /// even-odd rule, which leaves holes where a bent one overlaps itself.
+    pub bends: bool,
+}
+
+/// The SVG backend divides sizes by 1.24 and sets top-anchored text 0.76 em lower.
+pub const SVG: Flavour = Flavour { scale: 10.0, em: 1.24, baseline: 0.76 / 1.24, bends: true };
+/// The bitmap backend puts the base line half a size below the top; drawn threefold, then averaged down.
+pub const BITMAP: Flavour = Flavour { scale: 3.0, em: text::LINE_PER_EM, baseline: 0.5, bends: false };
+
+/// A rectangle in pixels, y downwards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rect {
+    pub left: f64,
+    pub top: f64,
+    pub right: f64,
+    pub bottom: f64,
+}
+
+impl Rect {
+    pub fn around(centre: Xy, width: f64, height: f64) -> Self {
+        let (x, y) = centre;
+        Self { left: x - width / 2.0, top: y - height / 2.0, right: x + width / 2.0, bottom: y + height / 2.0 }
+    }
+
+    pub fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    pub fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+
+    pub fn centre(&self) -> Xy {
+        ((self.left + self.right) / 2.0, (self.top + self.bottom) / 2.0)
+    }
+
+    pub fn grown(&self, by: f64) -> Self {
+        Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
+    }
+
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
+    }
+
+    pub fn contains(&self, other: &Self) -> bool {
+        self.left <= other.left && other.right <= self.right && self.top <= other.top && other.bottom <= self.bottom
+    }
+}
+
+/// How a line of text is set.
+#[derive(Clone, Copy)]
+pub struct Type {
+    pub size: f64,
+    pub bold: bool,
+    pub colour: RGBColor,
+}
+
+impl Type {
+    pub fn new(size: f64) -> Self {
+        Self { size, bold: false, colour: INK }
+    }
+
+    pub fn bold(size: f64) -> Self {
+        Self { bold: true, ..Self::new(size) }
+    }
+
+    pub fn coloured(self, colour: RGBColor) -> Self {
+        Self { colour, ..self }
+    }
+
+    pub fn width(&self, text: &str) -> f64 {
+        text::width(text, self.size, self.bold)
+    }
+
+    /// From the middle of the capitals down to the base line.
+    fn half_capital(&self) -> f64 {
+        0.36 * self.size
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Side {
+    Left,
+    Middle,
+    Right,
+}
+
+pub struct Canvas<'a, DB: DrawingBackend> {
+    backend: &'a mut DB,
+    flavour: Flavour,
+}
+
+impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
+    pub fn new(backend: &'a mut DB, flavour: Flavour) -> Self {
+        Self { backend, flavour }
+    }
+
+    fn units(&self, (x, y): Xy) -> (i32, i32) {
+        ((x * self.flavour.scale).round() as i32, (y * self.flavour.scale).round() as i32)
+    }
+
+    fn pen(&self, colour: RGBColor, width: f64, filled: bool) -> ShapeStyle {
+        let stroke_width = (width * self.flavour.scale).round().max(1.0) as u32;
+        ShapeStyle { color: colour.to_rgba(), filled, stroke_width }
+    }
+
+    pub fn present(&mut self) -> Result<()> {
+        self.backend.present().map_err(drawing)
+    }
+
+    /// A filled polygon.
+    pub fn polygon(&mut self, points: &[Xy], colour: RGBColor, opacity: f64) -> Result<()> {
+        let style = ShapeStyle { color: colour.mix(opacity), filled: true, stroke_width: 1 };
+        let points: Vec<_> = points.iter().map(|p| self.units(*p)).collect();
+        self.backend.fill_polygon(points, &style).map_err(drawing)
+    }
+
+    /// A filled convex polygon, grown by a fraction of a pixel so that no seam shows between neighbours.
+    pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
+        const BY: f64 = 0.45;
+        let sum = points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+        let middle = (sum.0 / points.len() as f64, sum.1 / points.len() as f64);
+        let grown = |p: &Xy| {
+            let away = (p.0 - middle.0, p.1 - middle.1);
+            let times = 1.0 + BY / away.0.hypot(away.1).max(BY);
+            (middle.0 + away.0 * times, middle.1 + away.1 * times)
+        };
+        self.polygon(&points.iter().map(grown).collect::<Vec<_>>(), colour, 1.0)
+    }
+
+    pub fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
+        let style = self.pen(colour, width, false);
+        let points: Vec<_> = points.iter().map(|p| self.units(*p)).collect();
+        if self.flavour.bends {
+            return self.backend.draw_path(points, &style).map_err(drawing);
+        }
+        for pair in points.windows(2).filter(|pair| pair[0] != pair[1]) {
+            self.backend.draw_path(pair.iter().copied(), &style).map_err(drawing)?;
+        }
+        Ok(())
+    }
+
+    pub fn fill(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
+        let style = self.pen(colour, 1.0, true);
+        let (a, b) = (self.units((rect.left, rect.top)), self.units((rect.right, rect.bottom)));
+        self.backend.draw_rect(a, b, &style, true).map_err(drawing)
+    }
+
+    /// A rectangle through which what lies below shimmers.
+    pub fn veil(&mut self, rect: Rect, colour: RGBColor, opacity: f64) -> Result<()> {
+        let Rect { left, top, right, bottom } = rect;
+        self.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], colour, opacity)
+    }
+
+    pub fn outline(&mut self, rect: Rect, colour: RGBColor, width: f64) -> Result<()> {
+        let Rect { left, top, right, bottom } = rect;
+        self.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], colour, width)
+    }
+
+    /// A filled disc with a thin white rim, to stand out on any colour.
+    pub fn dot(&mut self, at: Xy, radius: f64, colour: RGBColor) -> Result<()> {
+        for (radius, colour) in [(radius + 0.7, WHITE), (radius, colour)] {
+            let style = self.pen(colour, 1.0, true);
+            let radius = (radius * self.flavour.scale).round() as u32;
+            self.backend.draw_circle(self.units(at), radius, &style, true).map_err(drawing)?;
+        }
+        Ok(())
+    }
+
+    /// A red cross with a white rim: here a measurement failed.
+    pub fn cross(&mut self, (x, y): Xy) -> Result<()> {
+        for (arm, colour, width) in [(5.0, WHITE, 4.0), (4.0, RGBColor(200, 30, 30), 2.0)] {
+            self.line(&[(x - arm, y - arm), (x + arm, y + arm)], colour, width)?;
+            self.line(&[(x - arm, y + arm), (x + arm, y - arm)], colour, width)?;
+        }
+        Ok(())
+    }
+
+    /// A line of text whose capitals are vertically centred on `at`.
+    pub fn text(&mut self, text: &str, at: Xy, side: Side, kind: Type) -> Result<()> {
+        let baseline = (at.0, at.1 + kind.half_capital());
+        let rise = kind.size * self.flavour.em * self.flavour.baseline;
+        self.write(text, (baseline.0, baseline.1 - rise), side, kind, FontTransform::None)
+    }
+
+    /// A line of text that reads upwards, centred on `at`.
+    pub fn upward(&mut self, text: &str, at: Xy, kind: Type) -> Result<()> {
+        let rise = kind.size * self.flavour.em * self.flavour.baseline;
+        let anchor = (at.0 + kind.half_capital() - rise, at.1);
+        self.write(text, anchor, Side::Middle, kind, FontTransform::Rotate270)
+    }
+
+    fn write(&mut self, text: &str, at: Xy, side: Side, kind: Type, turned: FontTransform) -> Result<()> {
+        let size = kind.size * self.flavour.em * self.flavour.scale;
+        let horizontal = match side {
+            Side::Left => HPos::Left,
+            Side::Middle => HPos::Center,
+            Side::Right => HPos::Right,
+        };
+        let style = TextStyle {
+            font: text::font(size, kind.bold).transform(turned),
+            color: kind.colour.to_backend_color(),
+            pos: Pos::new(horizontal, VPos::Top),
+        };
+        self.backend.draw_text(&text::clean(text), &style, self.units(at)).map_err(drawing)
+    }
+
+    /// Title and subtitle; returns where the figure proper may begin.
+    pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
+        const MARGIN: f64 = 18.0;
+        let room = WIDTH - 2.0 * MARGIN;
+        let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
+        let fits = |size: &f64| text::width(title, *size, true) <= room;
+        let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);
+        let mut y = 10.0;
+        for line in text::wrapped(title, size, true, room, 2) {
+            y += size * 1.25;
+            self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Type::bold(size))?;
+        }
+        for line in text::wrapped(subtitle, text::TICK, false, room, 3) {
+            y += text::TICK * 1.4;
+            let kind = Type::new(text::TICK).coloured(GREY);
+            self.text(&line, (MARGIN, y - text::TICK * 0.45), Side::Left, kind)?;
+        }
+        Ok(y + 14.0)
+    }
+}
+
+fn drawing(error: impl std::fmt::Display) -> Error {
+    Error::internal(format!("a figure cannot be drawn: {error}"))
+}

@@ -1,0 +1,30 @@
+//! Colours: viridis for magnitudes, the Okabe-Ito palette for series.
+
+use plotters::style::RGBColor;
+use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
+
+/// Viridis (van der Walt and Smith, 2015): 0 is dark violet, 1 yellow; in between it brightens evenly.
+pub fn viridis(share: f64) -> RGBColor {
+    ViridisRGB.get_color(share.clamp(0.0, 1.0))
+}
+
+/// Black or white, whichever is read more easily on `ground` (WCAG relative luminance).
+pub fn readable_on(ground: RGBColor) -> RGBColor {
+    let linear = |channel: u8| {
+        let c = f64::from(channel) / 255.0;
+        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+    };
+    let luminance = 0.2126 * linear(ground.0) + 0.7152 * linear(ground.1) + 0.0722 * linear(ground.2);
+    if luminance > 0.18 { RGBColor(0, 0, 0) } else { RGBColor(255, 255, 255) }
+}
+
+/// Okabe and Ito's colours for the colour-blind, without their yellow, which is faint on white.
+pub const SERIES: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];

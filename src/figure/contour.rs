@@ -1,0 +1,149 @@
+//! Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
+
+use plotters::backend::DrawingBackend;
+use plotters::style::RGBColor;
+
+use super::bands::{self, Corner};
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::colour::viridis;
+use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::ticks::{self, Scale};
+use super::{Grid, text};
+use crate::error::Result;
+
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
+    grid.check()?;
+    grid.check_two_by_two("contour plot")?;
+    let z = grid.z_scale()?;
+    let levels = ticks::levels(&z);
+    let names = ticks::labels(&levels, grid.z.unit, false);
+    let top = canvas.header(&grid.title, &grid.subtitle)?;
+    let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
+    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let triangles = triangles(grid, &frame, &z);
+    if triangles.is_empty() {
+        frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
+    }
+    let places: Vec<f64> = levels.iter().map(|level| z.place(*level)).collect();
+    fill(canvas, &triangles, &places)?;
+    let lines = lines(&triangles, &places, &names);
+    for (line, _) in &lines {
+        canvas.line(line, INK, 1.0)?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    let marks = marks(canvas, grid, &frame)?;
+    label(canvas, &lines, grid, &frame)?;
+    let count = levels.len() - 1;
+    let share = |k: usize| k as f64 / count as f64;
+    let parts = (0..count).map(|k| (share(k), share(k + 1), colour(k, count))).collect();
+    let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
+    ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
+    frame::key(canvas, &frame.area, &marks)
+}
+
+/// The colour of the k-th of `count` bands.
+fn colour(k: usize, count: usize) -> RGBColor {
+    viridis((k as f64 + 0.5) / count as f64)
+}
+
+/// The grid's triangles in pixels, with positions on the z scale as values.
+fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
+    let x: Vec<f64> = grid.x.values.iter().map(|v| frame.at(*v, frame.y.low).0).collect();
+    let y: Vec<f64> = grid.y.values.iter().map(|v| frame.at(frame.x.low, *v).1).collect();
+    bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
+}
+
+fn fill<DB: DrawingBackend>(canvas: &mut Canvas<DB>, triangles: &[[Corner; 3]], levels: &[f64]) -> Result<()> {
+    let count = levels.len() - 1;
+    for triangle in triangles {
+        for k in 0..count {
+            let part = bands::band(triangle, levels[k], levels[k + 1]);
+            if !part.is_empty() {
+                canvas.patch(&part, colour(k, count))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All iso-lines with their names, long ones first.
+fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
+    let mut all: Vec<(Vec<Xy>, &str)> = Vec::new();
+    for k in 1..levels.len() - 1 {
+        let found = bands::iso_lines(triangles, levels[k]);
+        all.extend(found.into_iter().map(|line| (line, names[k].as_str())));
+    }
+    all.sort_by(|a, b| length(&b.0).total_cmp(&length(&a.0)));
+    all
+}
+
+/// Names the lines where there is room: inside the frame, clear of other names and, if possible, of measured points.
+fn label<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    lines: &[(Vec<Xy>, &str)],
+    grid: &Grid,
+    frame: &Frame,
+) -> Result<()> {
+    let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
+    let dots: Vec<Rect> =
+        points.map(|((j, i), _)| Rect::around(frame.at(grid.x.values[i], grid.y.values[j]), 5.0, 5.0)).collect();
+    let crosses: Vec<Rect> = grid
+        .failed
+        .iter()
+        .map(|(j, i)| Rect::around(frame.at(grid.x.values[*i], grid.y.values[*j]), 12.0, 12.0))
+        .collect();
+    let kind = Type::new(text::TICK);
+    let mut taken: Vec<Rect> = Vec::new();
+    for (line, name) in lines {
+        let (width, height) = (kind.width(name) + 6.0, text::TICK * 1.25);
+        if length(line) < 1.5 * width {
+            continue;
+        }
+        // From the middle of the line outwards.
+        let shares = (0..20).map(|k| 0.5 + 0.045 * f64::from((k + 1) / 2) * if k % 2 == 0 { 1.0 } else { -1.0 });
+        let free: Vec<Rect> = shares
+            .map(|share| Rect::around(along(line, share), width, height))
+            .filter(|rect| frame.area.grown(-4.0).contains(rect))
+            .filter(|rect| !taken.iter().any(|other| other.overlaps(&rect.grown(10.0))))
+            .filter(|rect| !crosses.iter().any(|cross| cross.overlaps(rect)))
+            .collect();
+        let best = free.iter().find(|rect| !dots.iter().any(|dot| dot.overlaps(rect))).or(free.first());
+        if let Some(rect) = best {
+            canvas.veil(*rect, WHITE, 0.85)?;
+            canvas.text(name, rect.centre(), Side::Middle, kind)?;
+            taken.push(*rect);
+        }
+    }
+    Ok(())
+}
+
+fn length(line: &[Xy]) -> f64 {
+    line.windows(2).map(|pair| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)).sum()
+}
+
+/// The point at a share of the line's length.
+fn along(line: &[Xy], share: f64) -> Xy {
+    let mut left = share * length(line);
+    for pair in line.windows(2) {
+        let piece = length(pair);
+        if piece > 0.0 && left <= piece {
+            let t = left / piece;
+            return (pair[0].0 + t * (pair[1].0 - pair[0].0), pair[0].1 + t * (pair[1].1 - pair[0].1));
+        }
+        left -= piece;
+    }
+    line[line.len() - 1]
+}
+
+/// Dots where something was measured, crosses where that failed; returns the kinds of marks drawn.
+fn marks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, frame: &Frame) -> Result<Vec<Mark>> {
+    for ((j, i), value) in grid.values.indexed_iter() {
+        if !value.is_nan() {
+            frame::measured(canvas, frame.at(grid.x.values[i], grid.y.values[j]))?;
+        }
+    }
+    for (j, i) in &grid.failed {
+        canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+    }
+    Ok(if grid.failed.is_empty() { vec![Mark::Measured] } else { vec![Mark::Measured, Mark::Failed] })
+}

@@ -1,0 +1,155 @@
+//! Curves of one axis: lines with markers and 95 % intervals as bands.
+
+use plotters::backend::DrawingBackend;
+use plotters::style::RGBColor;
+
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::colour::SERIES;
+use super::frame::{self, Frame, FrameAxis};
+use super::ticks::Scale;
+use super::{CurvePoint, Curves, text};
+use crate::error::{Error, Result};
+
+const LEGEND_LINE: f64 = 22.0;
+/// What the legend has room for; more could not be told apart anyway.
+const MOST_SERIES: usize = 21;
+
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Result<()> {
+    if curves.series.len() > MOST_SERIES {
+        return Err(Error::input(
+            format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
+            "select fewer of them, or draw a heat map",
+        ));
+    }
+    let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
+    let mut measured: Vec<f64> = known().map(|p| p.x).collect();
+    let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
+    let y = Scale::spanning(known().flat_map(|p| reach(p, curves.y.log)), curves.y.log, &curves.y.label)?.padded(0.05);
+    measured.sort_by(f64::total_cmp);
+    measured.dedup();
+    let top = canvas.header(&curves.title, &curves.subtitle)?;
+    let names = curves.series.iter().map(|s| Type::new(text::TICK).width(&s.label));
+    let room = names.fold(0.0, f64::max).min(230.0);
+    let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
+    let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
+    let frame = frame::axes(canvas, top, WIDTH - room - 66.0, &x, &y, true)?;
+    let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
+    for (k, points) in sorted.iter().enumerate() {
+        intervals(canvas, &frame, points, Style::of(k))?;
+    }
+    for (k, points) in sorted.iter().enumerate() {
+        line(canvas, &frame, points, Style::of(k))?;
+    }
+    canvas.outline(frame.area, INK, 1.0)?;
+    legend(canvas, curves, &frame, room)
+}
+
+/// The values of a point that the axis must show. The lower end of an interval may be 0 or less where a log axis
+/// ends long before.
+fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {
+    let ends = [point.low, point.high].into_iter().filter(move |v| v.is_finite() && (!log || *v > 0.0));
+    std::iter::once(point.y).chain(ends)
+}
+
+fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
+    let mut sorted: Vec<CurvePoint> = points.iter().copied().filter(|p| p.x.is_finite()).collect();
+    sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
+    sorted
+}
+
+/// Stretches of neighbouring points that all pass.
+fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<Vec<CurvePoint>> {
+    points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
+}
+
+fn intervals<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    frame: &Frame,
+    points: &[CurvePoint],
+    style: Style,
+) -> Result<()> {
+    let at = |x: f64, y: f64| frame.at(x, y.max(frame.y.low));
+    for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
+        if let [p] = stretch[..] {
+            let ((x, low), (_, high)) = (at(p.x, p.low), at(p.x, p.high));
+            canvas.line(&[(x, low), (x, high)], style.colour, 1.2)?;
+            for y in [low, high] {
+                canvas.line(&[(x - 4.0, y), (x + 4.0, y)], style.colour, 1.2)?;
+            }
+            continue;
+        }
+        let upper = stretch.iter().map(|p| at(p.x, p.high));
+        let band: Vec<Xy> = upper.chain(stretch.iter().rev().map(|p| at(p.x, p.low))).collect();
+        canvas.polygon(&band, style.colour, 0.2)?;
+    }
+    Ok(())
+}
+
+fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    for stretch in stretches(points, |p| !p.y.is_nan()) {
+        let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
+        if pixels.len() > 1 {
+            canvas.line(&pixels, style.colour, 1.8)?;
+        }
+        for at in pixels {
+            style.marker(canvas, at)?;
+        }
+    }
+    Ok(())
+}
+
+/// Colour and marker of a series; both change from one to the next, pairs repeat after 21.
+#[derive(Clone, Copy)]
+struct Style {
+    colour: RGBColor,
+    shape: usize,
+}
+
+impl Style {
+    fn of(k: usize) -> Self {
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % 6 }
+    }
+
+    fn marker<DB: DrawingBackend>(self, canvas: &mut Canvas<DB>, (x, y): Xy) -> Result<()> {
+        let shape = |r: f64| -> Vec<Xy> {
+            match self.shape {
+                1 => polygon((x, y), r * 1.25, 4, 45.0),
+                2 => polygon((x, y), r * 1.35, 3, 90.0),
+                3 => polygon((x, y), r * 1.3, 4, 0.0),
+                4 => polygon((x, y), r * 1.35, 3, -90.0),
+                _ => polygon((x, y), r * 1.2, 5, 90.0),
+            }
+        };
+        if self.shape == 0 {
+            return canvas.dot((x, y), 4.0, self.colour);
+        }
+        canvas.polygon(&shape(5.0), WHITE, 1.0)?;
+        canvas.polygon(&shape(4.2), self.colour, 1.0)
+    }
+}
+
+/// A regular polygon with a corner at `angle` degrees.
+fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
+    let corner = |k: usize| {
+        let turn = (angle + 360.0 * k as f64 / corners as f64).to_radians();
+        (x + radius * turn.cos(), y - radius * turn.sin())
+    };
+    (0..corners).map(corner).collect()
+}
+
+/// The legend, right of the frame, where no data are.
+fn legend<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, frame: &Frame, room: f64) -> Result<()> {
+    for (k, series) in curves.series.iter().enumerate() {
+        let style = Style::of(k);
+        let at = (frame.area.right + 28.0, frame.area.top + LEGEND_LINE * (k as f64 + 0.5));
+        if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
+            let Rect { left, top, right, bottom } = Rect::around(at, 28.0, 12.0);
+            canvas.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], style.colour, 0.2)?;
+        }
+        canvas.line(&[(at.0 - 14.0, at.1), (at.0 + 14.0, at.1)], style.colour, 1.8)?;
+        style.marker(canvas, at)?;
+        let name = text::cut(&series.label, text::TICK, false, room);
+        canvas.text(&name, (at.0 + 22.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! The frame of a two-dimensional figure: its axes, the colour bar and the key of marks.
+
+use plotters::backend::DrawingBackend;
+use plotters::style::RGBColor;
+
+use super::canvas::{Canvas, GREY, HEIGHT, INK, PALE, Rect, Side, Type, WIDTH, Xy};
+use super::ticks::{self, Scale};
+use super::{Axis, Quantity, text};
+use crate::error::Result;
+
+/// Tick values of an axis and what stands beside them.
+pub struct Ticks {
+    pub values: Vec<f64>,
+    pub labels: Vec<String>,
+}
+
+/// The first set of ticks whose labels fit.
+pub fn choose(
+    sets: Vec<Vec<f64>>,
+    quantity: &Quantity,
+    binary: bool,
+    fits: impl Fn(&[f64], &[String]) -> bool,
+) -> Ticks {
+    let mut last = Ticks { values: Vec::new(), labels: Vec::new() };
+    for values in sets {
+        let labels = ticks::labels(&values, quantity.unit, binary);
+        if fits(&values, &labels) {
+            return Ticks { values, labels };
+        }
+        last = Ticks { values, labels };
+    }
+    // Nothing fits: one label is better than a heap of them.
+    last.values.truncate(1);
+    last.labels.truncate(1);
+    last
+}
+
+/// An axis of a frame.
+pub struct FrameAxis<'a> {
+    pub quantity: &'a Quantity,
+    pub scale: Scale,
+    /// Where something was measured: marked by small ticks, and labelled if there is room.
+    pub measured: &'a [f64],
+    /// Label these values and no others.
+    pub only_measured: bool,
+}
+
+impl<'a> FrameAxis<'a> {
+    pub fn new(axis: &'a Axis, scale: Scale) -> Self {
+        Self { quantity: &axis.quantity, scale, measured: &axis.values, only_measured: false }
+    }
+
+    fn ticks(&self, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
+        let binary = ticks::is_binary(self.measured);
+        let sets = if self.only_measured {
+            ticks::every_nth(self.measured)
+        } else {
+            ticks::tick_sets(&self.scale, self.measured, self.quantity.unit, binary)
+        };
+        choose(sets, self.quantity, binary, |values, labels| {
+            let at = |k: usize| self.scale.place(values[k]) * length;
+            (1..values.len()).all(|k| at(k) - at(k - 1) > (extent(&labels[k]) + extent(&labels[k - 1])) / 2.0 + 7.0)
+        })
+    }
+}
+
+/// Where data are drawn.
+pub struct Frame {
+    pub area: Rect,
+    pub x: Scale,
+    pub y: Scale,
+}
+
+impl Frame {
+    /// The pixel of a pair of positions along the axes, 0 to 1 each.
+    pub fn pixel(&self, x: f64, y: f64) -> Xy {
+        (self.area.left + x * self.area.width(), self.area.bottom - y * self.area.height())
+    }
+
+    pub fn at(&self, x: f64, y: f64) -> Xy {
+        self.pixel(self.x.place(x), self.y.place(y))
+    }
+}
+
+const TICK_LENGTH: f64 = 6.0;
+const BOTTOM: f64 = 62.0;
+/// Room right of the frame for a colour bar and its labels.
+pub const BAR_ROOM: f64 = 150.0;
+
+/// Lays out the axes below `top` and left of `right`; draws ticks, labels and titles, and grid lines if wanted.
+pub fn axes<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    top: f64,
+    right: f64,
+    x: &FrameAxis,
+    y: &FrameAxis,
+    grid_lines: bool,
+) -> Result<Frame> {
+    let tick = Type::new(text::TICK);
+    let bottom = HEIGHT - BOTTOM;
+    let y_ticks = y.ticks(bottom - top, |_| text::TICK);
+    let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
+    let left = 14.0 + text::AXIS + 14.0 + widest + TICK_LENGTH + 4.0;
+    let area = Rect { left, top, right, bottom };
+    let frame = Frame { area, x: x.scale, y: y.scale };
+    let x_ticks = x.ticks(area.width(), |label| tick.width(label));
+    for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
+        let (at, _) = frame.at(*value, y.scale.low);
+        if grid_lines {
+            canvas.line(&[(at, top), (at, bottom)], PALE, 1.0)?;
+        }
+        canvas.line(&[(at, bottom), (at, bottom + TICK_LENGTH)], INK, 1.0)?;
+        canvas.text(label, (at, bottom + TICK_LENGTH + 10.0), Side::Middle, tick)?;
+    }
+    for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
+        let (_, at) = frame.at(x.scale.low, *value);
+        if grid_lines {
+            canvas.line(&[(left, at), (right, at)], PALE, 1.0)?;
+        }
+        canvas.line(&[(left - TICK_LENGTH, at), (left, at)], INK, 1.0)?;
+        canvas.text(label, (left - TICK_LENGTH - 4.0, at), Side::Right, tick)?;
+    }
+    small_ticks(canvas, &frame, x.measured, y.measured)?;
+    let title = |quantity: &Quantity, room| text::cut(&quantity.title(), text::AXIS, false, room);
+    let kind = Type::new(text::AXIS);
+    canvas.text(&title(x.quantity, area.width()), (area.centre().0, HEIGHT - 20.0), Side::Middle, kind)?;
+    canvas.upward(&title(y.quantity, area.height()), (14.0 + text::AXIS / 2.0, area.centre().1), kind)?;
+    Ok(frame)
+}
+
+fn small_ticks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
+    let Rect { left, bottom, .. } = frame.area;
+    for value in x {
+        let (at, _) = frame.at(*value, frame.y.low);
+        canvas.line(&[(at, bottom), (at, bottom + 3.0)], INK, 1.0)?;
+    }
+    for value in y {
+        let (_, at) = frame.at(frame.x.low, *value);
+        canvas.line(&[(left - 3.0, at), (left, at)], INK, 1.0)?;
+    }
+    Ok(())
+}
+
+/// A colour bar from bottom to top: limits of its parts as positions 0 to 1, their colours, and the labelled ticks
+/// as positions. Its title reads upwards beside it.
+pub struct ColourBar {
+    pub parts: Vec<(f64, f64, RGBColor)>,
+    pub ticks: Vec<(f64, String)>,
+    pub title: String,
+}
+
+impl ColourBar {
+    /// Draws the bar right of `frame`, as high as `frame` above the `key` lines below it.
+    pub fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, frame: &Rect, key_lines: usize) -> Result<()> {
+        let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
+        let bar = Rect { left: frame.right + 22.0, right: frame.right + 40.0, top: frame.top, bottom };
+        let at = |place: f64| bar.bottom - place * bar.height();
+        for (low, high, colour) in &self.parts {
+            canvas.fill(Rect { top: at(*high), bottom: at(*low), ..bar }, *colour)?;
+        }
+        canvas.outline(bar, INK, 1.0)?;
+        let tick = Type::new(text::TICK);
+        let mut widest = 0.0;
+        for (place, label) in &self.ticks {
+            canvas.line(&[(bar.right, at(*place)), (bar.right + 4.0, at(*place))], INK, 1.0)?;
+            canvas.text(label, (bar.right + 7.0, at(*place)), Side::Left, tick)?;
+            widest = tick.width(label).max(widest);
+        }
+        let title = text::cut(&self.title, text::AXIS, false, bar.height());
+        let x = (bar.right + 7.0 + widest + 8.0 + text::AXIS / 2.0).min(WIDTH - text::AXIS * 0.7);
+        canvas.upward(&title, (x, bar.centre().1), Type::new(text::AXIS))
+    }
+}
+
+const KEY_LINE: f64 = 20.0;
+
+/// What a mark in the figure means.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Mark {
+    Measured,
+    Failed,
+    Gap,
+}
+
+/// The key of marks in the lower right corner beside the frame.
+pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[Mark]) -> Result<()> {
+    for (k, mark) in marks.iter().rev().enumerate() {
+        let at = (frame.right + 31.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
+        let words = match mark {
+            Mark::Measured => {
+                measured(canvas, at)?;
+                "measured"
+            }
+            Mark::Failed => {
+                canvas.cross(at)?;
+                "failed"
+            }
+            Mark::Gap => {
+                hatch(canvas, Rect::around(at, 18.0, 12.0))?;
+                "no value"
+            }
+        };
+        canvas.text(words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}
+
+pub fn measured<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
+    canvas.dot(at, 1.8, INK)
+}
+
+/// A pale rectangle with slanted lines: nothing is known here.
+pub fn hatch<DB: DrawingBackend>(canvas: &mut Canvas<DB>, rect: Rect) -> Result<()> {
+    canvas.fill(rect, RGBColor(244, 244, 244))?;
+    // Lines x + y = c, cut at the rectangle's sides.
+    let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
+    let mut c = (first / 7.0).ceil() * 7.0;
+    while c < last {
+        let (from, to) = ((c - rect.left).min(rect.bottom), (c - rect.right).max(rect.top));
+        canvas.line(&[(c - from, from), (c - to, to)], RGBColor(200, 200, 200), 1.0)?;
+        c += 7.0;
+    }
+    canvas.outline(rect, RGBColor(200, 200, 200), 0.7)
+}
+
+/// Words in the middle of the frame where there is nothing else to see.
+pub fn remark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, words: &str) -> Result<()> {
+    canvas.text(words, frame.centre(), Side::Middle, Type::new(text::AXIS).coloured(GREY))
+}

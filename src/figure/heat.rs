@@ -1,0 +1,96 @@
+//! Heat maps: one rectangle a cell, its value written into it if there is room.
+
+use plotters::backend::DrawingBackend;
+
+use super::canvas::{Canvas, Rect, Side, Type, WHITE, WIDTH};
+use super::colour::{readable_on, viridis};
+use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::ticks::{self, Scale};
+use super::{Axis, Grid, text};
+use crate::error::Result;
+
+/// Limits of the cells around an axis' values: midway between them on the axis' own scale.
+fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
+    let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
+    let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
+    let half = |k: usize| (places[k + 1] - places[k]) / 2.0;
+    let inner = (0..places.len() - 1).map(|k| places[k] + half(k));
+    let (before, after) = if places.len() == 1 { (0.5, 0.5) } else { (half(0), half(places.len() - 2)) };
+    std::iter::once(first - before).chain(inner).chain(std::iter::once(last + after)).map(|p| scale.at(p)).collect()
+}
+
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
+    grid.check()?;
+    let z = grid.z_scale()?.rounded();
+    let x_limits = limits(&grid.x, &grid.x.scale()?);
+    let y_limits = limits(&grid.y, &grid.y.scale()?);
+    let ends = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
+    let axis = |axis, scale| FrameAxis { only_measured: true, ..FrameAxis::new(axis, scale) };
+    let x = axis(&grid.x, ends(&x_limits, grid.x.quantity.log));
+    let y = axis(&grid.y, ends(&y_limits, grid.y.quantity.log));
+    let top = canvas.header(&grid.title, &grid.subtitle)?;
+    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let cell = |j: usize, i: usize| {
+        let (left, bottom) = frame.at(x_limits[i], y_limits[j]);
+        let (right, top) = frame.at(x_limits[i + 1], y_limits[j + 1]);
+        Rect { left, top, right, bottom }
+    };
+    cells(canvas, grid, &z, &cell)?;
+    for (j, i) in &grid.failed {
+        canvas.cross(cell(*j, *i).centre())?;
+    }
+    canvas.outline(frame.area, super::canvas::INK, 1.0)?;
+    beside(canvas, grid, &z, &frame)
+}
+
+fn cells<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    z: &Scale,
+    cell: &impl Fn(usize, usize) -> Rect,
+) -> Result<()> {
+    let written = |value: f64| ticks::short(value, grid.z.unit);
+    let fits = |words: &str, rect: &Rect, size: f64| {
+        Type::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
+    };
+    let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
+    let sizes = [14.0, 13.0, 12.0, 11.0];
+    let all_fit = |size: &f64| known().all(|((j, i), value)| fits(&written(*value), &cell(j, i), *size));
+    let size = sizes.into_iter().find(all_fit).unwrap_or(sizes[3]);
+    for ((j, i), value) in grid.values.indexed_iter() {
+        let rect = cell(j, i);
+        if value.is_nan() {
+            frame::hatch(canvas, rect)?;
+            continue;
+        }
+        let colour = viridis(z.place(*value));
+        canvas.fill(rect, colour)?;
+        canvas.outline(rect, WHITE, 1.0)?;
+        let words = written(*value);
+        if fits(&words, &rect, size) {
+            canvas.text(&words, rect.centre(), Side::Middle, Type::new(size).coloured(readable_on(colour)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Colour bar and key.
+fn beside<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, z: &Scale, frame: &Frame) -> Result<()> {
+    let mut marks = Vec::new();
+    if grid.values.iter().any(|v| v.is_nan()) {
+        marks.push(Mark::Gap);
+    }
+    if !grid.failed.is_empty() {
+        marks.push(Mark::Failed);
+    }
+    const PARTS: usize = 120;
+    let place = |k: usize| k as f64 / PARTS as f64;
+    let parts = (0..PARTS).map(|k| (place(k), place(k + 1), viridis((k as f64 + 0.5) / PARTS as f64))).collect();
+    let far_apart = |values: &[f64], _: &[String]| {
+        values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.area.height() > 2.0 * text::TICK)
+    };
+    let ticks = frame::choose(ticks::tick_sets(z, &[], grid.z.unit, false), &grid.z, false, far_apart);
+    let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
+    ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
+    frame::key(canvas, &frame.area, &marks)
+}

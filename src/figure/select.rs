@@ -1,0 +1,206 @@
+//! From a store's samples to what a figure shows.
+
+use super::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use crate::condition::Condition;
+use crate::error::{Error, Result};
+use crate::point::Value;
+use crate::store::Table;
+use crate::store::cells::{Cell, cells, compare};
+use crate::store::columns;
+use crate::units;
+use ndarray::Array2;
+
+/// The kinds of figures, by the names that `apexmap plot` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Surface,
+    Contour,
+    Heat,
+    Curves,
+}
+
+impl Kind {
+    pub const ALL: [(&'static str, Kind); 4] =
+        [("surface", Kind::Surface), ("contour", Kind::Contour), ("heat", Kind::Heat), ("curves", Kind::Curves)];
+}
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub kind: Kind,
+    pub title: String,
+    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
+    pub x: String,
+    pub by: Vec<String>,
+    /// The quantity shown.
+    pub z: String,
+}
+
+/// Rows of the current plan that meet a condition over columns and the papers' parameter names.
+pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
+    let stale = table.column("stale").is_some();
+    let current = |row: &usize| !stale || table.number("stale", *row) == 0.0;
+    let meets = |row: &usize| {
+        condition
+            .is_none_or(|condition| condition.holds(&|name| table.value(columns::resolve(name), *row)).unwrap_or(false))
+    };
+    (0..table.rows).filter(current).filter(meets).collect()
+}
+
+/// The figure of a request over these rows.
+///
+/// # Errors
+/// If a column is missing, nothing is left to draw, or a cell would mix samples of different points.
+pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure> {
+    let by: Vec<&str> = std::iter::once(&request.x).chain(&request.by).map(String::as_str).collect();
+    if request.kind != Kind::Curves && by.len() != 2 {
+        return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
+    }
+    let found = cells(table, rows, &by, &request.z)?;
+    if found.iter().all(|cell| cell.summary.is_none()) {
+        return Err(Error::input(
+            format!("there is nothing to draw: no sample has {}, {} and a good status", by.join(", "), request.z),
+            "widen --where, or see `apexmap status` for points that failed",
+        ));
+    }
+    refuse_mixtures(table, &found, &by)?;
+    let subtitle = subtitle(table, rows, &found);
+    Ok(match request.kind {
+        Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
+        Kind::Surface => Figure::Surface(grid(request, subtitle, &found)?, View::default()),
+        Kind::Contour => Figure::Contour(grid(request, subtitle, &found)?),
+        Kind::Heat => Figure::Heat(grid(request, subtitle, &found)?),
+    })
+}
+
+/// A cell must hold samples of one point only.
+fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
+    for name in columns::of_points(table) {
+        let column = table.require(name)?;
+        let Some(cell) = found.iter().find(|cell| !by.contains(&name) && !columns::constant(column, &cell.rows)) else {
+            continue;
+        };
+        let mut values: Vec<String> =
+            cell.rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
+        values.sort();
+        values.dedup();
+        values.truncate(6);
+        let name = columns::short(name);
+        let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
+        return Err(Error::input(
+            format!("one cell of the figure would mix points with {name} = {}", values.join(", ")),
+            format!("choose one with --where '{name} == {example}'"),
+        ));
+    }
+    Ok(())
+}
+
+fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
+    let described = columns::describe(column);
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
+    // Powers of two and decades: log steps show them evenly.
+    Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+}
+
+fn ascending(cells: &[Cell], by: usize) -> Result<Vec<f64>> {
+    let number = |cell: &Cell| {
+        cell.by[by].as_f64().ok_or_else(|| {
+            Error::input(format!("\"{}\" is a word: an axis needs numbers", cell.by[by]), "use it in --where instead")
+        })
+    };
+    let mut values: Vec<f64> = cells.iter().map(number).collect::<Result<_>>()?;
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    Ok(values)
+}
+
+fn grid(request: &Request, subtitle: String, found: &[Cell]) -> Result<Grid> {
+    let (x, y) = (ascending(found, 0)?, ascending(found, 1)?);
+    let mut values = Array2::from_elem((y.len(), x.len()), f64::NAN);
+    let mut failed = Vec::new();
+    for cell in found {
+        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
+        let (Some(column), Some(row)) = (at(&x, 0), at(&y, 1)) else { continue };
+        match cell.summary {
+            Some(summary) => values[(row, column)] = summary.median,
+            None => failed.push((row, column)),
+        }
+    }
+    let z = quantity(&request.z, values.iter().copied());
+    let axis = |column: &str, values: Vec<f64>| Axis { quantity: quantity(column, values.iter().copied()), values };
+    Ok(Grid {
+        title: request.title.clone(),
+        subtitle,
+        x: axis(&request.x, x),
+        y: axis(&request.by[0], y),
+        z,
+        values,
+        failed,
+    })
+}
+
+fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
+    let mut series: Vec<(&[Value], Series)> = Vec::new();
+    // Cells come in the order of x first; curves in the order of what tells them apart.
+    let mut ordered: Vec<&Cell> = found.iter().collect();
+    ordered.sort_by(|a, b| compare(&a.by[1..], &b.by[1..]));
+    for cell in ordered {
+        let Some(x) = cell.by[0].as_f64() else { continue };
+        let name = &cell.by[1..];
+        if series.last().is_none_or(|(known, _)| *known != name) {
+            let labels: Vec<String> = request.by.iter().zip(name).map(|(column, value)| label(column, value)).collect();
+            series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
+        }
+        let (low, high) = cell.summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));
+        let y = cell.summary.map_or(f64::NAN, |s| s.median);
+        if let Some((_, series)) = series.last_mut() {
+            series.points.push(CurvePoint { x, y, low, high });
+        }
+    }
+    let y = found.iter().filter_map(|cell| cell.summary).map(|summary| summary.median);
+    Curves {
+        title: request.title.clone(),
+        subtitle,
+        x: quantity(&request.x, found.iter().filter_map(|cell| cell.by[0].as_f64())),
+        y: quantity(&request.z, y),
+        series: series.into_iter().map(|(_, series)| series).collect(),
+    }
+}
+
+/// `alpha = 0.1`, `L = 4096`.
+pub fn label(column: &str, value: &Value) -> String {
+    let text = match value {
+        Value::Integer(v) if *v >= 1 << 20 && v % (1 << 20) == 0 => format!("{} Mi", v >> 20),
+        Value::Integer(v) => v.to_string(),
+        Value::Real(v) => units::significant(*v),
+        Value::Text(v) => v.clone(),
+    };
+    format!("{} = {text}", columns::short(column))
+}
+
+/// What the samples have in common, and how many there are of each point.
+fn subtitle(table: &Table, rows: &[usize], found: &[Cell]) -> String {
+    let same = |name: &str| {
+        let first = *rows.first()?;
+        let column = table.column(name)?;
+        columns::constant(column, rows).then(|| table.value(name, first)).flatten()
+    };
+    let mut parts = Vec::new();
+    parts.extend(same("host").map(|host| host.to_string()));
+    parts.extend(same("cpu_model").map(|model| model.to_string()));
+    parts.extend(same("kernel").map(|kernel| kernel.to_string()));
+    parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
+    parts.extend(same("transport").map(|transport| transport.to_string()));
+    parts.extend(
+        same("memory_words").and_then(|v| v.as_f64()).map(|words| format!("M = {}", units::bytes(words * 8.0))),
+    );
+    parts.extend(same("page_bytes").and_then(|v| v.as_f64()).map(|bytes| format!("{} pages", units::bytes(bytes))));
+    let counts = || found.iter().filter_map(|cell| cell.summary).map(|summary| summary.n);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
+    if rows.iter().any(|&row| table.number("oversubscribed", row) > 0.0) {
+        parts.push("OVERSUBSCRIBED: more ranks than cores".into());
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,336 @@
+//! The 3-D performance surface (Apex-Map paper, Figures 3 to 6), correct from every side.
+//!
+//! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
+
+use plotters::backend::DrawingBackend;
+use plotters::style::RGBColor;
+
+use super::canvas::{Canvas, GREY, HEIGHT, INK, PALE, Rect, Side, Type, WIDTH, Xy};
+use super::colour::viridis;
+use super::frame::{self, Ticks};
+use super::ticks::{self, Scale};
+use super::view::{BOX_HEIGHT, View};
+use super::{Grid, Quantity, text};
+use crate::error::Result;
+
+/// A cell is drawn as patches of one colour each; this many would span the whole height.
+const SHADES: f64 = 36.0;
+const TICK_LENGTH: f64 = 6.0;
+
+/// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
+struct Solid {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    heights: Vec<Vec<f64>>,
+}
+
+/// One axis of the box.
+struct BoxAxis<'a> {
+    quantity: &'a Quantity,
+    scale: Scale,
+    values: &'a [f64],
+}
+
+/// From the box to the picture.
+#[derive(Clone, Copy)]
+struct Camera {
+    view: View,
+    pixels: f64,
+    centre: Xy,
+}
+
+impl Camera {
+    fn pixel(&self, point: [f64; 3]) -> Xy {
+        let to = self.view.project(point);
+        let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
+        (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
+    }
+}
+
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View) -> Result<()> {
+    view.check()?;
+    grid.check()?;
+    grid.check_two_by_two("surface")?;
+    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale()?.rounded());
+    let solid = Solid {
+        x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
+        y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
+        heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
+    };
+    let axes = [
+        BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
+        BoxAxis { quantity: &grid.y.quantity, scale: y, values: &grid.y.values },
+        BoxAxis { quantity: &grid.z, scale: z, values: &[] },
+    ];
+    let top = canvas.header(&grid.title, &grid.subtitle)?;
+    let room = Rect { left: 10.0, top: top + 4.0, right: WIDTH - 10.0, bottom: HEIGHT - 10.0 };
+    let (camera, sides) = fitted(view, &axes, room);
+    panels(canvas, &camera, &axes, &sides)?;
+    for (j, i) in &grid.failed {
+        let floor = if view.elevation >= 0.0 { 0.0 } else { BOX_HEIGHT };
+        canvas.cross(camera.pixel([solid.x[*i], solid.y[*j], floor]))?;
+    }
+    surface(canvas, &camera, &solid)?;
+    for side in &sides {
+        side.draw(canvas, &camera)?;
+    }
+    if !grid.failed.is_empty() {
+        let at = (WIDTH - 80.0, HEIGHT - 18.0);
+        canvas.cross(at)?;
+        canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
+    }
+    Ok(())
+}
+
+fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {
+    for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
+        let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+        if corners.iter().all(|(i, j)| solid.heights[*j][*i].is_finite()) {
+            cell(canvas, camera, solid, i, j)?;
+        }
+        // Edges and points of cells with a gap are shown too; what a nearer cell covers is repeated there.
+        mesh(canvas, camera, solid, &corners)?;
+    }
+    Ok(())
+}
+
+/// One cell as bilinear patches, the far ones first.
+fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
+    let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
+    let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
+    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, 8.0) as usize;
+    let point = |u: usize, v: usize| {
+        let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
+        let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
+        let row = |j: usize| mix(solid.heights[j][i], solid.heights[j][i + 1], u);
+        [mix(solid.x[i], solid.x[i + 1], u), mix(solid.y[j], solid.y[j + 1], v), mix(row(j), row(j + 1), v)]
+    };
+    for (u, v) in camera.view.cell_order(patches, patches) {
+        let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
+        let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
+        canvas.patch(&corners.map(|c| camera.pixel(c)), viridis(height / BOX_HEIGHT))?;
+    }
+    Ok(())
+}
+
+/// The sides of a cell and the measured points at its corners.
+fn mesh<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    camera: &Camera,
+    solid: &Solid,
+    corners: &[(usize, usize); 4],
+) -> Result<()> {
+    let known = |(i, j): (usize, usize)| {
+        let z = solid.heights[j][i];
+        z.is_finite().then(|| camera.pixel([solid.x[i], solid.y[j], z]))
+    };
+    for k in 0..4 {
+        if let (Some(a), Some(b)) = (known(corners[k]), known(corners[(k + 1) % 4])) {
+            canvas.line(&[a, b], RGBColor(60, 60, 60), 0.7)?;
+        }
+    }
+    for at in corners.iter().filter_map(|corner| known(*corner)) {
+        canvas.dot(at, 1.6, INK)?;
+    }
+    Ok(())
+}
+
+/// An edge of the box with its ticks and title, as laid out around the box.
+struct LabelledEdge {
+    axis: usize,
+    start: [f64; 3],
+    end: [f64; 3],
+    /// Pixel direction away from the box.
+    outward: Xy,
+    scale: Scale,
+    ticks: Ticks,
+    labels: Vec<Rect>,
+    title: String,
+    title_at: Rect,
+}
+
+impl LabelledEdge {
+    fn point(&self, value: f64) -> [f64; 3] {
+        let mut at = self.start;
+        at[self.axis] = self.scale.place(value) * self.end[self.axis];
+        at
+    }
+
+    fn rects(&self) -> impl Iterator<Item = &Rect> {
+        self.labels.iter().chain((!self.title.is_empty()).then_some(&self.title_at))
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, camera: &Camera) -> Result<()> {
+        canvas.line(&[camera.pixel(self.start), camera.pixel(self.end)], INK, 1.2)?;
+        for ((value, label), rect) in self.ticks.values.iter().zip(&self.ticks.labels).zip(&self.labels) {
+            let (x, y) = camera.pixel(self.point(*value));
+            let end = (x + TICK_LENGTH * self.outward.0, y + TICK_LENGTH * self.outward.1);
+            canvas.line(&[(x, y), end], INK, 1.0)?;
+            canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+        }
+        if self.axis == 2 {
+            return canvas.upward(&self.title, self.title_at.centre(), Type::new(text::AXIS));
+        }
+        canvas.text(&self.title, self.title_at.centre(), Side::Middle, Type::new(text::AXIS))
+    }
+}
+
+/// The largest box that leaves room for its labels, centred in `room`.
+fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
+    let mut pixels = room.width();
+    loop {
+        let camera = Camera { view, pixels, centre: room.centre() };
+        let bounds = bounds(&camera, &labelled(&camera, axes));
+        if (bounds.width() <= room.width() && bounds.height() <= room.height()) || pixels < 50.0 {
+            let (from, to) = (bounds.centre(), room.centre());
+            let centre = (camera.centre.0 + to.0 - from.0, camera.centre.1 + to.1 - from.1);
+            let camera = Camera { centre, ..camera };
+            let edges = labelled(&camera, axes);
+            return (camera, edges);
+        }
+        pixels *= 0.97;
+    }
+}
+
+/// The rectangle around the box and all its labels.
+fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
+    let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
+    let corners = corners.map(|at| Rect::around(at, 4.0, 4.0));
+    let all = corners.chain(edges.iter().flat_map(|edge| edge.rects().copied()));
+    let none = Rect { left: f64::MAX, top: f64::MAX, right: f64::MIN, bottom: f64::MIN };
+    all.fold(none, |a, b| Rect {
+        left: a.left.min(b.left),
+        top: a.top.min(b.top),
+        right: a.right.max(b.right),
+        bottom: a.bottom.max(b.bottom),
+    })
+}
+
+/// Chooses an outer edge for each axis and places its labels clear of those placed before.
+fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
+    let mut edges: Vec<LabelledEdge> = Vec::new();
+    for (axis, what) in axes.iter().enumerate() {
+        let taken: Vec<Rect> = edges.iter().flat_map(|edge| edge.rects().copied()).collect();
+        edges.push(label_edge(camera, axis, what, &taken));
+    }
+    edges
+}
+
+/// x and y are labelled along the lowest of their outer edges, z along the leftmost.
+fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
+    let rank = |(start, end): &([f64; 3], [f64; 3])| {
+        let (a, b) = (camera.pixel(*start), camera.pixel(*end));
+        if axis == 2 { a.0 + b.0 } else { -(a.1 + b.1) }
+    };
+    let mut edges = camera.view.outer_edges(axis);
+    edges.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    edges[0]
+}
+
+fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> LabelledEdge {
+    let (start, end) = best_edge(camera, axis);
+    let outward = outward(camera, axis, camera.pixel(start), camera.pixel(end));
+    let mut edge = LabelledEdge {
+        axis,
+        start,
+        end,
+        outward,
+        scale: what.scale,
+        ticks: Ticks { values: Vec::new(), labels: Vec::new() },
+        labels: Vec::new(),
+        title: text::cut(&what.quantity.title(), text::AXIS, false, 340.0),
+        title_at: Rect::around((0.0, 0.0), 0.0, 0.0),
+    };
+    let clear = |rects: &[Rect]| {
+        let free = |k: usize| rects[..k].iter().chain(taken).all(|other| !other.overlaps(&rects[k].grown(3.0)));
+        (0..rects.len()).all(free)
+    };
+    let place = |edge: &LabelledEdge, values: &[f64], labels: &[String]| -> Vec<Rect> {
+        let rect = |(value, label): (&f64, &String)| {
+            let size = (Type::new(text::TICK).width(label), text::TICK);
+            beyond(camera.pixel(edge.point(*value)), outward, TICK_LENGTH + 4.0, size)
+        };
+        values.iter().zip(labels).map(rect).collect()
+    };
+    let binary = ticks::is_binary(what.values);
+    let sets = ticks::tick_sets(&what.scale, what.values, what.quantity.unit, binary);
+    let chosen = frame::choose(sets, what.quantity, binary, |v, l| v.len() <= 10 && clear(&place(&edge, v, l)));
+    edge.labels = place(&edge, &chosen.values, &chosen.labels);
+    if !clear(&edge.labels) {
+        edge.labels.clear();
+    }
+    edge.ticks = chosen;
+    edge.title_at = title_place(camera, &edge, taken);
+    edge
+}
+
+/// The title lies beyond the middle of its edge, as near as the labels leave room.
+fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
+    let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let (long, high) = (Type::new(text::AXIS).width(&edge.title), text::AXIS);
+    let size = if edge.axis == 2 { (high, long) } else { (long, high) };
+    let mut gap = TICK_LENGTH + 8.0;
+    loop {
+        let rect = beyond(middle, edge.outward, gap, size);
+        let free = edge.labels.iter().chain(taken).all(|other| !other.overlaps(&rect.grown(5.0)));
+        if free || gap > 400.0 {
+            return rect;
+        }
+        gap += 3.0;
+    }
+}
+
+/// Unit vector square to the edge, away from the middle of the box. Labels of z stand beside it, never above.
+fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
+    let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
+    let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));
+    if axis == 2 {
+        return (away.0.signum(), 0.0);
+    }
+    if length < 1e-6 {
+        return (0.0, 1.0);
+    }
+    let square = (-along.1 / length, along.0 / length);
+    let side = (square.0 * away.0 + square.1 * away.1).signum();
+    (square.0 * side, square.1 * side)
+}
+
+/// A rectangle of this size just beyond `at`: nothing of it lies nearer than `gap` along `outward`.
+fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
+    let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
+    Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)
+}
+
+/// The three sides of the box behind the surface, with grid lines at the ticks.
+fn panels<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    camera: &Camera,
+    axes: &[BoxAxis; 3],
+    edges: &[LabelledEdge],
+) -> Result<()> {
+    let size = [1.0, 1.0, BOX_HEIGHT];
+    for axis in 0..3 {
+        let high = !camera.view.faces_viewer(axis, true);
+        let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
+        let point = |at_p: f64, at_q: f64| {
+            let mut point = [0.0; 3];
+            point[axis] = if high { size[axis] } else { 0.0 };
+            point[p] = at_p * size[p];
+            point[q] = at_q * size[q];
+            camera.pixel(point)
+        };
+        let corners = [point(0.0, 0.0), point(1.0, 0.0), point(1.0, 1.0), point(0.0, 1.0)];
+        canvas.polygon(&corners, RGBColor(248, 248, 248), 1.0)?;
+        for value in &edges[p].ticks.values {
+            let at = axes[p].scale.place(*value);
+            canvas.line(&[point(at, 0.0), point(at, 1.0)], PALE, 1.0)?;
+        }
+        for value in &edges[q].ticks.values {
+            let at = axes[q].scale.place(*value);
+            canvas.line(&[point(0.0, at), point(1.0, at)], PALE, 1.0)?;
+        }
+        canvas.line(&[corners[0], corners[1], corners[2], corners[3], corners[0]], GREY, 0.8)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Text of a figure: the embedded font, how wide words are in it, and how long ones are made to fit.
+
+use std::sync::OnceLock;
+
+use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+
+use crate::error::{Error, Result};
+
+/// Sizes of type in pixels of the em.
+pub const TITLE: f64 = 18.0;
+pub const AXIS: f64 = 15.0;
+pub const TICK: f64 = 13.0;
+
+/// A line of DejaVu Sans is this many ems high, and plotters sizes bitmap type by the line.
+pub const LINE_PER_EM: f64 = 1.164;
+
+/// Makes the embedded font known to plotters, so that no figure depends on what a system has installed.
+pub fn register() -> Result<()> {
+    static DONE: OnceLock<bool> = OnceLock::new();
+    let register = || {
+        register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).is_ok()
+            && register_font("sans-serif", FontStyle::Bold, dejavu::sans::bold()).is_ok()
+    };
+    if *DONE.get_or_init(register) { Ok(()) } else { Err(Error::internal("the embedded font cannot be read")) }
+}
+
+pub fn font(size: f64, bold: bool) -> FontDesc<'static> {
+    FontDesc::new(FontFamily::SansSerif, size, if bold { FontStyle::Bold } else { FontStyle::Normal })
+}
+
+/// Width in pixels of a line of text; `register` must have been called.
+pub fn width(text: &str, size: f64, bold: bool) -> f64 {
+    // Measured large: plotters rounds to whole pixels.
+    const LARGE: f64 = 16.0;
+    let layout = font(size * LINE_PER_EM * LARGE, bold).layout_box(text);
+    layout.map(|((left, _), (right, _))| f64::from(right - left) / LARGE).unwrap_or(0.0)
+}
+
+/// The text without what XML cannot hold or a figure cannot show: control characters become spaces.
+pub fn clean(text: &str) -> String {
+    let shown = |c: char| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// The text cut to `room` pixels, with an ellipsis if something had to go.
+pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
+    if width(text, size, bold) <= room {
+        return text.to_owned();
+    }
+    let mut kept: Vec<char> = text.chars().collect();
+    while kept.pop().is_some() {
+        let shorter: String = kept.iter().collect::<String>().trim_end().to_owned() + "…";
+        if width(&shorter, size, bold) <= room {
+            return shorter;
+        }
+    }
+    String::new()
+}
+
+/// The text broken at spaces into at most `most` lines of at most `room` pixels; what does not fit is cut.
+pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let count = lines.len();
+        match lines.last_mut() {
+            // The last line takes all the rest, to be cut.
+            Some(line) if count == most || width(&format!("{line} {word}"), size, bold) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| cut(line, size, bold, room)).collect()
+}

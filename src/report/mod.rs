@@ -1,0 +1,266 @@
+//! The report: one self-contained HTML file about one result.
+//!
+//! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
+
+pub mod groups;
+mod pictures;
+pub mod regimes;
+pub mod summary;
+pub mod trade;
+
+use crate::error::{Error, Result};
+use crate::figure::select;
+use crate::point::Value;
+use crate::sample::Status;
+use crate::store::manifest::{LaunchEnd, Manifest};
+use crate::store::{Folder, Table, cells, columns};
+use crate::units;
+use groups::{ALPHA, BLOCK, Group};
+use pictures::Picture;
+use regimes::Regime;
+use serde::Serialize;
+use trade::Trade;
+
+const TEMPLATE: &str = include_str!("report.html");
+
+/// What was made, for the end of a run.
+pub struct Made {
+    /// Worst, median and best cell of every group.
+    pub rows: Vec<summary::Row>,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    manifest: &'a Manifest,
+    made: String,
+    facts: Vec<(&'static str, String)>,
+    warnings: Vec<String>,
+    summary: &'a [summary::Row],
+    sections: Vec<Section>,
+    unshown: Vec<String>,
+    effects: Vec<Picture>,
+    failures: Vec<Failure>,
+    launches: Vec<Launched<'a>>,
+    samples_good: usize,
+}
+
+/// One surface and what follows from it.
+#[derive(Serialize)]
+struct Section {
+    label: String,
+    pictures: Vec<Picture>,
+    trades: Vec<Trade>,
+    levels: Vec<String>,
+    alphas: Vec<String>,
+    regimes: Vec<Regime>,
+    regime_names: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    status: String,
+    point: String,
+    message: String,
+}
+
+/// A launch with its times as text.
+#[derive(Serialize)]
+struct Launched<'a> {
+    #[serde(flatten)]
+    end: &'a LaunchEnd,
+    placed: String,
+}
+
+/// Draws all figures of a result and writes its report.
+pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
+    let manifest = Manifest::read(folder)?;
+    let rows = select::rows(table, None);
+    let groups = groups::groups(table, &rows)?;
+    let mut summary = Vec::new();
+    let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+    for group in &groups {
+        summary.extend(summary::rows(table, group)?);
+        if sections.len() == pictures::MOST_SURFACES {
+            unshown.push(group.label());
+        } else if group.alphas.len() > 1 || group.blocks.len() > 1 {
+            sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
+        }
+    }
+    let context = Context {
+        made: utc(manifest.unix_seconds),
+        facts: facts(&manifest, table, &rows),
+        warnings: warnings(&manifest, table, &rows),
+        summary: &summary,
+        sections,
+        unshown,
+        effects: pictures::of_parameters(folder, table, &rows)?,
+        failures: failures(table, &rows),
+        launches: manifest.launches.iter().map(launched).collect(),
+        samples_good: rows.iter().filter(|&&row| table.word("status", row) == Status::Ok.name()).count(),
+        manifest: &manifest,
+    };
+    let page = render(&context).map_err(|e| Error::internal(format!("cannot fill in the report: {e:#}")))?;
+    folder.replace_text(&folder.report(), &page)?;
+    Ok(Made { rows: summary })
+}
+
+fn render(context: &Context) -> std::result::Result<String, minijinja::Error> {
+    let mut engine = minijinja::Environment::new();
+    engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
+    engine.add_template("report.html", TEMPLATE)?;
+    engine.get_template("report.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
+}
+
+fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {
+    let (mut trades, mut levels) = (Vec::new(), Vec::new());
+    if group.is_surface() {
+        let bandwidths = bandwidths(table, group)?;
+        for level in trade::levels(&bandwidths) {
+            trades.push(trade::trade(&group.blocks, &bandwidths, level));
+            levels.push(units::significant(level / 1e6));
+        }
+    }
+    let regimes = regimes(table, group, manifest);
+    Ok(Section {
+        label: group.label(),
+        pictures: pictures::of_group(folder, table, group, number)?,
+        trades,
+        levels,
+        alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
+        regime_names: regimes
+            .first()
+            .map(|r| r.levels.iter().map(|(name, _)| name.clone()).collect())
+            .unwrap_or_default(),
+        regimes,
+    })
+}
+
+/// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
+fn bandwidths(table: &Table, group: &Group) -> Result<Vec<Vec<f64>>> {
+    let mut grid = vec![vec![f64::NAN; group.blocks.len()]; group.alphas.len()];
+    for cell in cells::cells(table, &group.rows, &[ALPHA, BLOCK], summary::BANDWIDTH)? {
+        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
+        if let (Some(a), Some(b), Some(summary)) = (at(&group.alphas, 0), at(&group.blocks, 1), cell.summary) {
+            grid[a][b] = summary.median;
+        }
+    }
+    Ok(grid)
+}
+
+/// Only where memory size, ranks and host are the same all over the group.
+fn regimes(table: &Table, group: &Group, manifest: &Manifest) -> Vec<Regime> {
+    let same = |name: &str| {
+        let column = table.column(name)?;
+        columns::constant(column, &group.rows).then(|| table.value(name, *group.rows.first()?)).flatten()
+    };
+    let number = |name: &str| same(name).and_then(|value| value.as_f64());
+    let Some(launch) = same("launch").or_else(|| table.value("launch", *group.rows.first()?)) else {
+        return Vec::new();
+    };
+    let Some(launch) = manifest.launches.iter().find(|l| Value::from(l.launch.launch.as_str()) == launch) else {
+        return Vec::new();
+    };
+    let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
+    let on_node = launch.launch.placement.iter().filter(|place| place.node == launch.launch.host.name).count().max(1);
+    let page = number("page_bytes");
+    let of =
+        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, on_node as u32, page, &launch.launch.host);
+    group.alphas.iter().map(of).collect()
+}
+
+fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static str, String)> {
+    let distinct = |column: &str| {
+        let mut values: Vec<String> =
+            rows.iter().filter_map(|&row| table.value(column, row)).map(|v| v.to_string()).collect();
+        values.sort();
+        values.dedup();
+        values
+    };
+    let mut facts = vec![("Machine", manifest.machine.clone())];
+    if let Some(launch) = manifest.launches.last() {
+        let host = &launch.launch.host;
+        let caches = host.caches.iter().map(|c| {
+            let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
+            format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
+        });
+        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
+        facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
+        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+        if let Some(hertz) = host.cycle_hertz {
+            facts.push(("Cycles", format!("{} GHz, {}", units::significant(hertz / 1e9), host.cycle_source)));
+        }
+    }
+    let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
+    facts.push(("Pages granted", if pages.is_empty() { "mixed or not told".into() } else { pages.join(", ") }));
+    facts.push(("Kernels", distinct("kernel").join(", ")));
+    facts.push(("Ranks", distinct("ranks").join(", ")));
+    facts.push(("Transport", distinct("library").join(", ")));
+    facts
+}
+
+/// What a reader must know before using a number.
+fn warnings(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if rows.iter().any(|&row| table.number("oversubscribed", row) > 0.0) {
+        warnings.push("Oversubscribed: some launches had more ranks than processors. Their times are not those of a machine with enough.".into());
+    }
+    if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
+        warnings.push("Embedded transport: the ranks were threads of one process, their messages went through its memory. No network was measured.".into());
+    }
+    let stale = table.rows - rows.len();
+    if stale > 0 {
+        warnings.push(format!(
+            "{stale} samples of another build, machine or plan are in the store and not in this report."
+        ));
+    }
+    if manifest.launches.iter().any(|l| l.budget_spent) {
+        warnings.push("The time budget ended before every point was as precise as asked; n and intervals say how precise each is.".into());
+    }
+    warnings
+}
+
+fn failures(table: &Table, rows: &[usize]) -> Vec<Failure> {
+    let failed = rows.iter().filter(|&&row| table.word("status", row) != Status::Ok.name());
+    let point = |row: usize| {
+        let shown =
+            columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let one = |name: &str| table.value(name, row).map(|value| select::label(name, &value));
+        shown.filter_map(one).collect::<Vec<_>>().join(", ")
+    };
+    let failure = |&row: &usize| Failure {
+        status: table.word("status", row).to_owned(),
+        point: point(row),
+        message: table.word("message", row).to_owned(),
+    };
+    failed.map(failure).collect()
+}
+
+fn launched(end: &LaunchEnd) -> Launched<'_> {
+    let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
+    for place in &end.launch.placement {
+        let core = place.core.map_or("?".into(), |core| format!("{core}{}", if place.pinned { "" } else { "*" }));
+        match nodes.iter_mut().find(|(node, _)| *node == place.node) {
+            Some((_, cores)) => cores.push(core),
+            None => nodes.push((&place.node, vec![core])),
+        }
+    }
+    let node = |(node, cores): &(&str, Vec<String>)| format!("{node}: {}", cores.join(" "));
+    Launched { end, placed: nodes.iter().map(node).collect::<Vec<_>>().join("; ") }
+}
+
+/// `2026-11-21 03:04 UTC` (Howard Hinnant's civil_from_days).
+pub fn utc(unix_seconds: f64) -> String {
+    let seconds = unix_seconds as i64;
+    let (days, time) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", time / 3600, time % 3600 / 60)
+}

@@ -1,0 +1,96 @@
+//! The table that ends a run and opens a report: worst, median and best cell of every group.
+
+use super::groups::{ALPHA, BLOCK, Group};
+use crate::error::Result;
+use crate::figure::select::label;
+use crate::numerics::statistics::Summary;
+use crate::store::Table;
+use crate::store::cells::{Cell, cells};
+use crate::units;
+use serde::Serialize;
+
+/// The column that surfaces show: the paper's z-axis, "the achieved bandwidth per processes in log-scale".
+pub const BANDWIDTH: &str = "bytes_per_second_per_rank";
+
+/// A cell for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub group: String,
+    /// `worst`, `median` or `best`.
+    pub which: &'static str,
+    pub place: String,
+    /// MB/s of a process: median and, if there are samples enough, its 95 % interval.
+    pub bandwidth: String,
+    pub aggregate: String,
+    pub cycles: String,
+    pub samples: usize,
+}
+
+/// Three rows a group; groups without a good sample have none.
+pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
+    let by: Vec<&str> = [ALPHA, BLOCK]
+        .into_iter()
+        .filter(|name| group.rows.iter().any(|&row| table.value(name, row).is_some()))
+        .collect();
+    let mut found: Vec<(Cell, Summary)> = cells(table, &group.rows, &by, BANDWIDTH)?
+        .into_iter()
+        .filter_map(|cell| cell.summary.map(|summary| (cell, summary)))
+        .collect();
+    found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+    let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let picks = [("worst", 0), ("median", last / 2), ("best", last)];
+    picks.iter().map(|&(which, at)| row(table, group, which, &by, &found[at])).collect()
+}
+
+fn row(
+    table: &Table,
+    group: &Group,
+    which: &'static str,
+    by: &[&str],
+    (cell, summary): &(Cell, Summary),
+) -> Result<Row> {
+    let of = |column: &str| {
+        let values: Vec<f64> = cell.rows.iter().map(|&row| table.number(column, row)).filter(|v| !v.is_nan()).collect();
+        Summary::of(&values).map(|summary| summary.median)
+    };
+    let mega = |value: f64| units::significant(value / 1e6);
+    let interval =
+        summary.interval.map(|(low, high)| format!(" ({} to {})", mega(low), mega(high))).unwrap_or_default();
+    Ok(Row {
+        group: group.label(),
+        which,
+        place: by.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", "),
+        bandwidth: format!("{}{interval}", mega(summary.median)),
+        aggregate: of("bytes_per_second").map(mega).unwrap_or_default(),
+        cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
+        samples: summary.n,
+    })
+}
+
+/// The rows as text, columns aligned.
+pub fn text(rows: &[Row]) -> String {
+    let head = ["", "", "at", "MB/s a process", "MB/s in all", "cycles an access", "n"].map(str::to_owned);
+    let mut lines = vec![head.to_vec()];
+    for row in rows {
+        let n = row.samples.to_string();
+        let group = if row.which == "worst" { row.group.clone() } else { String::new() };
+        lines.push(vec![
+            group,
+            row.which.into(),
+            row.place.clone(),
+            row.bandwidth.clone(),
+            row.aggregate.clone(),
+            row.cycles.clone(),
+            n,
+        ]);
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

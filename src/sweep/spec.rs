@@ -1,0 +1,236 @@
+//! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
+
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use toml::Spanned;
+
+/// Parameters by name, each with its value or values.
+pub type Entries<T> = BTreeMap<Spanned<String>, Spanned<T>>;
+
+/// A sweep: which kernels run, at which points, on how many ranks, how often.
+///
+/// The grid is every combination of `[axes]` and `[[together]]`; `[fixed]` holds for all points; what no table names takes
+/// the kernel's default. `kernel` and `ranks` (also called `P`) stand wherever a parameter may.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "apexmap sweep")]
+pub struct File {
+    /// Name of the result folder; the file's own name if absent.
+    #[schemars(with = "Option<String>")]
+    pub name: Option<Spanned<String>>,
+    /// One line for reports; the name if absent.
+    pub title: Option<String>,
+    /// Seed of the random order of points and repetitions.
+    #[serde(default)]
+    pub seed: u64,
+    /// Conditions that every point must meet, such as "L * P <= M". A condition leaves points alone whose kernel lacks a
+    /// parameter that it names. Stands above the first [table].
+    #[serde(default, rename = "where")]
+    #[schemars(with = "Vec<String>")]
+    pub conditions: Vec<Spanned<String>>,
+    /// Points that meet one of these conditions are left out. Stands above the first [table].
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub exclude: Vec<Spanned<String>>,
+    /// Parameters that are the same at all points, such as kernel = "apex_map.two_sided" or M = "64 Mwords".
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Scalar>")]
+    pub fixed: Entries<Scalar>,
+    /// Parameters that are varied: every combination of their values is a point.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Axis>")]
+    pub axes: Entries<Axis>,
+    /// Parameters that advance in step: their lists have one length. Several such tables are combined like axes.
+    #[serde(default)]
+    #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
+    pub together: Vec<Spanned<Entries<Axis>>>,
+    /// Further points, outside the grid. What is not named here comes from [fixed] or is the kernel's default.
+    #[serde(default)]
+    #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
+    pub include: Vec<Spanned<Entries<Axis>>>,
+    /// How the ranks are started.
+    #[serde(default)]
+    pub launch: Launch,
+    /// How often each point is measured.
+    #[serde(default)]
+    pub repeat: Repeat,
+}
+
+/// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
+/// rank", which is multiplied by the number of ranks), or a word.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum Scalar {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// The values of a parameter: one, a list, or a range. `ranks` also takes the word "cores".
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum Axis {
+    One(Scalar),
+    List(#[schemars(with = "Vec<Scalar>")] Vec<Spanned<Scalar>>),
+    Range(Box<Steps>),
+}
+
+/// Values from `from` to `to`: by `factor`, by `step`, as many as `points`, or by a logarithmic `scale`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Range")]
+pub struct Steps {
+    /// First value.
+    #[schemars(with = "Scalar")]
+    pub from: Spanned<Scalar>,
+    /// Last value; `factor` and `step` end at or below it.
+    #[schemars(with = "Scalar")]
+    pub to: Spanned<Scalar>,
+    /// Each value is this many times the one before; greater than 1.
+    #[schemars(with = "Option<f64>")]
+    pub factor: Option<Spanned<f64>>,
+    /// Each value is this much more than the one before.
+    #[schemars(with = "Option<Scalar>")]
+    pub step: Option<Spanned<Scalar>>,
+    /// How many values, both ends included, evenly spaced on the `scale`.
+    #[schemars(with = "Option<u32>")]
+    pub points: Option<Spanned<u32>>,
+    /// "linear" (the default beside `points`), "log2" or "log10". Without `points`, log2 doubles from value to value and
+    /// log10 multiplies by ten.
+    #[schemars(with = "Option<Scale>")]
+    pub scale: Option<Spanned<Scale>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    Linear,
+    Log2,
+    Log10,
+}
+
+/// How the ranks are started.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Launch {
+    /// "threads" (the default: ranks are threads of one process on this machine) or "mpi".
+    #[schemars(with = "Option<Transport>")]
+    pub transport: Option<Spanned<Transport>>,
+    /// What starts the ranks: "local" for threads (the default there); "openmpi", "mpich", "srun" or "custom" for MPI.
+    #[schemars(with = "Option<Launcher>")]
+    pub launcher: Option<Spanned<Launcher>>,
+    /// The command of the custom launcher, one argument an item, with {worker} and {arguments} (what is started), and
+    /// {ranks} and {ranks_per_node} where it needs them.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub command: Option<Spanned<Vec<Spanned<String>>>>,
+    /// Ranks on each node of a cluster; the launcher's own choice if absent.
+    #[schemars(with = "Option<u32>")]
+    pub ranks_per_node: Option<Spanned<u32>>,
+    /// Launches for each rank count, 1 by default. Launches differ more than samples within one: 5 for fitting.
+    #[schemars(with = "Option<u32>")]
+    pub launches: Option<Spanned<u32>>,
+    /// Another build of this program to start on the ranks; this one by default.
+    pub worker: Option<String>,
+    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is given up.
+    #[schemars(with = "Option<Scalar>")]
+    pub timeout: Option<Spanned<Scalar>>,
+}
+
+/// What carries the messages between ranks.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    Threads,
+    Mpi,
+}
+
+/// What starts the ranks.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Launcher {
+    Local,
+    Openmpi,
+    Mpich,
+    Srun,
+    Custom,
+}
+
+/// How often each point is measured.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repeat {
+    /// Samples of every point, in each launch; 6 by default.
+    #[schemars(with = "Option<u32>")]
+    pub min: Option<Spanned<u32>>,
+    /// Most samples of a point where `width` asks for more than `min`; 30 by default, or `min` if that is more.
+    #[schemars(with = "Option<u32>")]
+    pub max: Option<Spanned<u32>>,
+    /// Measure until the 95 % interval of the median is this narrow, relative to the median: 0.05 is 5 %. Needs at least 6
+    /// samples. Without it every point is measured `min` times.
+    #[schemars(with = "Option<f64>")]
+    pub width: Option<Spanned<f64>>,
+    /// Measuring time of the whole sweep, such as "100 s"; unlimited if absent.
+    #[schemars(with = "Option<Scalar>")]
+    pub budget: Option<Spanned<Scalar>>,
+}
+
+const SCALAR: &str = "a number or a text such as \"64 Mwords\"";
+const AXIS: &str = "a number, a text, a list of them, or a range such as { from = 1, to = 64, factor = 2 }";
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str(SCALAR)
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Scalar, E> {
+                Ok(Scalar::Integer(v))
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Scalar, E> {
+                Ok(Scalar::Real(v))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Scalar, E> {
+                Ok(Scalar::Text(v.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Axis {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Axis;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str(AXIS)
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Integer(v)))
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Real(v)))
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Axis, E> {
+                Ok(Axis::One(Scalar::Text(v.to_owned())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Axis, A::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = list.next_element()? {
+                    values.push(value);
+                }
+                Ok(Axis::List(values))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Axis, A::Error> {
+                Steps::deserialize(MapAccessDeserializer::new(map)).map(|steps| Axis::Range(Box::new(steps)))
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
