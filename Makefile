@@ -11,4 +11,4 @@ bench:
 	cargo bench --locked
 
 install-deps:
-	@tools/install-deps
+	@.ci/install-deps

@@ -2,5 +2,6 @@
 
 mod figure;
 mod launch;
+mod mpi;
 mod spec;
 mod units;

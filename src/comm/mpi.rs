@@ -137,6 +137,10 @@ impl Comm for MpiComm {
         self.size
     }
 
+    fn oversubscribed(&self) -> bool {
+        self.oversubscribed
+    }
+
     fn now(&self) -> f64 {
         mpi::time()
     }

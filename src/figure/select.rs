@@ -181,8 +181,9 @@ pub fn label(column: &str, value: &Value) -> String {
 
 /// Words as the papers count them; short blocks stay plain numbers.
 fn words(count: u64) -> String {
-    let scale =
-        [(30, "Gwords"), (20, "Mwords")].into_iter().find(|(bits, _)| count >> bits > 0 && count % (1 << bits) == 0);
+    let scale = [(30, "Gwords"), (20, "Mwords")]
+        .into_iter()
+        .find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
     scale.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 
