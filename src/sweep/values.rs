@@ -25,7 +25,8 @@ const RANKS: Parameter = Parameter {
 /// Every name that may stand in a table of parameters, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", "))), ("ranks", RANKS.meaning.into())];
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
