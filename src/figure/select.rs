@@ -165,6 +165,7 @@ fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
         x: quantity(&request.x, found.iter().filter_map(|cell| cell.by[0].as_f64())),
         y: quantity(&request.z, y),
         series: series.into_iter().map(|(_, series)| series).collect(),
+        marks: Vec::new(),
     }
 }
 

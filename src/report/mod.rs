@@ -79,10 +79,14 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     let (mut sections, mut unshown) = (Vec::new(), Vec::new());
     for group in &groups {
         summary.extend(summary::rows(table, group)?);
-        if sections.len() == pictures::MOST_SURFACES {
-            unshown.push(group.label());
-        } else if group.alphas.len() > 1 || group.blocks.len() > 1 {
+    }
+    let drawable: Vec<&Group> =
+        groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+    for (number, group) in drawable.iter().enumerate() {
+        if shown(number, drawable.len()) {
             sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
+        } else {
+            unshown.push(group.label());
         }
     }
     let context = Context {
@@ -92,7 +96,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         summary: &summary,
         sections,
         unshown,
-        effects: pictures::of_parameters(folder, table, &rows)?,
+        effects: pictures::of_parameters(folder, table, &rows, &manifest)?,
         failures: failures(table, &rows),
         launches: manifest.launches.iter().map(launched).collect(),
         samples_good: rows.iter().filter(|&&row| table.word("status", row) == Status::Ok.name()).count(),
@@ -101,6 +105,12 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     let page = render(&context).map_err(|e| Error::internal(format!("cannot fill in the report: {e:#}")))?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
+}
+
+/// Of many groups a few are drawn, evenly spread, the first and the last among them.
+fn shown(number: usize, groups: usize) -> bool {
+    let most = pictures::MOST_SURFACES;
+    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1) == number)
 }
 
 fn render(context: &Context) -> std::result::Result<String, minijinja::Error> {

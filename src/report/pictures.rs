@@ -4,13 +4,15 @@ use super::groups::{ALPHA, BLOCK, Group, key_columns};
 use super::summary::BANDWIDTH;
 use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure};
-use crate::figure::{self, Figure};
+use crate::figure::{self, Figure, Landmark};
+use crate::provenance::Cache;
 use crate::store::cells::cells;
+use crate::store::manifest::Manifest;
 use crate::store::{Folder, Table, columns};
 use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
-pub const MOST_SURFACES: usize = 8;
+pub const MOST_SURFACES: usize = 6;
 
 /// A figure in the report and in the folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,7 +70,7 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
 
 /// The effect of every other parameter that the sweep varies: bandwidth over it at the corners of alpha and L, the
 /// remaining parameters at their most frequent values.
-pub fn of_parameters(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Vec<Picture>> {
+pub fn of_parameters(folder: &Folder, table: &Table, rows: &[usize], manifest: &Manifest) -> Result<Vec<Picture>> {
     let keys = key_columns(table, rows)?;
     let mut pictures = Vec::new();
     for &axis in &keys {
@@ -88,11 +90,32 @@ pub fn of_parameters(folder: &Folder, table: &Table, rows: &[usize]) -> Result<V
         let by = [ALPHA, BLOCK].into_iter().filter(|name| table.column(name).is_some()).map(str::to_owned).collect();
         let request = Request { kind: Kind::Curves, title: title.clone(), x: axis.into(), by, z: BANDWIDTH.into() };
         // A parameter that moves together with others has no effect of its own to show.
-        let Ok(drawn) = figure(table, &chosen, &request) else { continue };
+        let Ok(mut drawn) = figure(table, &chosen, &request) else { continue };
+        if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
+            curves.marks = landmarks(table, &chosen, manifest);
+        }
         let caption = "Medians with 95 % intervals; other parameters at their most frequent values.".to_owned();
         pictures.push(picture(folder, &drawn, format!("effect-of-{}", columns::short(axis)), title, caption)?);
     }
     Ok(pictures)
+}
+
+/// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
+fn landmarks(table: &Table, rows: &[usize], manifest: &Manifest) -> Vec<Landmark> {
+    let Some(&row) = rows.first() else { return Vec::new() };
+    let launch = manifest.launches.iter().find(|end| end.launch.launch == table.word("launch", row));
+    let (Some(launch), ranks) = (launch, table.number("ranks", row)) else { return Vec::new() };
+    let host = &launch.launch.host;
+    let on_node = launch.launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
+    let words = |bytes: f64| bytes / 8.0 * ranks;
+    let cache = |cache: &Cache| Landmark {
+        x: words(cache.bytes as f64 / f64::from(cache.shared_by.min(on_node).max(1))),
+        label: format!("L{}", cache.level),
+    };
+    let page = table.number("page_bytes", row);
+    let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
+    let reach = entries.map(|entries| Landmark { x: words(f64::from(entries) * page), label: "TLB reach".into() });
+    host.caches.iter().map(cache).chain(reach).filter(|mark| mark.x.is_finite()).collect()
 }
 
 /// Rows at the value of `column` that occurs with the most values of `axis`.

@@ -67,8 +67,12 @@ fn row(
     })
 }
 
-/// The rows as text, columns aligned.
+/// Groups that a terminal shows.
+const TERMINAL_GROUPS: usize = 6;
+
+/// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
+    let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
     let head = ["", "", "at", "MB/s a process", "MB/s in all", "cycles an access", "n"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
     for row in rows {
@@ -91,6 +95,9 @@ pub fn text(rows: &[Row]) -> String {
         let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
+    }
+    if !rest.is_empty() {
+        text.push_str(&format!("and {} more groups, in the report\n", rest.len() / 3));
     }
     text
 }
