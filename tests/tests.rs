@@ -1,2 +1,32 @@
+//! The tests: one program, one module a topic.
+//!
+//! What holds for the code itself:
+//! - `architecture`: imports go downwards, nothing is too long
+//!
+//! From the ground up:
+//! - `numerics`: power law, mixing, order statistics
+//! - `arena`: a rank's memory and its pages
+//! - `threads`: the embedded transport keeps the contract of `Comm`
+//! - `mpi`: so does the MPI transport, and the kernels and workers on it
+//! - `apex_map`: the kernel, its verification and its refusals
+//! - `worker`: a job in, lines out
+//! - `store`: journals, Parquet, cells
+//! - `driver`: launches, retries, budgets, resuming
+//! - `processes`: launches as real processes, their limits and their ends
+//! - `launch`: launchers' command lines
+//!
+//! `common` holds what several of them need, `mock` a scripted launcher for the driver.
+
+mod apex_map;
+mod architecture;
+mod arena;
+mod common;
+mod driver;
 mod launch;
+mod mock;
 mod mpi;
+mod numerics;
+mod processes;
+mod store;
+mod threads;
+mod worker;
