@@ -86,7 +86,7 @@ impl Condition {
     }
 }
 
-const EXAMPLE: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"4KiB\" && alpha > 0.5'";
+const EXAMPLE: &str = "write a comparison such as \"L * P <= M\" or 'pages == \"base\" && alpha > 0.5'";
 
 fn reason(error: &EvalexprError) -> String {
     match error {

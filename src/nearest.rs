@@ -4,9 +4,11 @@
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let distance = |other: &str| strsim::damerau_levenshtein(&wanted, &other.to_lowercase());
-    let best = known.into_iter().map(|other| (distance(other), other)).min_by_key(|(distance, _)| *distance);
+    // Of equally distant names the one that begins alike: people mistype ends.
+    let alike = |other: &str| name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let best = known.into_iter().min_by_key(|other| (distance(other), std::cmp::Reverse(alike(other))))?;
     // A third of the letters wrong is still a typing error; more is another word.
-    best.filter(|(distance, other)| *distance <= wanted.chars().count().max(other.chars().count()) / 3).map(|(_, n)| n)
+    (distance(best) <= wanted.chars().count().max(best.chars().count()) / 3).then_some(best)
 }
 
 /// What to do about an unknown name: the nearest one if there is one, then all of them.

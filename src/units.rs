@@ -79,6 +79,11 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, f64)] {
     }
 }
 
+/// The suffixes accepted for a unit.
+pub fn names(unit: Unit) -> Vec<&'static str> {
+    suffixes(unit).iter().map(|(name, _)| *name).collect()
+}
+
 /// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
 ///
 /// Errors say which suffixes are known.
@@ -101,10 +106,7 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     match suffixes(unit).iter().find(|(name, _)| *name == suffix) {
         Some((_, factor)) => Ok(number * factor),
         None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
-        None => {
-            let known: Vec<_> = suffixes(unit).iter().map(|(name, _)| *name).collect();
-            Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", known.join(", ")))
-        }
+        None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", names(unit).join(", "))),
     }
 }
 

@@ -13,7 +13,6 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -99,7 +98,7 @@ impl Schedule {
     }
 
     /// The index of the next point; `None` when all are precise enough.
-    pub fn next(&mut self) -> Option<usize> {
+    pub fn next_point(&mut self) -> Option<usize> {
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
             self.round.shuffle(&mut self.random);
@@ -293,13 +292,6 @@ struct Lead<'a> {
 impl<'a> Lead<'a> {
     fn new<C: Comm>(comm: &C, job: &'a Job, library: &str, placement: Vec<Placement>) -> Result<Self> {
         let host = provenance::host();
-        let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
-        for place in &placement {
-            *nodes.entry(&place.node).or_default() += 1;
-        }
-        // Threads share the processors of this process; a launcher may have bound rank 0 to few of its node's.
-        let room = if job.transport == "threads" { host.cores } else { host.processors.max(host.cores) };
-        let oversubscribed = nodes.values().any(|&ranks| ranks > room);
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
@@ -310,7 +302,7 @@ impl<'a> Lead<'a> {
             ranks: comm.size(),
             host,
             placement,
-            oversubscribed,
+            oversubscribed: comm.oversubscribed(),
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
         })))?;
@@ -325,7 +317,7 @@ impl<'a> Lead<'a> {
 
     /// The next point and its repetition, announced to the driver.
     fn next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
-        let Some(index) = self.schedule.next() else { return Ok(None) };
+        let Some(index) = self.schedule.next_point() else { return Ok(None) };
         if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
             self.budget_spent = true;
             return Ok(None);

@@ -4,7 +4,7 @@
 //! 70 a fault of this program.
 
 #[cfg(feature = "explore")]
-mod complain;
+pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;
 mod kernels;

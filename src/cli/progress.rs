@@ -47,20 +47,22 @@ impl Progress {
         let left = self.points - self.done - self.failed;
         let mut line = format!("{} of {} points done, {} failed, {left} left", self.done, self.points, self.failed);
         if let Some(seconds) = self.seconds_left() {
-            line.push_str(&format!(", about {} to go", units::seconds(seconds.ceil())));
+            line.push_str(&format!(", at most about {} to go", units::seconds(seconds.ceil())));
         }
         line
     }
 
-    /// By the samples so far, but never more than the budget leaves.
+    /// By the samples so far, but never more than the budget leaves. How many more samples a point needs to become
+    /// precise is unknown: once all have their least number, only the budget tells.
     fn seconds_left(&self) -> Option<f64> {
         let elapsed = self.begun.elapsed().as_secs_f64();
-        let by_samples = (self.samples >= self.expected_samples / 20 && self.samples > 0)
-            .then(|| elapsed * self.expected_samples.saturating_sub(self.samples) as f64 / self.samples as f64);
+        let known = self.samples >= self.expected_samples / 20 && (1..self.expected_samples).contains(&self.samples);
+        let by_samples = known.then(|| elapsed * (self.expected_samples as f64 / self.samples as f64 - 1.0));
         let by_budget = self.budget.map(|budget| (budget - elapsed).max(0.0));
         match (by_samples, by_budget) {
             (Some(a), Some(b)) => Some(a.min(b)),
-            (one, other) => one.or(other),
+            (None, Some(budget)) => Some(budget),
+            (by_samples, None) => by_samples,
         }
     }
 }

@@ -24,6 +24,8 @@ pub trait Comm {
     fn rank(&self) -> usize;
     /// The papers' P.
     fn size(&self) -> usize;
+    /// More ranks than the processors that they may use, on some node.
+    fn oversubscribed(&self) -> bool;
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
     fn now(&self) -> f64;
     /// Lets others make progress; mandatory in every waiting loop.

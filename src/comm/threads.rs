@@ -188,6 +188,10 @@ impl Comm for ThreadComm {
         self.shared.size
     }
 
+    fn oversubscribed(&self) -> bool {
+        !self.spin
+    }
+
     fn now(&self) -> f64 {
         self.shared.start.elapsed().as_secs_f64()
     }
@@ -196,7 +200,7 @@ impl Comm for ThreadComm {
     fn idle(&self) {
         let idles = self.idles.get().wrapping_add(1);
         self.idles.set(idles);
-        if self.spin && idles % 256 != 0 {
+        if self.spin && !idles.is_multiple_of(256) {
             std::hint::spin_loop();
             return;
         }

@@ -146,15 +146,8 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
     /// A filled convex polygon, grown by a fraction of a pixel so that no seam shows between neighbours.
     pub fn patch(&mut self, points: &[Xy], colour: RGBColor) -> Result<()> {
-        const BY: f64 = 0.45;
-        let sum = points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
-        let middle = (sum.0 / points.len() as f64, sum.1 / points.len() as f64);
-        let grown = |p: &Xy| {
-            let away = (p.0 - middle.0, p.1 - middle.1);
-            let times = 1.0 + BY / away.0.hypot(away.1).max(BY);
-            (middle.0 + away.0 * times, middle.1 + away.1 * times)
-        };
-        self.polygon(&points.iter().map(grown).collect::<Vec<_>>(), colour, 1.0)
+        // More than half a pixel: any pixel on a shared side is then wholly covered by one of the two.
+        self.polygon(&grown(points, 0.55), colour, 1.0)
     }
 
     pub fn line(&mut self, points: &[Xy], colour: RGBColor, width: f64) -> Result<()> {
@@ -257,4 +250,24 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
 
 fn drawing(error: impl std::fmt::Display) -> Error {
     Error::internal(format!("a figure cannot be drawn: {error}"))
+}
+
+/// A convex polygon with its sides moved outwards, its sharpest corners a little less.
+fn grown(points: &[Xy], by: f64) -> Vec<Xy> {
+    let mut points = points.to_vec();
+    points.dedup_by(|a, b| (a.0 - b.0).hypot(a.1 - b.1) < 1e-6);
+    let count = points.len();
+    let side = |k: usize| (points[k % count], points[(k + 1) % count]);
+    let area: f64 = (0..count).map(side).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum();
+    let normal = |k: usize| {
+        let (a, b) = side(k);
+        let length = (b.0 - a.0).hypot(b.1 - a.1).max(1e-9) * area.signum();
+        ((b.1 - a.1) / length, (a.0 - b.0) / length)
+    };
+    let corner = |k: usize| {
+        let (before, after) = (normal(k + count - 1), normal(k));
+        let times = by / (1.0 + before.0 * after.0 + before.1 * after.1).max(0.4);
+        (points[k].0 + (before.0 + after.0) * times, points[k].1 + (before.1 + after.1) * times)
+    };
+    (0..count).map(corner).collect()
 }

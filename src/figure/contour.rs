@@ -35,7 +35,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<
     label(canvas, &lines, grid, &frame)?;
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
-    let parts = (0..count).map(|k| (share(k), share(k + 1), colour(k, count))).collect();
+    let parts = (0..count).map(|k| (share(k), colour(k, count))).collect();
     let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
     ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
     frame::key(canvas, &frame.area, &marks)

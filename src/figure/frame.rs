@@ -141,10 +141,10 @@ fn small_ticks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, x: &[
     Ok(())
 }
 
-/// A colour bar from bottom to top: limits of its parts as positions 0 to 1, their colours, and the labelled ticks
-/// as positions. Its title reads upwards beside it.
+/// A colour bar from bottom to top: the positions 0 to 1 at which its colours begin, and those of its labelled ticks.
+/// Its title reads upwards beside it.
 pub struct ColourBar {
-    pub parts: Vec<(f64, f64, RGBColor)>,
+    pub parts: Vec<(f64, RGBColor)>,
     pub ticks: Vec<(f64, String)>,
     pub title: String,
 }
@@ -155,8 +155,9 @@ impl ColourBar {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let bar = Rect { left: frame.right + 22.0, right: frame.right + 40.0, top: frame.top, bottom };
         let at = |place: f64| bar.bottom - place * bar.height();
-        for (low, high, colour) in &self.parts {
-            canvas.fill(Rect { top: at(*high), bottom: at(*low), ..bar }, *colour)?;
+        // Each part reaches to the top, so that no seam shows below the next.
+        for (low, colour) in &self.parts {
+            canvas.fill(Rect { bottom: at(*low), ..bar }, *colour)?;
         }
         canvas.outline(bar, INK, 1.0)?;
         let tick = Type::new(text::TICK);

@@ -51,7 +51,7 @@ fn cells<DB: DrawingBackend>(
 ) -> Result<()> {
     let written = |value: f64| ticks::short(value, grid.z.unit);
     let fits = |words: &str, rect: &Rect, size: f64| {
-        Type::new(size).width(words) + 6.0 <= rect.width() && size * 1.2 <= rect.height()
+        Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
     };
     let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let sizes = [14.0, 13.0, 12.0, 11.0];
@@ -84,8 +84,8 @@ fn beside<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, z: &Scale, f
         marks.push(Mark::Failed);
     }
     const PARTS: usize = 120;
-    let place = |k: usize| k as f64 / PARTS as f64;
-    let parts = (0..PARTS).map(|k| (place(k), place(k + 1), viridis((k as f64 + 0.5) / PARTS as f64))).collect();
+    let share = |k: f64| k / PARTS as f64;
+    let parts = (0..PARTS).map(|k| (share(k as f64), viridis(share(k as f64 + 0.5)))).collect();
     let far_apart = |values: &[f64], _: &[String]| {
         values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.area.height() > 2.0 * text::TICK)
     };

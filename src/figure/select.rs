@@ -7,7 +7,7 @@ use crate::point::Value;
 use crate::store::Table;
 use crate::store::cells::{Cell, cells, compare};
 use crate::store::columns;
-use crate::units;
+use crate::units::{self, Unit};
 use ndarray::Array2;
 
 /// The kinds of figures, by the names that `apexmap plot` takes.
@@ -168,15 +168,23 @@ fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
     }
 }
 
-/// `alpha = 0.1`, `L = 4096`.
+/// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`.
 pub fn label(column: &str, value: &Value) -> String {
     let text = match value {
-        Value::Integer(v) if *v >= 1 << 20 && v % (1 << 20) == 0 => format!("{} Mi", v >> 20),
+        Value::Integer(v) if columns::describe(column).unit == Unit::Words => words(*v),
         Value::Integer(v) => v.to_string(),
         Value::Real(v) => units::significant(*v),
         Value::Text(v) => v.clone(),
     };
     format!("{} = {text}", columns::short(column))
+}
+
+/// Words as the papers count them; short blocks stay plain numbers.
+fn words(count: u64) -> String {
+    let scale = [(30, "Gwords"), (20, "Mwords")]
+        .into_iter()
+        .find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
+    scale.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 
 /// What the samples have in common, and how many there are of each point.

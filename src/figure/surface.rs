@@ -22,6 +22,18 @@ struct Solid {
     x: Vec<f64>,
     y: Vec<f64>,
     heights: Vec<Vec<f64>>,
+    /// Points (column, row) whose measurement failed.
+    failed: Vec<(usize, usize)>,
+}
+
+impl Solid {
+    /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
+    fn guessed(&self, i: usize, j: usize) -> [f64; 3] {
+        let at = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
+        let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
+        let known: Vec<f64> = around.into_iter().flatten().filter(|z| z.is_finite()).collect();
+        [self.x[i], self.y[j], known.iter().sum::<f64>() / known.len().max(1) as f64]
+    }
 }
 
 /// One axis of the box.
@@ -56,6 +68,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
         heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
+        failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
     };
     let axes = [
         BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
@@ -66,10 +79,6 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View
     let room = Rect { left: 10.0, top: top + 4.0, right: WIDTH - 10.0, bottom: HEIGHT - 10.0 };
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
-    for (j, i) in &grid.failed {
-        let floor = if view.elevation >= 0.0 { 0.0 } else { BOX_HEIGHT };
-        canvas.cross(camera.pixel([solid.x[*i], solid.y[*j], floor]))?;
-    }
     surface(canvas, &camera, &solid)?;
     for side in &sides {
         side.draw(canvas, &camera)?;
@@ -132,6 +141,9 @@ fn mesh<DB: DrawingBackend>(
     for at in corners.iter().filter_map(|corner| known(*corner)) {
         canvas.dot(at, 1.6, INK)?;
     }
+    for (i, j) in corners.iter().filter(|corner| solid.failed.contains(corner)) {
+        canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
+    }
     Ok(())
 }
 
@@ -144,7 +156,8 @@ struct LabelledEdge {
     outward: Xy,
     scale: Scale,
     ticks: Ticks,
-    labels: Vec<Rect>,
+    /// None for a label left out.
+    labels: Vec<Option<Rect>>,
     title: String,
     title_at: Rect,
 }
@@ -157,7 +170,7 @@ impl LabelledEdge {
     }
 
     fn rects(&self) -> impl Iterator<Item = &Rect> {
-        self.labels.iter().chain((!self.title.is_empty()).then_some(&self.title_at))
+        self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_at))
     }
 
     fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, camera: &Camera) -> Result<()> {
@@ -166,7 +179,9 @@ impl LabelledEdge {
             let (x, y) = camera.pixel(self.point(*value));
             let end = (x + TICK_LENGTH * self.outward.0, y + TICK_LENGTH * self.outward.1);
             canvas.line(&[(x, y), end], INK, 1.0)?;
-            canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+            if let Some(rect) = rect {
+                canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+            }
         }
         if self.axis == 2 {
             return canvas.upward(&self.title, self.title_at.centre(), Type::new(text::AXIS));
@@ -241,27 +256,42 @@ fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> L
         title: text::cut(&what.quantity.title(), text::AXIS, false, 340.0),
         title_at: Rect::around((0.0, 0.0), 0.0, 0.0),
     };
-    let clear = |rects: &[Rect]| {
-        let free = |k: usize| rects[..k].iter().chain(taken).all(|other| !other.overlaps(&rects[k].grown(3.0)));
-        (0..rects.len()).all(free)
+    let rect = |value: f64, label: &str| {
+        let size = (Type::new(text::TICK).width(label), text::TICK);
+        beyond(camera.pixel(edge.point(value)), outward, TICK_LENGTH + 4.0, size)
     };
-    let place = |edge: &LabelledEdge, values: &[f64], labels: &[String]| -> Vec<Rect> {
-        let rect = |(value, label): (&f64, &String)| {
-            let size = (Type::new(text::TICK).width(label), text::TICK);
-            beyond(camera.pixel(edge.point(*value)), outward, TICK_LENGTH + 4.0, size)
-        };
-        values.iter().zip(labels).map(rect).collect()
+    let apart = |values: &[f64], labels: &[String]| {
+        let rects: Vec<Rect> = values.iter().zip(labels).map(|(v, l)| rect(*v, l)).collect();
+        rects.len() <= 10 && rects.windows(2).all(|pair| !pair[0].overlaps(&pair[1].grown(3.0)))
     };
     let binary = ticks::is_binary(what.values);
     let sets = ticks::tick_sets(&what.scale, what.values, what.quantity.unit, binary);
-    let chosen = frame::choose(sets, what.quantity, binary, |v, l| v.len() <= 10 && clear(&place(&edge, v, l)));
-    edge.labels = place(&edge, &chosen.values, &chosen.labels);
-    if !clear(&edge.labels) {
-        edge.labels.clear();
-    }
+    let chosen = frame::choose(sets, what.quantity, binary, apart);
+    let wanted: Vec<Rect> = chosen.values.iter().zip(&chosen.labels).map(|(v, l)| rect(*v, l)).collect();
+    edge.labels = nudged(&wanted, taken, (camera.pixel(start), camera.pixel(end)));
     edge.ticks = chosen;
     edge.title_at = title_place(camera, &edge, taken);
     edge
+}
+
+/// Moves labels that would overprint others a little towards the middle of their edge; drops them if that is not
+/// enough, as where an edge is seen from its end.
+fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let mut placed: Vec<Rect> = Vec::new();
+    let mut place = |rect: &Rect| {
+        let away = (middle.0 - rect.centre().0, middle.1 - rect.centre().1);
+        let length = away.0.hypot(away.1).max(1.0);
+        let moved = |by: f64| {
+            let centre = (rect.centre().0 + away.0 / length * by, rect.centre().1 + away.1 / length * by);
+            Rect::around(centre, rect.width(), rect.height())
+        };
+        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.grown(3.0)));
+        let found = [0.0, 4.0, 8.0, 12.0].map(moved).into_iter().find(free);
+        placed.extend(found);
+        found
+    };
+    wanted.iter().map(&mut place).collect()
 }
 
 /// The title lies beyond the middle of its edge, as near as the labels leave room.
@@ -273,7 +303,7 @@ fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
     let mut gap = TICK_LENGTH + 8.0;
     loop {
         let rect = beyond(middle, edge.outward, gap, size);
-        let free = edge.labels.iter().chain(taken).all(|other| !other.overlaps(&rect.grown(5.0)));
+        let free = edge.labels.iter().flatten().chain(taken).all(|other| !other.overlaps(&rect.grown(9.0)));
         if free || gap > 400.0 {
             return rect;
         }

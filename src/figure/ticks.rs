@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::units::Unit;
 
+/// Magnitudes beyond this, or below its inverse, are no measurements and would overflow what is computed from them.
+const EXTREME: f64 = 1e100;
+
 /// The range of an axis and how it is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
@@ -14,13 +17,14 @@ pub struct Scale {
 impl Scale {
     /// The range of `values`, widened if they are all equal.
     ///
-    /// `name` is the axis as its user knows it. Errors: no value, a value that is not finite, a value <= 0 on a log axis.
+    /// `name` is the axis as its user knows it. Errors: no value, a value that is not finite or beyond any measurement,
+    /// a value <= 0 on a log axis.
     pub fn spanning(values: impl IntoIterator<Item = f64>, log: bool, name: &str) -> Result<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values {
-            if !value.is_finite() {
+            if !value.is_finite() || value.abs() > EXTREME || (value != 0.0 && value.abs() < 1.0 / EXTREME) {
                 return Err(Error::input(
-                    format!("\"{name}\" has the value {value}, which no axis can show"),
+                    format!("\"{name}\" has the value {value:e}, which no axis can show"),
                     "leave that value out of the figure",
                 ));
             }
@@ -38,19 +42,12 @@ impl Scale {
                 "check that the selection contains measured points",
             ));
         }
-        if low == high {
+        // What differs by rounding only is one value.
+        if high - low <= 1e-9 * low.abs().max(high.abs()) {
             let by = if low == 0.0 { 1.0 } else { low.abs() / 2.0 };
             (low, high) = if log { (low / 2.0, low * 2.0) } else { (low - by, low + by) };
         }
-        let scale = Self { low, high, log };
-        let span = scale.inner(high) - scale.inner(low);
-        if !(span.is_finite() && span > 0.0) {
-            return Err(Error::input(
-                format!("\"{name}\" spans {low} to {high}, more than can be drawn on one axis"),
-                "leave the extreme values out",
-            ));
-        }
-        Ok(scale)
+        Ok(Self { low, high, log })
     }
 
     fn inner(&self, value: f64) -> f64 {

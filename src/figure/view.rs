@@ -78,7 +78,8 @@ impl View {
         from_far(width, towards[0]).into_iter().flat_map(|i| rows.iter().map(move |j| (i, *j))).collect()
     }
 
-    /// The two box edges along an axis, as (start, end), that lie between a face seen and one not seen. Labels beside such an edge never lie over the box.
+    /// The two box edges along an axis, as (start, end), that lie between a face seen and one not seen.
+    /// Labels beside such an edge never lie over the box.
     pub fn outer_edges(&self, axis: usize) -> Vec<([f64; 3], [f64; 3])> {
         let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
         let size = |k: usize| if k == 2 { BOX_HEIGHT } else { 1.0 };

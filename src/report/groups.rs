@@ -46,11 +46,18 @@ pub fn key_columns<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<&'a str>>
     for name in columns::of_points(table) {
         let column = table.require(name)?;
         let follows = || by_cell.iter().all(|cell| columns::constant(column, &cell.rows));
-        if !keys.contains(&name) && !surface.contains(&name) && !columns::constant(column, rows) && !follows() {
+        if !keys.contains(&name) && !surface.contains(&name) && varies(table, name, rows) && !follows() {
             keys.push(name);
         }
     }
     Ok(keys)
+}
+
+/// Whether a column has two different values in these rows; a kernel without the parameter has none.
+fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
+    let mut values = rows.iter().filter_map(|&row| table.value(name, row));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
 }
 
 /// The groups of these rows, in the order of their keys.

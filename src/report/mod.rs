@@ -66,7 +66,6 @@ struct Failure {
 /// A launch with its times as text.
 #[derive(Serialize)]
 struct Launched<'a> {
-    #[serde(flatten)]
     end: &'a LaunchEnd,
     placed: String,
 }

@@ -38,8 +38,8 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
         add(
             Kind::Surface,
             "performance surface",
-            BLOCK,
             ALPHA,
+            BLOCK,
             "Bandwidth of a process over spatial locality L and temporal locality alpha (as Figures 3 and 4 of the Apex-Map paper). Dots are measured.",
         )?;
         add(

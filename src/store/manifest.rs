@@ -43,7 +43,7 @@ pub struct LaunchEnd {
     pub budget_spent: bool,
     /// Absent if the driver was killed before the launch ended.
     pub ended: Option<Status>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub message: String,
     /// Lines of its journal that could not be read (a killed driver leaves at most one).
     #[serde(default)]

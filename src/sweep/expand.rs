@@ -1,6 +1,6 @@
 //! From the tables of a sweep to its points.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{Axis, Entries, File, Scalar};
 use super::values::{MOST_POINTS, Setting, Values, kernel_id};
 use crate::condition::{Condition, Kind};
@@ -13,6 +13,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// A parameter with its values.
+#[derive(Clone)]
 struct Column {
     name: String,
     /// Where the name stands.
@@ -48,10 +49,11 @@ pub fn points(file: &File, cores: usize, page: &Page) -> Result<Vec<Point>> {
     if count > MOST_POINTS as f64 {
         let mut sizes: Vec<_> = grids.iter().flat_map(Grid::columns).map(|c| (c.settings.len(), c)).collect();
         sizes.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
+        let place = sizes.first().map_or(0..0, |(_, column)| column.span.clone());
         let sizes: Vec<_> =
             sizes.iter().map(|(length, column)| format!("{} ({length})", column.name)).take(3).collect();
         return Err(page.wrong(
-            grids[0].span.clone(),
+            place,
             format!("the sweep has {} points, more than {MOST_POINTS}", crate::units::significant(count)),
             format!("name fewer values; most have {}", sizes.join(", ")),
         ));
@@ -59,14 +61,13 @@ pub fn points(file: &File, cores: usize, page: &Page) -> Result<Vec<Point>> {
     let filter = Filter::new(file, &values)?;
     let (mut found, mut refused) = (Vec::new(), Refused::default());
     for grid in &grids {
-        combinations(grid, |point| {
-            if let Err(reason) = point.and_then(|point| {
-                if filter.keeps(&point) {
-                    found.push(kernels::complete(point.clone()).map_err(|reason| (point, reason))?);
+        combinations(grid, |at| {
+            let point = point(grid, at);
+            if filter.keeps(&point) {
+                match kernels::complete(point) {
+                    Ok(point) => found.push(point),
+                    Err(reason) => refused.add(reason, || self::point(grid, at)),
                 }
-                Ok(())
-            }) {
-                refused.add(reason);
             }
         });
     }
@@ -120,48 +121,23 @@ fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
             Ok(vec![Column { name: text, span: name.span(), settings }])
         })
         .collect::<Result<_>>()?;
-    let fixed = || {
-        fixed.iter().map(|dial| {
-            vec![Column { settings: dial[0].settings.clone(), name: dial[0].name.clone(), span: dial[0].span.clone() }]
-        })
-    };
-
     let mut varied: Vec<Dial> = columns(&file.axes, values)?.into_iter().map(|column| vec![column]).collect();
     for table in &file.together {
-        let dial = columns(table.get_ref(), values)?;
-        let [first, rest @ ..] = dial.as_slice() else {
-            return Err(values.page.wrong(
-                table.span(),
-                "nothing moves together here",
-                "name parameters, or remove the table",
-            ));
-        };
-        if let Some(other) = rest.iter().find(|column| column.settings.len() != first.settings.len()) {
-            let lengths = (first.settings.len(), other.settings.len());
-            return Err(values.page.wrong(
-                other.span.clone(),
-                format!(
-                    "{} has {} values, but {}, which moves with it, has {}",
-                    other.name, lengths.1, first.name, lengths.0
-                ),
-                "give all lists of this table one length",
-            ));
-        }
-        varied.push(dial);
+        varied.push(together(table, values)?);
     }
     let swept: Vec<String> = varied.iter().flatten().map(|column| column.name.clone()).collect();
 
     let mut grids = Vec::new();
     if !varied.is_empty() || file.include.is_empty() {
-        grids.push(Grid { dials: fixed().chain(varied).collect(), span: 0..0 });
+        grids.push(Grid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
     }
     for table in &file.include {
         let own = columns(table.get_ref(), values)?;
-        let kept = fixed().filter(|dial| own.iter().all(|column| column.name != dial[0].name));
-        grids.push(Grid { dials: kept.collect(), span: table.span() });
-        let grid = grids.last_mut().expect("it was just pushed");
-        grid.dials.extend(own.into_iter().map(|column| vec![column]));
-        check_include(grid, &swept, values)?;
+        let kept = fixed.iter().filter(|dial| own.iter().all(|column| column.name != dial[0].name)).cloned();
+        let dials: Vec<Dial> = kept.chain(own.iter().map(|column| vec![column.clone()])).collect();
+        let grid = Grid { dials, span: table.span() };
+        check_include(&grid, &swept, values)?;
+        grids.push(grid);
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
     match grids.iter().find(|grid| grid.columns().all(|column| column.name != "kernel")) {
@@ -172,6 +148,22 @@ fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
         )),
         None => Ok(grids),
     }
+}
+
+/// The columns of a table whose parameters move together.
+fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
+    let dial = columns(table.get_ref(), values)?;
+    let [first, rest @ ..] = dial.as_slice() else {
+        let next = "name parameters, or remove the table";
+        return Err(values.page.wrong(table.span(), "nothing moves together here", next));
+    };
+    let length = first.settings.len();
+    if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
+        let (name, count) = (&other.name, other.settings.len());
+        let what = format!("{name} has {count} values, but {}, which moves with it, has {length}", first.name);
+        return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
+    }
+    Ok(dial)
 }
 
 /// Kernel and ranks of an extra point are never guessed where the grid varies them.
@@ -215,14 +207,11 @@ fn in_file_order<T>(table: &Entries<T>) -> Vec<(&Spanned<String>, &Spanned<T>)> 
     entries
 }
 
-/// A point, or one that has a value that its kernel does not take, with the reason.
-type Candidate = std::result::Result<Point, (Point, String)>;
-
-/// Gives every combination of a grid's dials to `take`, the last dial moving fastest.
-fn combinations(grid: &Grid, mut take: impl FnMut(Candidate)) {
+/// Calls `take` with every combination of a grid's dials, the last dial moving fastest.
+fn combinations(grid: &Grid, mut take: impl FnMut(&[usize])) {
     let mut at = vec![0; grid.dials.len()];
     loop {
-        take(candidate(grid, &at));
+        take(&at);
         let Some(dial) = (0..at.len()).rev().find(|&dial| at[dial] + 1 < grid.dials[dial][0].settings.len()) else {
             return;
         };
@@ -231,22 +220,20 @@ fn combinations(grid: &Grid, mut take: impl FnMut(Candidate)) {
     }
 }
 
-/// The point at these positions of the dials, with its kernel's parameters only, all within their domains.
-fn candidate(grid: &Grid, at: &[usize]) -> Candidate {
+/// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
+fn point(grid: &Grid, at: &[usize]) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
         columns.find(|(column, _)| column.name == name).map(|(column, at)| &column.settings[at])
     };
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
-    let ranks = setting("ranks").map_or(1, |s| s.value.as_f64().unwrap_or(1.0) as usize);
+    let ranks = setting("ranks").and_then(|s| s.value.as_f64()).map_or(1, |ranks| ranks as usize);
     let mut point = Point::new(&id, ranks);
-    let parameters = kernels::find(&id).map_err(|e| (point.clone(), e.what))?.parameters();
-    for parameter in parameters {
+    for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| s.on(ranks));
-        let value = parameter.accept(&value).map_err(|reason| (point.clone(), reason))?;
         point.params.insert(parameter.name.to_owned(), value);
     }
-    Ok(point)
+    point
 }
 
 /// The conditions of a sweep.
@@ -302,33 +289,40 @@ fn placed(error: Error, condition: &Spanned<String>, page: &Page) -> Error {
 struct Refused {
     count: usize,
     /// The first of each sort, which is the reason without its numbers.
-    first: BTreeMap<String, (Point, String)>,
+    first: Vec<(String, Point, String)>,
 }
 
 impl Refused {
-    fn add(&mut self, (point, reason): (Point, String)) {
+    fn add(&mut self, reason: String, point: impl Fn() -> Point) {
         self.count += 1;
-        let sort = reason.split(|c: char| c.is_ascii_digit()).collect::<Vec<_>>().join("#");
-        self.first.entry(sort).or_insert((point, reason));
+        let sort: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if self.first.iter().all(|(other, ..)| *other != sort) {
+            self.first.push((sort, point(), reason));
+        }
     }
 
     fn check(&self, grids: &[Grid], good: usize, page: &Page) -> Result<()> {
-        let Some((point, reason)) = self.first.values().next() else { return Ok(()) };
+        let Some((_, point, reason)) = self.first.first() else { return Ok(()) };
         let mut what = match self.count {
             1 => "a point of this sweep cannot be run".to_owned(),
             count => format!("{count} of {} points of this sweep cannot be run; of each sort the first", count + good),
         };
-        for (point, reason) in self.first.values() {
-            what.push_str(&format!(": {reason}, at {}", point.label()));
+        for (_, point, reason) in &self.first {
+            what.push_str(&format!(":\n{reason}\n(at {})", point.label()));
         }
         // The parameters that the reason names and the sweep varies tell these points from the others.
         let words: Vec<&str> = reason.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        let named = |name: &str| words.contains(&name) || (name == "ranks" && words.contains(&"P"));
+        let named = |name: &str| match name {
+            "kernel" => true,
+            "ranks" => words.iter().any(|word| matches!(*word, "P" | "rank" | "ranks")),
+            _ => words.contains(&name),
+        };
         let mut varied: Vec<&Column> = grids.iter().flat_map(Grid::columns).filter(|c| named(&c.name)).collect();
         varied.sort_by_key(|column| std::cmp::Reverse(column.settings.len()));
         let mut terms: Vec<String> = Vec::new();
         for column in varied.iter().filter(|column| column.settings.len() > 1) {
             let term = match column.name.as_str() {
+                "kernel" => format!("kernel == \"{}\"", point.kernel),
                 "ranks" => format!("P == {}", point.ranks),
                 name => point.params.get(name).map(|value| format!("{name} == {value}")).unwrap_or_default(),
             };

@@ -1,6 +1,6 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{File, Launch, Launcher, Repeat, Scalar, Transport};
 use super::values::quantity;
 use crate::error::Result;
@@ -49,7 +49,7 @@ impl Launcher {
 }
 
 /// What a custom command may name in braces.
-pub const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
+const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
 const DEFAULT_MIN: u32 = 6;
@@ -132,11 +132,13 @@ fn command(launch: &Launch, launcher: Launcher, page: &Page) -> Result<Vec<Strin
             }
         }
     }
-    for needed in ["{worker}", "{arguments}"] {
-        if !arguments.iter().any(|argument| argument.get_ref() == needed) {
-            let what = format!("the command lacks the argument \"{needed}\"");
-            return Err(page.wrong(command.span(), what, format!("write it as in {example}")));
-        }
+    let holds = |needed: &str| match needed {
+        "{arguments}" => arguments.iter().any(|argument| argument.get_ref() == needed),
+        _ => arguments.iter().any(|argument| argument.get_ref().contains(needed)),
+    };
+    if let Some(lacking) = ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !holds(needed)) {
+        let what = format!("the command lacks the argument \"{lacking}\"");
+        return Err(page.wrong(command.span(), what, format!("write it as in {example}")));
     }
     Ok(arguments.iter().map(|argument| argument.get_ref().clone()).collect())
 }

@@ -123,8 +123,8 @@ pub struct Launch {
     /// What starts the ranks: "local" for threads (the default there); "openmpi", "mpich", "srun" or "custom" for MPI.
     #[schemars(with = "Option<Launcher>")]
     pub launcher: Option<Spanned<Launcher>>,
-    /// The command of the custom launcher, one argument an item, with {worker} and {arguments} (what is started), and
-    /// {ranks} and {ranks_per_node} where it needs them.
+    /// The command of the custom launcher, one argument an item, with {ranks}, {worker} and, as an argument of its own,
+    /// {arguments}; {ranks_per_node} where it is needed.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
     /// Ranks on each node of a cluster; the launcher's own choice if absent.

@@ -1,10 +1,10 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
-use super::Page;
+use super::read::Page;
 use super::spec::{Axis, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Domain, Kernel, Parameter};
-use crate::nearest::suggest;
+use crate::nearest::{nearest, suggest};
 use crate::point::Value;
 use crate::units::{self, Unit};
 use std::ops::Range;
@@ -25,7 +25,8 @@ const RANKS: Parameter = Parameter {
 /// Every name that may stand in a table of parameters, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", "))), ("ranks", RANKS.meaning.into())];
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
@@ -109,7 +110,7 @@ impl Values<'_> {
 
     /// The value as the selected kernels understand it; they must agree on the unit.
     fn of_kernels(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
-        let (mut accepted, mut refused): (Option<Setting>, Option<String>) = (None, None);
+        let (mut accepted, mut refused): (Option<Setting>, Option<(String, String)>) = (None, None);
         for kernel in &self.kernels {
             let Some(parameter) = kernel.parameters().iter().find(|p| p.name == name) else { continue };
             match accept(parameter, scalar) {
@@ -121,11 +122,11 @@ impl Values<'_> {
                     ));
                 }
                 Ok(setting) => accepted = Some(setting),
-                Err(what) => refused = Some(what),
+                Err(what) => refused = Some((what, advice(parameter, scalar))),
             }
         }
-        let next = || format!("see \"apexmap kernels\" for the meaning and range of {name}");
-        accepted.ok_or_else(|| self.page.wrong(span, refused.unwrap_or_default(), next()))
+        let (what, next) = refused.unwrap_or_default();
+        accepted.ok_or_else(|| self.page.wrong(span, what, next))
     }
 
     /// All values of an axis, in order.
@@ -287,6 +288,19 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         return Err("ranks cannot be counted per rank".into());
     }
     Ok(Setting { value: parameter.accept(&number)?, per_rank })
+}
+
+/// What to write instead of a value that was refused.
+fn advice(parameter: &Parameter, scalar: &Scalar) -> String {
+    let general = format!("see \"apexmap kernels\" for the meaning and range of {}", parameter.name);
+    let Scalar::Text(text) = scalar else { return general };
+    let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
+    let known =
+        if let Domain::Choice(words) = parameter.domain { words.to_vec() } else { units::names(parameter.unit) };
+    match nearest(word, known.iter().copied()) {
+        Some(other) if other != word => format!("did you mean \"{other}\"? Else {general}"),
+        _ => general,
+    }
 }
 
 /// A number in the base unit.

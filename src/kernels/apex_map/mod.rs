@@ -52,7 +52,7 @@ const L: Parameter = Parameter {
     column: "block_words",
     unit: Unit::Words,
     meaning: "spatial locality: consecutive words an access",
-    domain: Domain::Integer { least: 1, most: 1 << 40, default: 1 },
+    domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
 };
 const I: Parameter = Parameter {
     name: "I",

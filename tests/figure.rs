@@ -1,0 +1,367 @@
+//! Figures: ticks, contours and projection against known values; drawing against awkward data.
+
+use apexmap::figure::bands::{Corner, band, iso_lines, triangles};
+use apexmap::figure::ticks::{Scale, labels, levels, tick_sets};
+use apexmap::figure::*;
+use apexmap::units::Unit;
+use ndarray::{Array2, array};
+use proptest::prelude::*;
+
+fn quantity(label: &str, unit: Unit, log: bool) -> Quantity {
+    Quantity { label: label.into(), unit, log }
+}
+
+fn grid(x: Vec<f64>, y: Vec<f64>, values: Array2<f64>) -> Grid {
+    Grid {
+        title: "title".into(),
+        subtitle: "subtitle".into(),
+        x: Axis { quantity: quantity("alpha", Unit::None, true), values: x },
+        y: Axis { quantity: quantity("L", Unit::Words, true), values: y },
+        z: quantity("bandwidth", Unit::BytesPerSecond, true),
+        values,
+        failed: Vec::new(),
+    }
+}
+
+fn surface_grid() -> Grid {
+    let x = vec![0.001, 0.01, 0.1, 0.5, 1.0];
+    let y = vec![1.0, 16.0, 256.0, 4096.0, 65536.0];
+    let values = Array2::from_shape_fn((5, 5), |(j, i)| 8.0 * y[j] / (1e-9 + 4e-7 * x[i] + 5e-10 * (y[j] - 1.0)));
+    grid(x, y, values)
+}
+
+fn curves(points: &[(f64, f64)]) -> Curves {
+    let points = points.iter().map(|(x, y)| CurvePoint { x: *x, y: *y, low: y * 0.9, high: y * 1.1 }).collect();
+    Curves {
+        title: "title".into(),
+        subtitle: String::new(),
+        x: quantity("L", Unit::Words, true),
+        y: quantity("bandwidth", Unit::BytesPerSecond, true),
+        series: vec![Series { label: "alpha = 1".into(), points }],
+    }
+}
+
+#[test]
+fn a_log_scale_places_values_by_their_logarithm() {
+    let scale = Scale::spanning([1.0, 1000.0], true, "L").unwrap();
+    assert!((scale.place(10.0) - 1.0 / 3.0).abs() < 1e-12);
+    assert!((scale.at(2.0 / 3.0) - 100.0).abs() < 1e-9);
+}
+
+#[test]
+fn zero_on_a_log_axis_is_an_error_that_names_the_axis() {
+    let error = Scale::spanning([0.0, 1.0], true, "alpha").unwrap_err();
+    assert!(error.what.contains("\"alpha\" has the value 0"), "{error}");
+}
+
+#[test]
+fn tick_labels_carry_prefixes_and_units() {
+    assert_eq!(labels(&[1e3, 1e4, 1e6], Unit::None, false), ["1 k", "10 k", "1 M"]);
+    assert_eq!(labels(&[5e5, 1e8, 2.5e9], Unit::BytesPerSecond, false), ["500 kB/s", "100 MB/s", "2.5 GB/s"]);
+    assert_eq!(labels(&[1.0, 2e6], Unit::PerSecond, false), ["1 /s", "2 M/s"]);
+    assert_eq!(labels(&[5e-8, 1e-5, 2.0], Unit::Seconds, false), ["50 ns", "10 µs", "2 s"]);
+    assert_eq!(labels(&[512.0, 1024.0, 65536.0], Unit::Words, true), ["512", "1 Ki", "64 Ki"]);
+    assert_eq!(labels(&[0.001, 0.0025, 1e-7], Unit::None, false), ["0.001", "0.0025", "1e-7"]);
+}
+
+#[test]
+fn close_tick_labels_get_the_digits_that_tell_them_apart() {
+    assert_eq!(labels(&[1000.2, 1000.4], Unit::None, false), ["1.0002 k", "1.0004 k"]);
+}
+
+#[test]
+fn measured_values_are_the_first_choice_of_ticks_if_labels_say_them_exactly() {
+    let scale = Scale { low: 0.001, high: 1.0, log: true };
+    let exact = [0.001, 0.0025, 1.0];
+    assert_eq!(tick_sets(&scale, &exact, Unit::None, false)[0], exact);
+    let odd = [0.001, 0.031622776, 1.0];
+    let decades = tick_sets(&scale, &odd, Unit::None, false).swap_remove(1);
+    assert!(decades.iter().zip([0.001, 0.01, 0.1, 1.0]).all(|(a, b)| (a / b - 1.0).abs() < 1e-12), "{decades:?}");
+}
+
+#[test]
+fn contour_levels_are_round() {
+    let close = |found: Vec<f64>, wanted: &[f64]| {
+        assert_eq!(found.len(), wanted.len(), "{found:?}");
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-9 * b.abs()), "{found:?}");
+    };
+    let log = |low, high| levels(&Scale { low, high, log: true });
+    close(log(1.3e6, 4.1e8), &[1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8]);
+    close(log(1.0, 1e7), &[1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7]);
+    close(levels(&Scale { low: 0.0, high: 10.0, log: false }), &(0..=10).map(f64::from).collect::<Vec<_>>());
+}
+
+fn corner((x, y, z): (f64, f64, f64), id: usize) -> Corner {
+    Corner { x, y, z, id }
+}
+
+fn area(polygon: &[(f64, f64)]) -> f64 {
+    let next = |k: usize| polygon[(k + 1) % polygon.len()];
+    let twice: f64 = polygon.iter().enumerate().map(|(k, p)| p.0 * next(k).1 - next(k).0 * p.1).sum();
+    twice.abs() / 2.0
+}
+
+#[test]
+fn a_band_of_a_triangle_is_the_part_between_its_levels() {
+    let triangle = [corner((0.0, 0.0, 0.0), 0), corner((4.0, 0.0, 4.0), 1), corner((0.0, 4.0, 0.0), 2)];
+    // z = x: between x = 1 and x = 2 lies a trapezium of height 1 and sides 3 and 2.
+    let part = band(&triangle, 1.0, 2.0);
+    assert_eq!(part.len(), 4);
+    assert!((area(&part) - 2.5).abs() < 1e-12);
+    assert!(band(&triangle, 5.0, 6.0).is_empty());
+}
+
+#[test]
+fn iso_lines_of_a_plane_are_straight_and_whole() {
+    let x: Vec<f64> = (0..5).map(f64::from).collect();
+    let values = Array2::from_shape_fn((5, 5), |(_, i)| i as f64);
+    let lines = iso_lines(&triangles(&x, &x, &values), 1.5);
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].iter().all(|(x, _)| (x - 1.5).abs() < 1e-12));
+    let (first, last) = (lines[0][0].1, lines[0][lines[0].len() - 1].1);
+    assert_eq!((first.min(last), first.max(last)), (0.0, 4.0));
+}
+
+#[test]
+fn an_iso_line_around_a_peak_closes() {
+    let x: Vec<f64> = (0..3).map(f64::from).collect();
+    let values = array![[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
+    let lines = iso_lines(&triangles(&x, &x, &values), 0.6);
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0][0], lines[0][lines[0].len() - 1]);
+}
+
+#[test]
+fn cells_with_an_unknown_corner_have_no_contours() {
+    let x: Vec<f64> = (0..3).map(f64::from).collect();
+    let values = array![[f64::NAN, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]];
+    assert_eq!(triangles(&x, &x, &values).len(), 3 * 4);
+}
+
+#[test]
+fn the_view_projects_as_seen_from_the_front_and_from_above() {
+    let near = |found: view::Projected, right: f64, up: f64| {
+        assert!((found.right - right).abs() < 1e-12 && (found.up - up).abs() < 1e-12, "{found:?}");
+    };
+    near(View { azimuth: -90.0, elevation: 0.0 }.project([0.3, 0.5, 0.7]), 0.3, 0.7);
+    near(View { azimuth: -90.0, elevation: 90.0 }.project([0.3, 0.5, 0.7]), 0.3, 0.5);
+    near(View { azimuth: 0.0, elevation: 0.0 }.project([0.3, 0.5, 0.7]), 0.5, 0.7);
+}
+
+fn any_view() -> impl Strategy<Value = View> {
+    (-400.0..400.0f64, -90.0..90.0f64).prop_map(|(azimuth, elevation)| View { azimuth, elevation })
+}
+
+/// Values that measurements and typing errors produce.
+fn any_value() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        4 => 1e-3..1e10f64,
+        1 => Just(f64::NAN),
+        1 => Just(1e6),
+        1 => prop_oneof![Just(0.0), Just(-1.0), Just(f64::INFINITY), Just(1e300), Just(1e-300), Just(5e-324)],
+    ]
+}
+
+fn any_axis() -> impl Strategy<Value = Vec<f64>> {
+    prop::collection::btree_set(1u32..100_000, 1..6)
+        .prop_map(|set| set.into_iter().map(|v| f64::from(v) / 100.0).collect())
+}
+
+fn any_grid() -> impl Strategy<Value = Grid> {
+    (any_axis(), any_axis(), any::<[bool; 3]>()).prop_flat_map(|(x, y, logs)| {
+        prop::collection::vec(any_value(), x.len() * y.len()).prop_map(move |values| {
+            let values = Array2::from_shape_vec((y.len(), x.len()), values).unwrap();
+            let mut grid = grid(x.clone(), y.clone(), values);
+            [grid.x.quantity.log, grid.y.quantity.log, grid.z.log] = logs;
+            grid.failed = vec![(0, 0)];
+            grid
+        })
+    })
+}
+
+/// Rectangles that the texts of a document cover at least.
+fn text_boxes(document: &str) -> Vec<(String, [f64; 4])> {
+    let attribute = |tag: &str, name: &str| -> String {
+        let from = tag.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        tag[from..].split('"').next().unwrap().to_owned()
+    };
+    let number = |tag: &str, name: &str| attribute(tag, name).parse::<f64>().unwrap();
+    let boxed = |piece: &str| {
+        let (tag, rest) = piece.split_once('>').unwrap();
+        let words = rest.split("</text").next().unwrap().trim().to_owned();
+        let (x, y, em) = (number(tag, "x"), number(tag, "y"), number(tag, "font-size"));
+        let wide = words.chars().count() as f64 * em * 0.45;
+        let left = match attribute(tag, "text-anchor").as_str() {
+            "middle" => x - wide / 2.0,
+            "end" => x - wide,
+            _ => x,
+        };
+        if tag.contains("rotate(270") {
+            return (words, [x, y - wide / 2.0, x + em * 0.7, y + wide / 2.0]);
+        }
+        (words, [left, y, left + wide, y + em * 0.7])
+    };
+    document.split("<text").skip(1).map(boxed).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_bands_of_a_triangle_tile_it(
+        corners in prop::array::uniform3((-9.0..9.0f64, -9.0..9.0f64, 0.0..10.0f64)),
+        cuts in prop::collection::vec(0.0..10.0f64, 0..8),
+    ) {
+        let triangle = [corner(corners[0], 0), corner(corners[1], 1), corner(corners[2], 2)];
+        let mut limits = cuts;
+        limits.extend([0.0, 10.0]);
+        limits.sort_by(f64::total_cmp);
+        let sum: f64 = limits.windows(2).map(|pair| area(&band(&triangle, pair[0], pair[1]))).sum();
+        let whole = area(&corners.map(|(x, y, _)| (x, y)));
+        prop_assert!((sum - whole).abs() < 1e-9 * (1.0 + whole), "{sum} of {whole}");
+    }
+
+    #[test]
+    fn levels_cover_the_range_with_a_readable_number_of_bands(low in -6.0..9.0f64, span in 0.02..14.0f64) {
+        let scale = Scale { low: 10f64.powf(low), high: 10f64.powf(low + span), log: true };
+        let found = levels(&scale);
+        prop_assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
+        prop_assert!(found[0] <= scale.low * (1.0 + 1e-6) && found[found.len() - 1] >= scale.high * (1.0 - 1e-6));
+        prop_assert!((5..=17).contains(&found.len()), "{found:?}");
+    }
+
+    #[test]
+    fn no_cell_is_hidden_by_one_painted_before_it(
+        view in any_view(), at in (0.0..1.0f64, 0.0..1.0f64), far in 0.0..2.0f64, size in (1usize..7, 1usize..7),
+    ) {
+        let order = view.cell_order(size.0, size.1);
+        let cell = |x: f64, y: f64| ((x * size.0 as f64) as usize, (y * size.1 as f64) as usize);
+        // What lies on the way from a point to the viewer may hide it.
+        let towards = view.towards();
+        let (x, y) = (at.0 + far * towards[0], at.1 + far * towards[1]);
+        if (0.0..1.0).contains(&x) && (0.0..1.0).contains(&y) {
+            let rank = |c| order.iter().position(|o| *o == c);
+            prop_assert!(rank(cell(at.0, at.1)) <= rank(cell(x, y)));
+        }
+        prop_assert_eq!(order.len(), size.0 * size.1);
+    }
+
+    #[test]
+    fn back_panels_lie_behind_and_are_painted_before_the_surface(view in any_view()) {
+        for axis in 0..3 {
+            prop_assert_ne!(view.faces_viewer(axis, false), view.faces_viewer(axis, true));
+            let away = if view.faces_viewer(axis, true) { -1.0 } else { 1.0 };
+            prop_assert!(view.towards()[axis] * away <= 1e-9, "a back panel lies towards the viewer");
+            prop_assert_eq!(view.outer_edges(axis).len(), 2);
+        }
+        let document = svg(&Figure::Surface(surface_grid(), view)).unwrap();
+        let polygons: Vec<bool> =
+            document.lines().filter(|l| l.starts_with("<polygon")).map(|l| l.contains("#F8F8F8")).collect();
+        prop_assert_eq!(polygons.iter().filter(|panel| **panel).count(), 3);
+        prop_assert!(polygons[..3].iter().all(|panel| *panel));
+    }
+
+    #[test]
+    fn labels_of_a_surface_never_overprint(view in any_view()) {
+        let boxes = text_boxes(&svg(&Figure::Surface(surface_grid(), view)).unwrap());
+        for (k, (a, p)) in boxes.iter().enumerate() {
+            prop_assert!(p[0] >= 0.0 && p[1] >= 0.0 && p[2] <= 9000.0 && p[3] <= 6400.0, "{a} leaves the picture");
+            for (b, q) in &boxes[..k] {
+                let apart = p[2] <= q[0] || q[2] <= p[0] || p[3] <= q[1] || q[3] <= p[1];
+                prop_assert!(apart, "{a} lies over {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_grid_is_drawn_or_refused_with_a_reason(grid in any_grid(), view in any_view()) {
+        for figure in [Figure::Heat(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
+            match svg(&figure) {
+                Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
+                Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
+            }
+        }
+    }
+
+    #[test]
+    fn any_curve_is_drawn_or_refused_with_a_reason(
+        points in prop::collection::vec((any_value(), any_value()), 0..9), logs in any::<[bool; 2]>(),
+    ) {
+        let mut figure = curves(&points);
+        [figure.x.log, figure.y.log] = logs;
+        match svg(&Figure::Curves(figure)) {
+            Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
+            Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
+        }
+    }
+}
+
+#[test]
+fn text_from_files_stays_text() {
+    let mut grid = surface_grid();
+    grid.title = "<script>alert(1)</script> & \"quotes\" \u{1b}[31m".into();
+    grid.x.quantity.label = "<b>alpha</b>".into();
+    let document = svg(&Figure::Contour(grid)).unwrap();
+    assert!(document.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;"));
+    assert!(!document.contains("<script") && !document.contains("<b>") && !document.contains('\u{1b}'));
+}
+
+#[test]
+fn a_long_title_is_broken_and_cut_to_the_picture() {
+    let mut grid = surface_grid();
+    grid.title = "word ".repeat(100);
+    let boxes = text_boxes(&svg(&Figure::Heat(grid)).unwrap());
+    assert!(boxes.iter().filter(|(words, _)| words.starts_with("word")).count() == 2);
+    assert!(boxes.iter().all(|(_, b)| b[2] <= 9000.0));
+}
+
+#[test]
+fn the_least_value_is_dark_violet_the_largest_yellow() {
+    let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
+    assert!(document.contains("#440154") && document.contains("#FEE825"));
+}
+
+#[test]
+fn a_gap_breaks_a_curve() {
+    let lines = |points: &[(f64, f64)]| {
+        let document = svg(&Figure::Curves(curves(points))).unwrap();
+        // The legend draws one line of the same colour.
+        document.lines().filter(|l| l.starts_with("<polyline") && l.contains("#0072B2")).count() - 1
+    };
+    assert_eq!(lines(&[(1.0, 1.0), (2.0, 2.0), (4.0, 3.0), (8.0, 4.0), (16.0, 4.0)]), 1);
+    assert_eq!(lines(&[(1.0, 1.0), (2.0, 2.0), (4.0, f64::NAN), (8.0, 4.0), (16.0, 4.0)]), 2);
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_what_is_missing() {
+    let refusal = |figure: Figure| svg(&figure).unwrap_err().to_string();
+    let row = || grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 2.0]]);
+    assert!(refusal(Figure::Contour(row())).contains("at least two values of \"L\""));
+    assert!(refusal(Figure::Surface(row(), View::default())).contains("at least two values of \"L\""));
+    let mut empty = surface_grid();
+    empty.values.fill(f64::NAN);
+    assert!(refusal(Figure::Heat(empty)).contains("\"bandwidth\" has no value"));
+    let mut unsorted = surface_grid();
+    unsorted.x.values.swap(0, 1);
+    assert!(refusal(Figure::Contour(unsorted)).contains("\"alpha\" do not ascend"));
+    let steep = View { azimuth: 0.0, elevation: 91.0 };
+    assert!(refusal(Figure::Surface(surface_grid(), steep)).contains("elevation 91"));
+}
+
+#[test]
+fn a_png_is_written_and_any_other_ending_refused() {
+    let folder = std::env::temp_dir().join(format!("apexmap-figure-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("surface.png");
+    png(&Figure::Surface(surface_grid(), View::default()), &path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
+    // Width and height in the header.
+    assert_eq!((&bytes[16..20], &bytes[20..24]), (&900u32.to_be_bytes()[..], &640u32.to_be_bytes()[..]));
+    assert!(bytes.len() > 10_000, "an empty picture");
+    let other = png(&Figure::Heat(surface_grid()), &folder.join("heat.gif")).unwrap_err();
+    assert!(other.to_string().contains(".png"));
+    let nowhere = png(&Figure::Heat(surface_grid()), &folder.join("missing/heat.png")).unwrap_err();
+    assert!(nowhere.what.contains("missing/heat.png"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,479 @@
+//! Sweep files: what they expand to, and what is said about wrong ones.
+
+use apexmap::cli::complain::render;
+use apexmap::error::Error;
+use apexmap::point::{Point, Value};
+use apexmap::sweep::{Launcher, Sweep, Transport, parse, read, schema};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::path::Path;
+
+const CORES: usize = 4;
+
+fn sweep(text: &str) -> Result<Sweep, Error> {
+    parse(text, Path::new("folder/probe.toml"), CORES)
+}
+
+fn points(text: &str) -> Vec<Point> {
+    sweep(text).unwrap_or_else(|e| panic!("{}", render(&e, false, 120))).points
+}
+
+/// A sweep of one kernel with these further lines in [fixed] and below.
+fn sequential(rest: &str) -> String {
+    format!("[fixed]\nkernel = \"apex_map.sequential\"\n{rest}")
+}
+
+fn two_sided(rest: &str) -> String {
+    format!("[fixed]\nkernel = \"apex_map.two_sided\"\n{rest}")
+}
+
+/// One wrong file: its text, with the place that should be underlined between » and «; and words that the message and the
+/// advice must contain.
+fn check_wrong(marked: &str, what: &str, next: &str) {
+    let (start, end) = (marked.find('»').expect("a mark"), marked.find('«').expect("a mark") - '»'.len_utf8());
+    let text = marked.replace(['»', '«'], "");
+    let error = sweep(&text).expect_err(&text);
+    let shown = render(&error, false, 200);
+    if std::env::var_os("SHOW").is_some() {
+        println!("{shown}");
+    }
+    let place = error.place.as_ref().unwrap_or_else(|| panic!("no place: {error}"));
+    assert_eq!(&text[place.span.clone()], &text[start..end], "{shown}");
+    assert_eq!(place.span, start..end, "{shown}");
+    assert!(error.what.contains(what), "what: {}\nshould contain: {what}", error.what);
+    assert!(error.next.contains(next), "next: {}\nshould contain: {next}", error.next);
+    assert_eq!(error.exit_code(), 2);
+    let (line, column) =
+        (text[..start].matches('\n').count() + 1, start - text[..start].rfind('\n').map_or(0, |n| n + 1) + 1);
+    assert!(shown.contains(&format!("folder/probe.toml:{line}:{column}")), "{line}:{column} not in\n{shown}");
+}
+
+#[test]
+fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
+    check_wrong(&sequential("[»lanch«]"), "no key \"lanch\"", "did you mean \"launch\"?");
+    check_wrong(&sequential("[launch]\n»transprt« = \"mpi\""), "no key \"transprt\"", "did you mean \"transport\"?");
+    check_wrong(
+        &sequential("[axes]\nL = { from = 1, »too« = 8, factor = 2 }"),
+        "no key \"too\"",
+        "did you mean \"to\"?",
+    );
+    check_wrong(&sequential("»aplha« = 1"), "no parameter \"aplha\"", "did you mean \"alpha\"?");
+    check_wrong(&sequential("[[include]]\n»l« = 1"), "no parameter \"l\"", "did you mean \"L\"?");
+    check_wrong(
+        "[fixed]\nkernel = »\"apex_map.twosided\"«",
+        "no kernel \"apex_map.twosided\"",
+        "did you mean \"apex_map.two_sided\"?",
+    );
+    check_wrong("[axes]\nkernel = [»\"hpl\"«]", "no kernel \"hpl\"", "apex_map.sequential");
+    check_wrong(&sequential("[launch]\ntransport = »\"thread\"«"), "\"thread\"", "did you mean \"threads\"?");
+    check_wrong(
+        &sequential("[launch]\ntransport = \"mpi\"\nlauncher = »\"slurm\"«"),
+        "\"slurm\"",
+        "openmpi, mpich, srun, custom",
+    );
+    check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, scale = »\"log\"« }"), "\"log\"", "\"log2\"");
+    check_wrong(&sequential("[axes]\n»where« = [\"L > 1\"]"), "not a parameter", "above the first [table]");
+    check_wrong(&sequential("»B« = 4"), "apex_map.sequential has no parameter \"B\"", "apex_map.two_sided");
+}
+
+#[test]
+fn values_of_the_wrong_kind_or_size_are_underlined() {
+    check_wrong(&sequential("M = »\"64 Mword\"«"), "unit \"Mword\" is not one of", "did you mean \"Mwords\"?");
+    check_wrong(&sequential("I = »\"4 words\"«"), "takes no unit", "I");
+    check_wrong(&sequential("[axes]\nalpha = [0.1, »1.5«]"), "at most 1, found 1.5", "alpha");
+    check_wrong(&sequential("alpha = »0«"), "greater than 0", "alpha");
+    check_wrong(&sequential("alpha = »nan«"), "greater than 0", "alpha");
+    check_wrong(&sequential("L = »2.5«"), "whole number", "L");
+    check_wrong(&sequential("L = »-4«"), "L must", "L");
+    check_wrong(&sequential("L = »true«"), "boolean", "");
+    check_wrong(&sequential("L = »[1, 2]«"), "sequence", "[axes]");
+    check_wrong(&sequential("pages = »\"small\"«"), "huge, base", "pages");
+    check_wrong(&two_sided("ranks = »0«"), "ranks must lie between 1", "\"cores\"");
+    check_wrong(&two_sided("[axes]\nranks = [1, »\"core\"«]"), "\"core\"", "\"cores\"");
+    check_wrong(&two_sided("ranks = »\"2 per rank\"«"), "cannot be counted per rank", "");
+    check_wrong(&sequential("[repeat]\nmin = »\"six\"«"), "string \"six\"", "");
+    check_wrong(&sequential("[launch]\ntimeout = »\"60 parsec\"«"), "unit \"parsec\"", "timeout = \"90 s\"");
+    check_wrong(&sequential("M = \"64 Mwords»«\nL = 1"), "invalid basic string", "sweeps/");
+}
+
+#[test]
+fn ranges_that_lead_nowhere_are_refused() {
+    check_wrong(&sequential("[axes]\nL = »[]«"), "L has no values", "");
+    check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 and ends at 1", "exchange");
+    check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, factor = »1« }"), "factor must be greater than 1", "");
+    check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, step = »0« }"), "step must be greater than 0", "");
+    check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, points = »1« }"), "at least 2", "");
+    check_wrong(&sequential("[axes]\nL = »{ from = 1, to = 8 }«"), "exactly one way", "factor = 2");
+    check_wrong(
+        &sequential("[axes]\nL = »{ from = 1, to = 8, factor = 2, points = 3 }«"),
+        "exactly one way",
+        "factor = 2",
+    );
+    check_wrong(&sequential("[axes]\nL = »{ from = 1, factor = 2 }«"), "\"to\" is missing", "add to");
+    check_wrong(&sequential("[axes]\npages = { from = »\"base\"«, to = \"huge\", step = 1 }"), "word", "list");
+    check_wrong(&sequential("[axes]\nseed = { from = »0«, to = 8, factor = 2 }"), "cannot begin at 0", "");
+    check_wrong(
+        &sequential("[axes]\nseed = »{ from = 1, to = 1_000_000_000_000, step = 1 }«"),
+        "more than 1000000",
+        "larger",
+    );
+    check_wrong(
+        &two_sided("ranks=2\n[axes]\nM = »{ from = \"1 Mwords per rank\", to = \"4 Mwords\", factor = 2 }«"),
+        "per rank",
+        "",
+    );
+}
+
+#[test]
+fn tables_that_contradict_each_other_are_refused() {
+    let text = "alpha = 1\n[axes]\nL = [1, 2]\n»alpha« = [0.1, 1]";
+    check_wrong(&sequential(text), "alpha is set twice, here and in line 3", "keep one");
+    check_wrong(
+        &sequential("[axes]\nL = [1, 2]\n[[together]]\n»L« = [1]\nN = [1]"),
+        "L is set twice, here and in line 4",
+        "",
+    );
+    check_wrong(&two_sided("ranks = 2\n»P« = 4"), "ranks is set twice", "keep one");
+    check_wrong(
+        &sequential("[[together]]\nL = [1, 2, 4]\n»N« = [1, 2]"),
+        "N has 2 values, but L, which moves with it, has 3",
+        "one length",
+    );
+    let text = "[axes]\nranks = [1, 2]\n»[[include]]«\nL = 4\nalpha = 0.5";
+    check_wrong(&two_sided(text), "the grid varies ranks", "add ranks = ...");
+    check_wrong("»«[axes]\nL = [1, 2]", "names no kernel", "apex_map.sequential");
+    check_wrong(&sequential("»[together]«\nL = [1]"), "expected a sequence", "[[name]]");
+}
+
+#[test]
+fn launch_and_repetitions_that_do_not_fit_are_refused() {
+    let launch = |text: &str| sequential(&format!("[launch]\n{text}"));
+    check_wrong(&launch("launcher = »\"srun\"«"), "does not start transport \"threads\"", "transport \"mpi\"");
+    check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"local\"«"), "does not start", "\"local\"");
+    check_wrong(&launch("transport = »\"mpi\"«"), "needs a launcher", "openmpi");
+    check_wrong(&launch("ranks_per_node = »2«"), "no meaning", "mpi");
+    check_wrong(&launch("launches = »0«"), "at least 1", "");
+    check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
+    let custom = |command: &str| launch(&format!("transport = \"mpi\"\nlauncher = \"custom\"\ncommand = {command}"));
+    check_wrong(&custom("[\"run\", »\"{rank}\"«, \"{worker}\", \"{arguments}\"]"), "{rank}", "did you mean \"ranks\"?");
+    check_wrong(&custom("[»\"{ranks_per_node}\"«, \"{worker}\", \"{arguments}\"]"), "not set", "ranks_per_node = 1");
+    check_wrong(&custom("»[\"run\", \"{worker}\"]«"), "lacks the argument \"{arguments}\"", "");
+    check_wrong(&launch("transport = \"mpi\"\nlauncher = »\"custom\"«"), "needs a command", "command = [");
+    check_wrong(
+        &launch("transport = \"mpi\"\nlauncher = \"srun\"\ncommand = »[\"x\"]«"),
+        "has its own command",
+        "custom",
+    );
+    let repeat = |text: &str| sequential(&format!("[repeat]\n{text}"));
+    check_wrong(&repeat("min = »5«\nwidth = 0.05"), "no 95 % interval", "min = 6");
+    check_wrong(&repeat("min = 8\nmax = »7«\nwidth = 0.05"), "less than min = 8", "");
+    check_wrong(&repeat("max = »7«"), "without width", "");
+    check_wrong(&repeat("width = »0«"), "greater than 0", "0.05");
+    check_wrong(&repeat("min = »0«"), "at least 1", "");
+    check_wrong(&format!("name = »\"a/b\"«\n{}", sequential("")), "name of a folder", "");
+}
+
+#[test]
+fn conditions_that_cannot_be_decided_are_refused() {
+    let condition = |text: &str| format!("where = [{text}]\n{}", sequential("[axes]\nL = [1, 2]"));
+    check_wrong(&condition("\"L * »ranls« <= M\""), "names \"ranls\"", "did you mean \"ranks\"?");
+    check_wrong(&condition("\"»L <= «\""), "lacks one of its sides", "L * P <= M");
+    check_wrong(&condition("\"»L = 1«\""), "\"==\"", "");
+    check_wrong(&condition("\"»L + 1«\""), "neither true nor false", "");
+    check_wrong(&condition("\"»(L > 1«\""), "parenthesis", "");
+    check_wrong(&condition("\"»max«(L, 2) > 1\""), "no functions", "");
+    check_wrong(&condition("'»L == \"one\"«'"), "compares a word with a number", "");
+    check_wrong(&condition("'»kernel == \"apex_map.two\"«'"), "never \"apex_map.two\"", "");
+    check_wrong(&condition("\"»L > 1; L < 2«\""), "joined by &&", "");
+    check_wrong(&condition("»\"L > 2\"«"), "none of the 2 points", "loosen");
+}
+
+#[test]
+fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
+    let text = two_sided("M = 1024\nranks = 4\n[axes]\nalpha = [0.1, 1]\n»L« = [1, 256, 512, 1024]");
+    check_wrong(&text, "4 of 8 points of this sweep cannot be run", "exclude = ['L == 512']");
+    let error = sweep(&text.replace(['»', '«'], "")).unwrap_err();
+    assert!(error.what.contains("L = 512 words is more than a rank's share"), "{error}");
+    let advised = format!("exclude = ['L > M / P']\n{}", text.replace(['»', '«'], ""));
+    assert_eq!(points(&advised).len(), 4);
+    check_wrong(&sequential("[axes]\n»ranks« = [1, 2]"), "runs on one rank, not on 2", "P == 2");
+    let two_sorts = two_sided("[axes]\nM = [1024, 1023]\nranks = [1, 4]\nL = [1, 512]");
+    let what = sweep(&two_sorts).unwrap_err().what;
+    assert!(what.contains("cannot be divided evenly") && what.contains("is not a multiple of L"), "{what}");
+}
+
+#[test]
+fn a_sweep_too_large_to_measure_is_refused_at_once() {
+    let range = "{ from = 1, to = 1000, step = 1 }";
+    let text = sequential(&format!("[axes]\n»seed« = {range}\nN = {range}\nI = {range}"));
+    check_wrong(&text, "1.00e9 points, more than 1000000", "seed (1000)");
+}
+
+#[test]
+fn a_missing_file_or_one_of_bytes_is_named() {
+    let error = read(Path::new("sweeps/no-such.toml"), CORES).unwrap_err();
+    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("sweeps/"), "{error}");
+    assert_eq!(error.exit_code(), 3);
+    let path = std::env::temp_dir().join(format!("apexmap-bytes-{}.toml", std::process::id()));
+    std::fs::write(&path, b"title = \"\xff\"").unwrap();
+    let error = read(&path, CORES).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.what.contains("UTF-8 (byte 9)"), "{error}");
+}
+
+#[test]
+fn an_error_shows_file_line_and_column_and_underlines_the_text() {
+    let shown = render(&sweep(&sequential("aplha = 1")).unwrap_err(), false, 100);
+    for part in ["folder/probe.toml:3:1", "aplha = 1", "──┬──", "did you mean \"alpha\"?"] {
+        assert!(shown.contains(part), "{part} is not in\n{shown}");
+    }
+    let plain = render(&Error::input("the flag is wrong", "try another"), false, 100);
+    assert_eq!(plain, "error: the flag is wrong\n  next: try another\n");
+}
+
+#[test]
+fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
+    let mut count = 0;
+    for entry in std::fs::read_dir("sweeps").unwrap() {
+        let path = entry.unwrap().path();
+        for cores in 1..=6 {
+            let sweep = read(&path, cores).unwrap_or_else(|e| panic!("{}", render(&e, false, 120)));
+            assert!(!sweep.points.is_empty() && sweep.title != sweep.name, "{}", path.display());
+            assert_eq!(sweep.repeat.min, 6);
+        }
+        count += 1;
+    }
+    assert!(count >= 5);
+}
+
+#[test]
+fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
+    let sweep = read(Path::new("sweeps/quickstart.toml"), CORES).unwrap();
+    assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * 8 * 2));
+    assert_eq!((sweep.launch.transport, sweep.launch.launcher), (Transport::Threads, Launcher::Local));
+    let ends = |name: &str| {
+        let values: Vec<f64> = sweep.points.iter().map(|p| p.real(name)).collect();
+        (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max))
+    };
+    assert_eq!((ends("alpha"), ends("L")), ((0.001, 1.0), (1.0, 16384.0)));
+    let ranks: HashSet<_> = sweep.points.iter().map(|p| (p.kernel.as_str(), p.ranks)).collect();
+    assert_eq!(ranks, HashSet::from([("apex_map.sequential", 1), ("apex_map.two_sided", CORES)]));
+}
+
+#[test]
+fn the_papers_surface_has_64_mwords_on_each_of_256_ranks() {
+    let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), CORES).unwrap();
+    assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
+    assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
+    assert_eq!((sweep.launch.launches, sweep.launch.launcher), (5, Launcher::Srun));
+}
+
+fn column(text: &str, name: &str) -> Vec<Value> {
+    let mut values: Vec<Value> = points(text).iter().map(|point| point.params[name].clone()).collect();
+    values.dedup();
+    values
+}
+
+fn integers(values: &[u64]) -> Vec<Value> {
+    values.iter().map(|&v| Value::from(v)).collect()
+}
+
+#[test]
+fn ranges_take_factors_steps_points_and_scales() {
+    let axis = |name: &str, range: &str| column(&sequential(&format!("[axes]\n{name} = {range}")), name);
+    assert_eq!(axis("L", "{ from = 1, to = 16384, factor = 4 }"), integers(&[1, 4, 16, 64, 256, 1024, 4096, 16384]));
+    assert_eq!(axis("N", "{ from = 2, to = 11, step = 3 }"), integers(&[2, 5, 8, 11]));
+    assert_eq!(axis("N", "{ from = 1, to = 5, points = 3 }"), integers(&[1, 3, 5]));
+    assert_eq!(axis("N", "{ from = 3, to = 30, scale = \"log2\" }"), integers(&[3, 6, 12, 24]));
+    assert_eq!(axis("N", "{ from = 1, to = 1000, scale = \"log10\" }"), integers(&[1, 10, 100, 1000]));
+    // Rounded values that coincide are one: 1, 1.4, 2, 2.8, 4.
+    assert_eq!(axis("N", "{ from = 1, to = 4, points = 5, scale = \"log2\" }"), integers(&[1, 2, 3, 4]));
+    let reals = |values: &[f64]| values.iter().map(|&v| Value::from(v)).collect::<Vec<_>>();
+    assert_eq!(axis("alpha", "{ from = 0.1, to = 0.5, step = 0.1 }"), reals(&[0.1, 0.2, 0.3, 0.4, 0.5]));
+    assert_eq!(axis("alpha", "{ from = 0.001, to = 1, scale = \"log10\" }"), reals(&[0.001, 0.01, 0.1, 1.0]));
+    assert_eq!(
+        axis("alpha", "{ from = 0.01, to = 1, points = 5, scale = \"log10\" }"),
+        reals(&[0.01, 0.0316227766017, 0.1, 0.316227766017, 1.0])
+    );
+    let memory = axis("M", "{ from = \"2 kwords\", to = \"1 MiB\", factor = 8 }");
+    assert_eq!(memory, integers(&[2048, 16384, 131072]));
+}
+
+#[test]
+fn ranks_may_be_all_powers_of_two_up_to_the_cores_or_the_cores_themselves() {
+    let ranks = |values: &str, cores: usize| -> Vec<usize> {
+        let text = two_sided(&format!("M = \"1 kwords per rank\"\n[axes]\nranks = {values}"));
+        parse(&text, Path::new("x.toml"), cores).unwrap().points.iter().map(|p| p.ranks).collect()
+    };
+    assert_eq!(ranks("{ from = 1, to = \"cores\", factor = 2 }", 8), [1, 2, 4, 8]);
+    assert_eq!(ranks("{ from = 1, to = \"cores\", factor = 2 }", 6), [1, 2, 4]);
+    assert_eq!(ranks("[1, \"cores\"]", 6), [1, 6]);
+    assert_eq!(ranks("[1, \"cores\"]", 1), [1]);
+}
+
+#[test]
+fn memory_per_rank_grows_with_the_ranks() {
+    let text = two_sided("M = \"8 MiB per rank\"\n[axes]\nranks = [1, 3]");
+    let memory: Vec<u64> = points(&text).iter().map(|p| p.integer("M")).collect();
+    assert_eq!(memory, [1 << 20, 3 << 20]);
+}
+
+#[test]
+fn includes_take_what_they_do_not_name_from_fixed_and_defaults() {
+    let text =
+        two_sided("ranks = 2\nI = 512\nalpha = 0.5\n[axes]\nL = [1, 2]\n[[include]]\nalpha = [0.1, 1]\nL = 4096");
+    let points = points(&text);
+    assert_eq!(points.len(), 4);
+    let extra = &points[3];
+    assert_eq!((extra.real("alpha"), extra.integer("L"), extra.integer("I"), extra.ranks), (1.0, 4096, 512, 2));
+    assert_eq!(extra.integer("B"), 16);
+    let only_included = two_sided("ranks = 2\n[[include]]\nL = 4");
+    assert_eq!(self::points(&only_included).len(), 1);
+}
+
+#[test]
+fn a_parameter_of_some_kernels_only_multiplies_their_points_only() {
+    let text = "[axes]\nkernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\nB = [1, 2, 4]";
+    let points = points(text);
+    assert_eq!(points.iter().filter(|p| p.kernel == "apex_map.sequential").count(), 1);
+    assert_eq!(points.iter().filter(|p| p.kernel == "apex_map.two_sided").count(), 3);
+}
+
+#[test]
+fn conditions_leave_points_alone_that_lack_what_they_name() {
+    let text = "where = [\"B > 1\"]\nexclude = ['kernel == \"apex_map.two_sided\" && B == 4']\n[axes]\n\
+                kernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\nB = [1, 2, 4]";
+    let points = points(text);
+    assert_eq!(points.len(), 2);
+    assert_eq!((points[0].kernel.as_str(), points[1].integer("B")), ("apex_map.sequential", 2));
+}
+
+#[test]
+fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
+    let sweep = sweep(&sequential("")).unwrap();
+    assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));
+    assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, 60.0));
+    assert_eq!(
+        (sweep.repeat.min, sweep.repeat.max, sweep.repeat.width, sweep.repeat.budget_seconds),
+        (6, 6, None, None)
+    );
+    let precise = self::sweep(&sequential("[repeat]\nwidth = 0.05\nbudget = \"2 min\"")).unwrap().repeat;
+    assert_eq!((precise.min, precise.max, precise.width, precise.budget_seconds), (6, 30, Some(0.05), Some(120.0)));
+}
+
+#[test]
+fn the_schema_describes_every_key_and_knows_the_kernels_parameters() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    for table in ["", "/$defs/Launch", "/$defs/Repeat", "/$defs/Range"] {
+        let properties = schema.pointer(&format!("{table}/properties")).unwrap().as_object().unwrap();
+        for (key, property) in properties {
+            assert!(property["description"].is_string(), "{table} {key} has no description");
+        }
+    }
+    for place in ["fixed", "axes"] {
+        let names = &schema["properties"][place]["properties"];
+        for name in ["kernel", "ranks", "M", "alpha", "NSER"] {
+            assert!(names[name]["description"].is_string(), "{place} lacks {name}");
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_points_expand() {
+    let text = "where = [\"L * P <= M\"]\nexclude = [\"alpha < 0\"]\n".to_owned()
+        + &two_sided(
+            "[axes]\nalpha = { from = 0.001, to = 1, points = 100 }\nseed = { from = 1, to = 100, step = 1 }\nN = { from = 1, to = 10, step = 1 }",
+        );
+    assert_eq!(points(&text).len(), 100_000);
+}
+
+/// Distinct values in random order.
+fn distinct(most: u64) -> impl Strategy<Value = Vec<u64>> {
+    proptest::collection::hash_set(1..=most, 1..6).prop_map(|set| set.into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_grid_has_as_many_points_as_the_product_of_its_axes(l in distinct(64), n in distinct(9), b in distinct(99)) {
+        let text = two_sided(&format!("M = \"1 GiB\"\nI = 1\n[axes]\nN = {n:?}\nB = {b:?}\nseed = {l:?}"));
+        let all = points(&text);
+        prop_assert_eq!(all.len(), l.len() * n.len() * b.len());
+        let found: HashSet<_> = all.iter().map(|p| (p.integer("N"), p.integer("B"), p.integer("seed"))).collect();
+        prop_assert_eq!(found.len(), all.len());
+    }
+
+    #[test]
+    fn what_moves_together_is_paired_in_order(pairs in proptest::collection::vec((1u64..1000, 1u64..1000), 1..9), b in distinct(9)) {
+        let (n, seed): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+        let all = points(&two_sided(&format!("[[together]]\nN = {n:?}\nseed = {seed:?}\n[axes]\nB = {b:?}")));
+        let found: HashSet<_> = all.iter().map(|p| (p.integer("N"), p.integer("seed"))).collect();
+        prop_assert_eq!(all.len(), found.len() * b.len());
+        prop_assert_eq!(found, pairs.into_iter().collect::<HashSet<_>>());
+    }
+
+    #[test]
+    fn no_point_is_kept_that_a_condition_forbids(limit in 1u64..2000, ban in 1u64..6, n in distinct(50), b in distinct(50)) {
+        let rest = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\nranks = [1, 2, 4]"));
+        let text = format!("where = [\"N * B * P <= {limit}\"]\nexclude = [\"B % 5 == {ban} - 1\"]\n{rest}");
+        let allowed = |n: u64, b: u64, p: u64| n * b * p <= limit && b % 5 != ban - 1;
+        let mut expected = HashSet::new();
+        for (&n, &b) in n.iter().flat_map(|n| b.iter().map(move |b| (n, b))) {
+            expected.extend([1, 2, 4].into_iter().filter(|&p| allowed(n, b, p)).map(|p| (n, b, p)));
+        }
+        match sweep(&text) {
+            Ok(sweep) => {
+                let found: HashSet<_> =
+                    sweep.points.iter().map(|p| (p.integer("N"), p.integer("B"), p.ranks as u64)).collect();
+                prop_assert_eq!(found, expected);
+            }
+            Err(error) => prop_assert!(expected.is_empty() && error.what.contains("none of"), "{}", error),
+        }
+    }
+
+    #[test]
+    fn expansion_gives_the_same_points_in_the_same_order(n in distinct(50), b in distinct(50)) {
+        let text = two_sided(&format!("[axes]\nN = {n:?}\nB = {b:?}\n[[include]]\nN = 51"));
+        let all = points(&text);
+        prop_assert_eq!(&all, &points(&text));
+        let in_file: Vec<_> = n.iter().flat_map(|&n| b.iter().map(move |&b| (n, b))).chain([(51, 16)]).collect();
+        prop_assert_eq!(all.iter().map(|p| (p.integer("N"), p.integer("B"))).collect::<Vec<_>>(), in_file);
+    }
+
+    #[test]
+    fn equal_points_stand_once(values in proptest::collection::vec(1u64..5, 1..20)) {
+        let all = points(&sequential(&format!("[axes]\nN = {values:?}")));
+        prop_assert_eq!(all.len(), values.iter().collect::<HashSet<_>>().len());
+    }
+
+    #[test]
+    fn a_range_of_so_many_points_begins_and_ends_where_it_says(
+        from in 1u64..1000, more in 1u64..1_000_000, count in 2u32..50, scale in prop::sample::select(vec!["linear", "log2", "log10"]),
+    ) {
+        let to = from + more;
+        let range = format!("{{ from = {from}, to = {to}, points = {count}, scale = \"{scale}\" }}");
+        let all: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        prop_assert_eq!((all[0], all[all.len() - 1]), (from, to));
+        prop_assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.len() <= count as usize);
+        let (low, high) = (from as f64 / 1e6, to as f64 / 1.1e6);
+        let range = format!("{{ from = {low:?}, to = {high:?}, points = {count}, scale = \"{scale}\" }}");
+        let all: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| p.real("alpha")).collect();
+        prop_assert_eq!((all[0], all[all.len() - 1], all.len()), (low, high, count as usize));
+    }
+
+    #[test]
+    fn a_range_by_factor_meets_an_end_that_it_can_reach(from in 1u64..30, factor in 2u64..9, steps in 0u32..7) {
+        let to = from * factor.pow(steps);
+        let range = format!("{{ from = {from}, to = {to}, factor = {factor} }}");
+        let all: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
+        prop_assert_eq!(all, (0..=steps).map(|k| from * factor.pow(k)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "(\\[(axes|fixed|launch|repeat)\\]\n|[a-zA-Z]{1,6} = |\"[a-z ]{0,4}\"\n|[0-9.]{1,4}\n|[\\[\\]{},]){0,12}") {
+        let _ = sweep(&text);
+        let _ = sweep(&sequential(&text));
+        let _ = sweep(&format!("where = ['{}']\n{}", text.replace(['\n', '\''], " "), sequential("")));
+    }
+}

@@ -1,0 +1,71 @@
+//! Quantities with units.
+
+use apexmap::units::{Unit, bytes, parse, seconds, si, significant};
+use proptest::prelude::*;
+
+#[test]
+fn known_quantities_have_their_known_values() {
+    for (text, unit, value) in [
+        ("64 Mwords", Unit::Words, 67_108_864.0),
+        ("2 GiB", Unit::Words, 268_435_456.0),
+        ("1 word", Unit::Words, 1.0),
+        ("8 B", Unit::Words, 1.0),
+        ("1_000", Unit::Words, 1000.0),
+        ("1e6 words", Unit::Words, 1e6),
+        ("1 kwords", Unit::Bytes, 8192.0),
+        ("1.5 KiB", Unit::Bytes, 1536.0),
+        ("1 GB", Unit::Bytes, 1e9),
+        ("90 s", Unit::Seconds, 90.0),
+        ("2min", Unit::Seconds, 120.0),
+        ("250 ms", Unit::Seconds, 0.25),
+        ("0.001", Unit::None, 0.001),
+    ] {
+        assert_eq!(parse(text, unit), Ok(value), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_quantity_is_refused_with_the_known_units() {
+    assert!(parse("64 Mword", Unit::Words).unwrap_err().contains("Mwords"));
+    assert!(parse("3 s", Unit::None).unwrap_err().contains("pure number"));
+    for text in ["", "words", "-", "1e", "1 2", "1.2.3 s", "--1", "1e- s", "µs", "1 µs", "9é", "1eé"] {
+        assert!(parse(text, Unit::Seconds).is_err(), "{text:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_printed_size_is_read_back_to_three_digits(count in 0u64..1 << 50) {
+        let text = bytes(count as f64);
+        prop_assume!(!text.contains("PiB"));
+        let read = parse(&text, Unit::Bytes).unwrap();
+        prop_assert!((read - count as f64).abs() <= 0.005 * count as f64 + 1e-9, "{} is not {}", text, count);
+    }
+
+    #[test]
+    fn a_printed_time_is_read_back_to_three_digits(value in 1e-8f64..1e6) {
+        let read = parse(&seconds(value), Unit::Seconds).unwrap();
+        prop_assert!((read - value).abs() <= 0.005 * value + 1e-12, "{} is not {}", seconds(value), value);
+    }
+
+    #[test]
+    fn words_and_bytes_agree(number in 1u32..1000, unit in prop::sample::select(vec!["KiB", "MiB", "GiB", "kwords", "Mwords"])) {
+        let text = format!("{number} {unit}");
+        prop_assert_eq!(parse(&text, Unit::Words).unwrap() * 8.0, parse(&text, Unit::Bytes).unwrap());
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC{0,12}", digits in "[0-9eE+._-]{0,6}[a-zé ]{0,4}") {
+        for unit in [Unit::None, Unit::Words, Unit::Bytes, Unit::Seconds] {
+            let _ = (parse(&text, unit), parse(&digits, unit));
+        }
+    }
+
+    #[test]
+    fn every_number_prints(value in proptest::num::f64::ANY) {
+        prop_assert!(!significant(value).is_empty() && !si(value).is_empty());
+        let _ = (bytes(value), seconds(value));
+    }
+}
