@@ -240,7 +240,7 @@ fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, 
     require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
-    arena.expect(tasks.iter().map(|(kernel, point)| kernel.memory(point)).max().unwrap_or(0) as usize / 8);
+    arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
     let mut lead = placement.map(|placement| Lead::new(comm, job, library, placement)).transpose()?;
     let mut world = World { transport, arena };

@@ -17,6 +17,8 @@
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
+//! - `resume`: whole runs, killed, resumed, failed, looked at
+//! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `common` holds what several of them need, `mock` a scripted launcher for the driver.
 
@@ -31,6 +33,8 @@ mod mock;
 mod mpi;
 mod numerics;
 mod processes;
+mod report;
+mod resume;
 mod spec;
 mod store;
 mod threads;

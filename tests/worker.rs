@@ -235,7 +235,7 @@ fn repetitions_suffice_between_minimum_and_maximum_by_the_width() {
 fn a_failed_point_is_not_run_again() {
     let mut schedule = Schedule::new(&job(1, times(3, 3)));
     let mut runs = [0; 5];
-    while let Some(index) = schedule.next() {
+    while let Some(index) = schedule.next_point() {
         runs[index] += 1;
         schedule.record(index, (index != 2).then_some(1.0));
     }
@@ -252,7 +252,7 @@ proptest! {
         job.tasks = so_far.iter().map(|&n| Task { seconds_so_far: vec![1.0; n], ..first.clone() }).collect();
         let mut schedule = Schedule::new(&job);
         let mut runs = vec![0; so_far.len()];
-        while let Some(index) = schedule.next() {
+        while let Some(index) = schedule.next_point() {
             runs[index] += 1;
             schedule.record(index, Some(1.0));
             let due = (0..runs.len()).filter(|&at| so_far[at] + runs[at] < min as usize);

@@ -136,8 +136,10 @@ pub trait Kernel: Sync {
     /// Combinations that cannot be run: the reason, and what would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
     fn work(&self, point: &Point) -> Work;
-    /// Bytes of memory that each rank needs.
+    /// Bytes of memory that each rank needs in all.
     fn memory(&self, point: &Point) -> u64;
+    /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.
+    fn arena_words(&self, point: &Point) -> u64;
     /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so that each draws anew.
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
 }

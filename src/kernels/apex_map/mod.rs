@@ -156,7 +156,7 @@ struct Draw {
 impl Draw {
     fn new(point: &Point, rank: usize, stream: u64) -> Self {
         let (memory, block) = (point.integer("M"), point.integer("L"));
-        let local = memory / point.ranks as u64;
+        let local = local_words(point);
         let law = PowerLaw::new(memory / block, point.real("alpha"));
         let mut rng = Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream]));
         // The hot end of the power law is the rank's own memory.
@@ -185,9 +185,14 @@ struct Tally {
     own_end: f64,
 }
 
+/// M/P.
+fn local_words(point: &Point) -> u64 {
+    point.integer("M") / point.ranks as u64
+}
+
 /// This rank's share of the global memory.
 fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
-    let words = (point.integer("M") / point.ranks as u64) as usize;
+    let words = local_words(point) as usize;
     let rank = rank as u64;
     let value = |i: usize| potential(rank, i as u64 + 1).wrapping_sub(potential(rank, i as u64));
     arena.words(Pages::from_name(point.text("pages")), words, rank, value)
@@ -274,5 +279,5 @@ fn work(point: &Point) -> Work {
 fn bytes_needed(point: &Point, buffers: u64) -> u64 {
     let indices = point.integer("I").saturating_mul(point.integer("N") + 1);
     let blocks = point.integer("L").saturating_mul(buffers);
-    (point.integer("M") / point.ranks as u64).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
+    local_words(point).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
 }

@@ -52,6 +52,10 @@ impl Kernel for OneSided {
         bytes_needed(point, point.integer("B"))
     }
 
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
     }

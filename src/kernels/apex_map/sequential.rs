@@ -51,6 +51,10 @@ impl Kernel for Sequential {
         bytes_needed(point, 0)
     }
 
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
     }

@@ -53,6 +53,10 @@ impl Kernel for TwoSided {
         bytes_needed(point, point.integer("B") + point.integer("SMSG"))
     }
 
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
     }
