@@ -147,6 +147,7 @@ fn read_job(file: &Path) -> Result<Job> {
 
 fn work_on_threads(job_file: &Path, ranks: usize) -> Result<()> {
     let job = read_job(job_file)?;
+    require_ranks(&job, ranks)?;
     let results = threads::run(ranks, |comm, arena| {
         let library = format!("threads of one process, apexmap {}", env!("CARGO_PKG_VERSION"));
         serve(comm, Transport::Threads(comm), arena, &job, &library).inspect_err(|_| comm.fail())
@@ -211,16 +212,34 @@ fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
     packed
 }
 
+fn require_ranks(job: &Job, started: usize) -> Result<()> {
+    if job.ranks == started {
+        return Ok(());
+    }
+    Err(Error::input(
+        format!("the job is for {} ranks, but {started} were started", job.ranks),
+        "give the launcher the number of ranks that the job names",
+    ))
+}
+
+/// The kernel of a point that is complete and meant for these ranks: kernels rely on both.
+fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
+    let kernel = kernels::find(&point.kernel)?;
+    let complete = kernels::complete(point.clone());
+    let reason = match complete {
+        Err(reason) => reason,
+        Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
+        Ok(complete) if complete != *point => "it lacks parameters of its kernel".into(),
+        Ok(_) => return Ok(kernel),
+    };
+    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "let `apexmap run` write the job"))
+}
+
 /// The same on every rank; rank 0 decides what is next and speaks.
 fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, library: &str) -> Result<()> {
-    if job.ranks != comm.size() {
-        return Err(Error::input(
-            format!("the job is for {} ranks, but {} were started", job.ranks, comm.size()),
-            "give the launcher the number of ranks that the job names",
-        ));
-    }
+    require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
-        job.tasks.iter().map(|task| Ok((kernels::find(&task.point.kernel)?, &task.point))).collect::<Result<_>>()?;
+        job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
     let mut lead = placement.map(|placement| Lead::new(comm, job, library, placement)).transpose()?;

@@ -12,6 +12,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 /// A message on its way: a slot of its sender, and how many words of it count.
@@ -90,13 +91,20 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
         let start = |rank: usize| {
             let comm = ThreadComm { rank, shared: shared.clone(), spin, idles: Cell::new(0), arrived: Cell::new(0) };
             let (body, core) = (&body, cores.get(rank).filter(|_| spin).copied());
-            scope.spawn(move || run_rank(&comm, core, body))
+            std::thread::Builder::new().spawn_scoped(scope, move || run_rank(&comm, core, body))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())))
-            .collect()
+        let missing = threads.iter().filter(|thread| thread.is_err()).count();
+        if missing > 0 {
+            // Those that run would wait for them for ever.
+            shared.poisoned.store(true, Ordering::Release);
+            shared.finished.fetch_add(missing, Ordering::AcqRel);
+        }
+        let result = |thread: std::io::Result<ScopedJoinHandle<_>>| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())),
+            Err(cause) => Err(format!("the system gives no thread for this rank: {cause}")),
+        };
+        threads.into_iter().map(result).collect()
     })
 }
 

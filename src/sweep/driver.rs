@@ -108,13 +108,12 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if left.is_some_and(|left| left <= 0.0) {
             return Ok(());
         }
-        let before = group.pending.iter().map(|p| p.next_repetition).sum::<u32>();
         let launch = setting.folder.next_launch()?;
         let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
         if !attempt.hello {
             attempt.journal.finish()?;
             return Err(Error::environment(
-                format!("launch {launch} on {} ranks did not start: {}", group.ranks, ending.message),
+                format!("launch {launch} on {} ranks did not start: {}", group.ranks, reason(&ending)),
                 "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
             ));
         }
@@ -123,14 +122,15 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if attempt.done {
             return Ok(());
         }
-        let progressed =
-            group.pending.iter().map(|p| p.next_repetition).sum::<u32>() != before || attempt.in_flight.is_some();
+        // A run that ended its launch is settled; it does not come a third time.
+        let progressed = attempt.samples > 0 || attempt.in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
         if fruitless == FRUITLESS_LAUNCHES {
             return Err(Error::environment(
                 format!(
                     "{FRUITLESS_LAUNCHES} launches on {} ranks ended without a sample: {}",
-                    group.ranks, ending.message
+                    group.ranks,
+                    reason(&ending)
                 ),
                 "mend the cause and run again: finished points are kept",
             ));
@@ -144,6 +144,7 @@ struct Attempt {
     journal: Journal,
     hello: bool,
     done: bool,
+    samples: u32,
     /// Index among the group's pending points.
     in_flight: Option<usize>,
 }
@@ -162,7 +163,8 @@ fn launch_once(
     std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
-    let mut attempt = Attempt { journal: Journal::create(&path)?, hello: false, done: false, in_flight: None };
+    let mut attempt =
+        Attempt { journal: Journal::create(&path)?, hello: false, done: false, samples: 0, in_flight: None };
     setting.watcher.launched(launch, group.ranks, group.pending.len());
     let command = (setting.command)(&job_file, group.ranks);
     let watcher = &mut *setting.watcher;
@@ -212,6 +214,7 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             let Some(pending) = index.and_then(|index| group.pending.get_mut(index)) else {
                 return Err(Error::internal("a sample came that was not asked for"));
             };
+            attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
             match (sample.status, sample.seconds) {
                 (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
@@ -261,10 +264,15 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         block,
         repetition: pending.next_repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
-        message: ending.message.clone(),
+        message: reason(ending).to_owned(),
         unix_seconds: unix_seconds(),
         load: None,
         seconds: None,
         outputs: Default::default(),
     }
+}
+
+/// Why a launch did not do what it was asked.
+fn reason(ending: &Ending) -> &str {
+    if ending.message.is_empty() { "the worker ended before it was done" } else { &ending.message }
 }

@@ -121,6 +121,7 @@ const OUTPUTS: &[Output] = &[
 
 /// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 struct Location(u64);
 
 impl Location {

@@ -72,7 +72,7 @@ fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Resu
 }
 
 fn sum_located(memory: &[u64], locations: &[Location], block: usize) -> u64 {
-    // SAFETY: Location is a u64; on one rank the owner is 0, so that a location is its offset.
+    // SAFETY: Location is transparent over u64; on one rank the owner is 0, so that a location is its offset.
     let offsets = unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) };
     sum_all(memory, offsets, block)
 }
