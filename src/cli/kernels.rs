@@ -7,6 +7,9 @@ use crate::units;
 use std::fmt::Write;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap kernels
+  apexmap kernels apex_map.two_sided")]
 pub struct Arguments {
     /// Only this kernel
     kernel: Option<String>,

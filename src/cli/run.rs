@@ -17,6 +17,11 @@ use std::path::Path;
 use std::time::Duration;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap run                                   the quickstart
+  apexmap run sweeps/protocol.toml              measure, or continue what was interrupted
+  apexmap run sweeps/paper-figure-2.toml --worker target-mpi/release/apexmap
+  apexmap run my.toml --out results/monday --machine node17")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
