@@ -4,6 +4,7 @@ use super::print;
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::kernels;
+use crate::numerics::power_law::remote_share;
 use crate::point::{Point, Value};
 use crate::provenance;
 use crate::store::Folder;
@@ -135,10 +136,12 @@ fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
 }
 
 /// Seconds of a run on a machine of middling speed: 100 ns and 5 GB/s an access, ten times that between ranks.
+/// Accesses are taken to leave a rank as Apex-Map's do.
 fn guess(point: &Point) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 0.0 };
     let work = kernel.work(point);
-    let far = if point.ranks > 1 { 10.0 } else { 1.0 };
+    let alpha = point.params.get("alpha").and_then(Value::as_f64).unwrap_or(1.0);
+    let far = 1.0 + 9.0 * remote_share(point.ranks, alpha);
     let crowded = (point.ranks as f64 / provenance::cores() as f64).max(1.0);
     far * crowded * (work.operations * 1e-7 + work.bytes / 5e9) / point.ranks as f64
 }
