@@ -116,7 +116,7 @@ fn point(kernel: &str, ranks: usize, block: u64) -> Point {
 fn variants(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("apex_map.")) {
-        if ranks > 1 && kernel.ranks() == kernels::Ranks::One {
+        if ranks > 1 && kernel.about().ranks == kernels::Ranks::One {
             continue;
         }
         let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);

@@ -104,6 +104,9 @@ const NSER: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 
+/// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
+const HEADLINE: &str = "bytes_per_second_per_rank";
+
 const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
     Output { column, unit, meaning }
 }

@@ -4,39 +4,26 @@
 
 use super::*;
 use crate::comm::World;
-use crate::kernels::{Kernel, Ranks};
+use crate::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
-use crate::source::{self, Source};
+use crate::source;
 
 pub struct Sequential;
 
+const ABOUT: About = About {
+    id: "apex_map.sequential",
+    summary: "Apex-Map on one process: sums of blocks of local memory",
+    source: &source::APEX_MAP,
+    place: "Section 2, Table 1",
+    parameters: &[M, ALPHA, L, I, N, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::One,
+    headline: HEADLINE,
+};
+
 impl Kernel for Sequential {
-    fn id(&self) -> &'static str {
-        "apex_map.sequential"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apex-Map on one process: sums of blocks of local memory"
-    }
-
-    fn source(&self) -> &'static Source {
-        &source::APEX_MAP
-    }
-
-    fn place(&self) -> &'static str {
-        "Section 2, Table 1"
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &[M, ALPHA, L, I, N, PAGES, SEED]
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        Ranks::One
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {

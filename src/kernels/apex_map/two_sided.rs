@@ -6,39 +6,26 @@
 
 use super::*;
 use crate::comm::{Inbox, Outbox, Tag, World};
-use crate::kernels::{Kernel, Ranks};
+use crate::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
-use crate::source::{self, Source};
+use crate::source;
 
 pub struct TwoSided;
 
+const ABOUT: About = About {
+    id: "apex_map.two_sided",
+    summary: "Apex-Map over messages: a request and a reply for every remote block",
+    source: &source::APEX_MAP,
+    place: "Section 2.1, Table 1",
+    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+};
+
 impl Kernel for TwoSided {
-    fn id(&self) -> &'static str {
-        "apex_map.two_sided"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apex-Map over messages: a request and a reply for every remote block"
-    }
-
-    fn source(&self) -> &'static Source {
-        &source::APEX_MAP
-    }
-
-    fn place(&self) -> &'static str {
-        "Section 2.1, Table 1"
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED]
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        Ranks::Any
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
