@@ -197,15 +197,14 @@ fn a_launch_that_hangs_after_its_last_sample_has_done_its_work() {
 #[test]
 fn resuming_repeats_no_finished_sample() {
     let mut case = Case::new(&[2], 1, times(3));
-    let error = case.drive_with(&[Script::DiesAfter { samples: 4, in_a_run: false }, Script::NeverStarts], false);
-    assert!(
-        error.expect_err("it did not start").what.contains("launch 0002 on 2 ranks did not start: no such launcher")
-    );
+    let scripts = [Script::DiesAfter { samples: 4, in_a_run: false }, Script::NeverStarts, Script::NeverStarts];
+    let error = case.drive_with(&scripts, false).expect_err("it did not start");
+    assert!(error.what.contains("launch 0003 on 2 ranks did not start: no such launcher"), "{error}");
     assert_eq!(case.states(0), [State::Partial; 3]);
     case.drive(&[]);
     let tasks: Vec<_> = case.jobs[0].tasks.iter().map(|t| (t.seconds_so_far.len(), t.next_repetition)).collect();
     assert_eq!(tasks, [(2, 2), (1, 1), (1, 1)]);
-    assert_eq!(case.jobs[0].launch, "0003");
+    assert_eq!(case.jobs[0].launch, "0004");
     (0..3).for_each(|entry| assert_eq!(case.repetitions(entry), [0, 1, 2]));
 }
 
@@ -286,4 +285,20 @@ fn a_worker_of_another_build_is_refused() {
     let error = case.drive_with(&[Script::OtherBuild], false).expect_err("another build");
     assert!(error.what.contains("the worker was rebuilt"), "{error}");
     assert!(case.samples().is_empty());
+}
+
+#[test]
+fn a_launch_killed_before_its_first_word_is_tried_once_more() {
+    let mut case = Case::new(&[2], 1, times(2));
+    case.drive(&[Script::NeverStarts]);
+    assert_eq!((case.jobs.len(), case.states(0)), (2, vec![State::Done; 3]));
+}
+
+#[test]
+fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured() {
+    let mut case = Case::new(&[1, 2, 3], 1, times(2));
+    let error = case.drive_with(&[Script::Well, Script::NeverStarts, Script::NeverStarts], false);
+    assert!(error.expect_err("two ranks did not start").what.contains("on 2 ranks did not start"));
+    let ranks: Vec<usize> = case.jobs.iter().map(|job| job.ranks).collect();
+    assert_eq!(ranks, [1, 2, 2, 3]);
 }

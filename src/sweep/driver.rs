@@ -59,15 +59,21 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     setting.watcher.begin(left, plan.repeat.budget_seconds);
     let mut budget = plan.repeat.budget_seconds;
+    let (mut started, mut failure) = (false, None);
     for group in groups {
         let points = group.pending.len();
         let share = budget.map(|budget| budget * points as f64 / left as f64);
         let begun = Instant::now();
-        measure(plan, group, share, setting)?;
+        match measure(plan, group, share, setting)? {
+            // A rank count that cannot be started does not keep others from being measured, if any can.
+            Some(error) if !started => return Err(error),
+            Some(error) => failure = failure.or(Some(error)),
+            None => started = true,
+        }
         budget = budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
         left -= points;
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
@@ -99,44 +105,46 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     groups
 }
 
-/// Launches a group until none of its points is left.
-fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<()> {
+/// Launches a group until none of its points is left; returns why it had to give up.
+fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
     let mut fruitless = 0;
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
-            return Ok(());
+            return Ok(None);
         }
         let launch = setting.folder.next_launch()?;
         let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
-        if !attempt.hello {
-            attempt.journal.finish()?;
-            return Err(Error::environment(
-                format!("launch {launch} on {} ranks did not start: {}", group.ranks, reason(&ending)),
-                "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
-            ));
+        if attempt.hello {
+            conclude(plan, &mut group, &mut attempt, &ending, setting)?;
         }
-        conclude(plan, &mut group, &mut attempt, &ending, setting)?;
         attempt.journal.finish()?;
         if attempt.done {
-            return Ok(());
+            return Ok(None);
         }
         // A run that ended its launch is settled; it does not come a third time.
         let progressed = attempt.samples > 0 || attempt.in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
-        if fruitless == FRUITLESS_LAUNCHES {
-            return Err(Error::environment(
-                format!(
-                    "{FRUITLESS_LAUNCHES} launches on {} ranks ended without a sample: {}",
-                    group.ranks,
-                    reason(&ending)
-                ),
-                "mend the cause and run again: finished points are kept",
-            ));
+        // Whoever dies before the first word may have been killed by chance, once.
+        let most = if attempt.hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= most {
+            return Ok(Some(given_up(&launch, group.ranks, attempt.hello, &ending)));
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
+    let reason = reason(ending);
+    if hello {
+        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ranks ended without a sample: {reason}");
+        return Error::environment(what, "mend the cause and run again: finished points are kept");
+    }
+    Error::environment(
+        format!("launch {launch} on {ranks} ranks did not start: {reason}"),
+        "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
+    )
 }
 
 /// What a launch has shown so far.
