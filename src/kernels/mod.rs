@@ -136,6 +136,8 @@ pub struct About {
     pub ranks: Ranks,
     /// The column that figures and summaries show unless told otherwise.
     pub headline: &'static str,
+    /// What one sample is, what is on the clock and what is checked: a paragraph of the report.
+    pub method: &'static str,
 }
 
 /// A probe.

@@ -107,6 +107,12 @@ const NSER: Parameter = Parameter {
 /// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
 const HEADLINE: &str = "bytes_per_second_per_rank";
 
+const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha over a \
+global memory of M words, shifted so that each rank's own memory is the hottest. One sample is one run of N x I accesses on \
+every rank, from a common start to the moment when all ranks have their data and none needs another's any more; its time is \
+that of the slowest rank. Indices are drawn, and one index array is run through, before the clock starts. The sum of all \
+words read was checked on every rank in every run against the sum that the drawn addresses demand.";
+
 const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
     Output { column, unit, meaning }
 }

@@ -19,6 +19,7 @@ const ABOUT: About = About {
     outputs: OUTPUTS,
     ranks: Ranks::One,
     headline: HEADLINE,
+    method: METHOD,
 };
 
 impl Kernel for Sequential {

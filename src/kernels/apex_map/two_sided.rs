@@ -21,6 +21,7 @@ const ABOUT: About = About {
     outputs: OUTPUTS,
     ranks: Ranks::Any,
     headline: HEADLINE,
+    method: METHOD,
 };
 
 impl Kernel for TwoSided {
