@@ -104,9 +104,8 @@ pub fn of_parameters(
             }
             let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
             let file = format!("effect-of-{}{which}", columns::short(axis));
-            if let Some(efficiency) = efficiency(&drawn, axis) {
-                let caption =
-                    "Rate on P ranks over P times the rate on one, of the medians; intervals are those of the rate.";
+            if let Some(efficiency) = efficiency(&drawn, axis, headline) {
+                let caption = "Rate of a rank among P over the rate of one alone, by the medians; intervals are those of the rate.";
                 let file = format!("efficiency{which}");
                 pictures.push(picture(folder, &efficiency, file, "Parallel efficiency".into(), caption.into())?);
             }
@@ -133,9 +132,12 @@ fn effect(
         false => keys.iter().copied().filter(is_word).collect(),
     };
     for &other in keys.iter().filter(|&&key| key != axis && !by.contains(&key)) {
-        // What moves together with the axis, as memory with the ranks, stays with it.
+        // What grows with the ranks, as memory does, goes with them.
         let column = table.require(other)?;
-        if cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows)) {
+        let may_follow = axis == "ranks" && other != "kernel";
+        if may_follow
+            && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
+        {
             continue;
         }
         chosen = at_most_frequent(table, chosen, other, axis)?;
@@ -150,7 +152,7 @@ fn effect(
 }
 
 /// Curves over P become efficiencies against one rank, where there is one.
-fn efficiency(drawn: &Figure, axis: &str) -> Option<Figure> {
+fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
     let Figure::Curves(curves) = drawn else { return None };
     let mut curves = curves.clone();
     curves.series.retain(|series| series.points.iter().any(|point| point.x == 1.0 && point.y > 0.0));
@@ -160,7 +162,7 @@ fn efficiency(drawn: &Figure, axis: &str) -> Option<Figure> {
     for series in &mut curves.series {
         let one = series.points.iter().find(|point| point.x == 1.0)?.y;
         for point in &mut series.points {
-            let ideal = one * point.x;
+            let ideal = if headline.ends_with("_per_rank") { one } else { one * point.x };
             (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
         }
     }
