@@ -85,27 +85,51 @@ fn the_clock_does_not_go_back() {
 }
 
 #[test]
+fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
+    world(2, |comm| {
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 1, 6);
+        if comm.rank() == 0 {
+            (0..3).for_each(|k| assert!(outbox.send(1, &[k; 6])));
+            assert!(!outbox.send(1, &[99]), "three are unread");
+        }
+        comm.barrier();
+        if comm.rank() == 1 {
+            assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![0; 6]));
+        }
+        comm.barrier();
+        if comm.rank() == 0 {
+            assert!(outbox.send(1, &[3]));
+        }
+        comm.barrier();
+        if comm.rank() == 1 {
+            let all: Vec<Vec<u64>> = std::iter::from_fn(|| inbox.take(|_, words| words.to_vec())).collect();
+            assert_eq!(all, [vec![1; 6], vec![2; 6], vec![3]]);
+        }
+    });
+}
+
+#[test]
 fn a_send_is_refused_while_all_handles_are_busy() {
     for sends in 1..=4 {
         world(2, |comm| {
-            let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, sends, 2);
+            let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, sends, 9);
             if comm.rank() == 0 {
-                (0..sends).for_each(|k| assert!(outbox.ready() && outbox.send(1, &[k as u64])));
+                (0..sends).for_each(|k| assert!(outbox.ready() && outbox.send(1, &[k as u64; 8])));
                 assert!(!outbox.ready());
-                assert!(!outbox.send(1, &[99]));
+                assert!(!outbox.send(1, &[99; 8]));
             }
             comm.barrier();
             if comm.rank() == 1 {
-                assert_eq!(inbox.take(|from, words| (from, words.to_vec())), Some((0, vec![0])));
+                assert_eq!(inbox.take(|from, words| (from, words.to_vec())), Some((0, vec![0; 8])));
             }
             comm.barrier();
             if comm.rank() == 0 {
-                assert!(outbox.ready() && outbox.send(1, &[sends as u64, 5]) && !outbox.ready());
+                assert!(outbox.ready() && outbox.send(1, &[sends as u64; 9]) && !outbox.ready());
             }
             comm.barrier();
             if comm.rank() == 1 {
-                (1..sends).for_each(|k| assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![k as u64])));
-                assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![sends as u64, 5]));
+                (1..sends).for_each(|k| assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![k as u64; 8])));
+                assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![sends as u64; 9]));
             }
             assert_eq!(inbox.take(|_, _| ()), None);
         });

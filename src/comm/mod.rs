@@ -43,7 +43,8 @@ pub trait Comm {
     fn all_arrived(&self, arrival: &mut Self::Arrival) -> bool;
     /// Collective: one-word-to-`words`-words messages under `tag`, from any rank to any other.
     ///
-    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once.
+    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once. There is
+    /// room for a message to a rank that has fewer than `receives` unread ones.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
     /// Collective: opens `memory` for gets by all ranks, with `slots` gets of at most `words` words in flight.
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> Self::Window<'m>;
@@ -64,9 +65,9 @@ pub trait Inbox {
 
 /// Sends in flight. Dropping it waits for them.
 pub trait Outbox {
-    /// Whether [`Outbox::send`] would find a free send handle.
+    /// Whether [`Outbox::send`] would find a free send handle; it succeeds if the receiver has room, too.
     fn ready(&mut self) -> bool;
-    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy.
+    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy or the receiver has no room.
     fn send(&mut self, to: usize, words: &[u64]) -> bool;
 }
 

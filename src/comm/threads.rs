@@ -1,38 +1,23 @@
 //! The embedded transport: the ranks are threads of one process.
 //!
-//! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through a
-//! single-producer ring a pair of ranks, and the receiver reads the slot in place and gives it back. Rings a pair grow
-//! as P^2, which is fine for the cores of a node. Waiting ranks spin while every rank has a core, and yield otherwise.
+//! Messages go through a ring for each pair of ranks ([`mailbox`]), which grow as P^2: fine for the cores of a node. Waiting
+//! ranks spin while every rank has a core, and yield otherwise.
+
+mod mailbox;
+
+pub use mailbox::{ThreadInbox, ThreadOutbox};
 
 use super::arena::Arena;
-use super::{Comm, Inbox, Outbox, Tag, Window};
-use rtrb::{Consumer, Producer, RingBuffer};
-use std::cell::{Cell, UnsafeCell};
+use super::{Comm, Tag, Window};
+use mailbox::Parcel;
+use rtrb::{Consumer, RingBuffer};
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
-
-/// A message on its way: a slot of its sender, and how many words of it count.
-struct Parcel {
-    slot: *const Slot,
-    words: usize,
-}
-
-// SAFETY: the slot stays where it is until the receiver has given it back (see Drop of ThreadOutbox), and the ring
-// that carries the parcel orders the sender's writes before the receiver's reads.
-unsafe impl Send for Parcel {}
-
-#[repr(align(128))]
-struct Slot {
-    busy: AtomicBool,
-    words: Box<[UnsafeCell<u64>]>,
-}
-
-// SAFETY: `busy` says whose turn it is: clear, the sender writes; set, the receiver reads.
-unsafe impl Sync for Slot {}
 
 /// Memory that a rank opened to the others.
 #[derive(Clone, Copy)]
@@ -248,10 +233,10 @@ impl Comm for ThreadComm {
         self.shared.arrivals.load(Ordering::Acquire) >= *target
     }
 
-    fn mailbox(&self, tag: Tag, _receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
+    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let mut to = Vec::new();
         for other in 0..self.size() {
-            let (producer, consumer) = RingBuffer::new(sends);
+            let (producer, consumer) = RingBuffer::new(sends.max(receives));
             to.push(producer);
             lock(&self.shared.rings).insert((tag, self.rank, other), consumer);
         }
@@ -262,10 +247,7 @@ impl Comm for ThreadComm {
         rings.remove(&(tag, self.rank, self.rank));
         drop(rings);
         self.barrier();
-        let slot = || Slot { busy: AtomicBool::new(false), words: (0..words).map(|_| UnsafeCell::new(0)).collect() };
-        let outbox =
-            ThreadOutbox { slots: (0..sends).map(|_| slot()).collect(), next: 0, to, shared: self.shared.clone() };
-        (ThreadInbox { from, next: 0 }, outbox)
+        (ThreadInbox::new(from), ThreadOutbox::new(to, sends, words, self.shared.clone()))
     }
 
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> ThreadWindow<'m> {
@@ -273,83 +255,6 @@ impl Comm for ThreadComm {
         self.barrier();
         let opened = lock(&self.shared.opened).iter().flatten().copied().collect();
         ThreadWindow { comm: self, opened, free: vec![vec![0; words]; slots], fetched: VecDeque::new() }
-    }
-}
-
-/// Receives need no buffers of their own here: a message waits in its sender's slot.
-pub struct ThreadInbox {
-    from: Vec<(usize, Consumer<Parcel>)>,
-    next: usize,
-}
-
-impl Inbox for ThreadInbox {
-    #[inline]
-    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        for _ in 0..self.from.len() {
-            let at = self.next;
-            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
-            let (from, ring) = &mut self.from[at];
-            if let Ok(parcel) = ring.pop() {
-                // SAFETY: `busy` is set, so the slot is this rank's to read until it clears it; UnsafeCell<u64> has
-                // the layout of u64, and the parcel's words lie within the slot.
-                let result = unsafe {
-                    let slot = &*parcel.slot;
-                    let result = read(*from, std::slice::from_raw_parts(slot.words.as_ptr().cast(), parcel.words));
-                    slot.busy.store(false, Ordering::Release);
-                    result
-                };
-                return Some(result);
-            }
-        }
-        None
-    }
-}
-
-pub struct ThreadOutbox {
-    slots: Box<[Slot]>,
-    next: usize,
-    to: Vec<Producer<Parcel>>,
-    shared: Arc<Shared>,
-}
-
-impl Outbox for ThreadOutbox {
-    #[inline]
-    fn ready(&mut self) -> bool {
-        for _ in 0..self.slots.len() {
-            if !self.slots[self.next].busy.load(Ordering::Acquire) {
-                return true;
-            }
-            self.next = if self.next + 1 == self.slots.len() { 0 } else { self.next + 1 };
-        }
-        false
-    }
-
-    #[inline]
-    fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        if !self.ready() {
-            return false;
-        }
-        let slot = &self.slots[self.next];
-        assert!(words.len() <= slot.words.len(), "a message longer than its mailbox was made for");
-        slot.busy.store(true, Ordering::Relaxed);
-        // SAFETY: the slot was free, so no receiver reads it; the length was checked; the ring publishes the writes.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.words.as_ptr() as *mut u64, words.len()) };
-        // A ring has room for all slots at once.
-        self.to[to].push(Parcel { slot, words: words.len() }).is_ok()
-    }
-}
-
-impl Drop for ThreadOutbox {
-    fn drop(&mut self) {
-        let sent = |slot: &Slot| !slot.busy.load(Ordering::Acquire);
-        while !self.slots.iter().all(sent) {
-            if self.shared.poisoned.load(Ordering::Acquire) || std::thread::panicking() {
-                // Someone may still read the slots: leave them.
-                std::mem::forget(std::mem::take(&mut self.slots));
-                return;
-            }
-            std::thread::yield_now();
-        }
     }
 }
 

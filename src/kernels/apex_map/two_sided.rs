@@ -94,10 +94,10 @@ impl<C: Comm> Rank<'_, C> {
                 let words = &self.memory[location.offset()..][..self.block];
                 self.tally.sum = self.tally.sum.wrapping_add(sum_block(words));
             } else {
-                while self.outstanding == buffers || !self.requests_out.ready() {
+                let request = [location.offset() as u64];
+                while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
                     self.make_progress(serve_limit);
                 }
-                self.requests_out.send(location.owner(), &[location.offset() as u64]);
                 self.outstanding += 1;
                 self.tally.remote += 1;
             }
@@ -135,7 +135,8 @@ impl<C: Comm> Rank<'_, C> {
             let Some((from, offset)) = self.requests_in.take(|from, words| (from, words[0] as usize)) else {
                 return served > 0;
             };
-            self.replies_out.send(from, &self.memory[offset..][..self.block]);
+            // A rank waits for at most B replies, for which its mailbox has room.
+            assert!(self.replies_out.send(from, &self.memory[offset..][..self.block]), "a reply found no room");
             self.tally.served += 1;
         }
         true
