@@ -304,7 +304,7 @@ fn files_that_differ_in_their_ending_do_not_meet_while_they_are_written() {
 fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
     let (_scratch, folder) = folder();
     let lock = folder.lock().expect("nobody else is here");
-    let refused = folder.lock().err().expect("somebody is here");
+    let refused = folder.lock().expect_err("somebody is here");
     assert!(refused.what.contains("another apexmap is writing to"), "{refused}");
     drop(lock);
     assert!(folder.lock().is_ok());
@@ -313,7 +313,7 @@ fn the_lock_keeps_a_second_driver_out_until_the_first_is_gone() {
 #[test]
 fn what_is_no_result_is_refused() {
     let scratch = Scratch::new();
-    assert!(Folder::open(&scratch).err().expect("empty").what.contains("is not a result folder"));
+    assert!(Folder::open(&scratch).expect_err("empty").what.contains("is not a result folder"));
 }
 
 #[test]
