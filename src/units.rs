@@ -129,6 +129,13 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`.
+pub fn quantity(value: f64, unit: Unit) -> String {
+    let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
+    let gap = if text.contains(' ') || unit.symbol().starts_with('1') { "" } else { " " };
+    format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
+}
+
 /// A plain number with an SI suffix: `1.5M`.
 pub fn si(value: f64) -> String {
     let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);

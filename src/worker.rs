@@ -13,7 +13,6 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -99,7 +98,7 @@ impl Schedule {
     }
 
     /// The index of the next point; `None` when all are precise enough.
-    pub fn next(&mut self) -> Option<usize> {
+    pub fn next_point(&mut self) -> Option<usize> {
         if self.round.is_empty() {
             self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
             self.round.shuffle(&mut self.random);
@@ -148,6 +147,7 @@ fn read_job(file: &Path) -> Result<Job> {
 
 fn work_on_threads(job_file: &Path, ranks: usize) -> Result<()> {
     let job = read_job(job_file)?;
+    require_ranks(&job, ranks)?;
     let results = threads::run(ranks, |comm, arena| {
         let library = format!("threads of one process, apexmap {}", env!("CARGO_PKG_VERSION"));
         serve(comm, Transport::Threads(comm), arena, &job, &library).inspect_err(|_| comm.fail())
@@ -212,17 +212,35 @@ fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
     packed
 }
 
+fn require_ranks(job: &Job, started: usize) -> Result<()> {
+    if job.ranks == started {
+        return Ok(());
+    }
+    Err(Error::input(
+        format!("the job is for {} ranks, but {started} were started", job.ranks),
+        "give the launcher the number of ranks that the job names",
+    ))
+}
+
+/// The kernel of a point that is complete and meant for these ranks: kernels rely on both.
+fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
+    let kernel = kernels::find(&point.kernel)?;
+    let complete = kernels::complete(point.clone());
+    let reason = match complete {
+        Err(reason) => reason,
+        Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
+        Ok(complete) if complete != *point => "it lacks parameters of its kernel".into(),
+        Ok(_) => return Ok(kernel),
+    };
+    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "let `apexmap run` write the job"))
+}
+
 /// The same on every rank; rank 0 decides what is next and speaks.
 fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, library: &str) -> Result<()> {
-    if job.ranks != comm.size() {
-        return Err(Error::input(
-            format!("the job is for {} ranks, but {} were started", job.ranks, comm.size()),
-            "give the launcher the number of ranks that the job names",
-        ));
-    }
+    require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
-        job.tasks.iter().map(|task| Ok((kernels::find(&task.point.kernel)?, &task.point))).collect::<Result<_>>()?;
-    arena.expect(tasks.iter().map(|(kernel, point)| kernel.memory(point)).max().unwrap_or(0) as usize / 8);
+        job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
+    arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
     let mut lead = placement.map(|placement| Lead::new(comm, job, library, placement)).transpose()?;
     let mut world = World { transport, arena };
@@ -274,11 +292,6 @@ struct Lead<'a> {
 impl<'a> Lead<'a> {
     fn new<C: Comm>(comm: &C, job: &'a Job, library: &str, placement: Vec<Placement>) -> Result<Self> {
         let host = provenance::host();
-        let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
-        for place in &placement {
-            *nodes.entry(&place.node).or_default() += 1;
-        }
-        let oversubscribed = nodes.values().any(|&ranks| ranks > host.processors.max(host.cores));
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
@@ -289,7 +302,7 @@ impl<'a> Lead<'a> {
             ranks: comm.size(),
             host,
             placement,
-            oversubscribed,
+            oversubscribed: comm.oversubscribed(),
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
         })))?;
@@ -304,7 +317,7 @@ impl<'a> Lead<'a> {
 
     /// The next point and its repetition, announced to the driver.
     fn next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
-        let Some(index) = self.schedule.next() else { return Ok(None) };
+        let Some(index) = self.schedule.next_point() else { return Ok(None) };
         if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
             self.budget_spent = true;
             return Ok(None);

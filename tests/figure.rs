@@ -38,6 +38,7 @@ fn curves(points: &[(f64, f64)]) -> Curves {
         x: quantity("L", Unit::Words, true),
         y: quantity("bandwidth", Unit::BytesPerSecond, true),
         series: vec![Series { label: "alpha = 1".into(), points }],
+        marks: Vec::new(),
     }
 }
 

@@ -14,7 +14,7 @@ use apexmap::numerics::gf2;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 
-fn run(point: Point) -> Outcome {
+pub fn run(point: Point) -> Outcome {
     let point = kernels::complete(point).expect("a point that can be run");
     let kernel = kernels::find(&point.kernel).expect("a kernel");
     let mut outcomes = threads::run(point.ranks, |comm, arena| {
@@ -27,11 +27,11 @@ fn number(outcome: &Outcome, name: &str) -> f64 {
     outcome.outputs[name].as_f64().expect("a number")
 }
 
-fn hash(outcome: &Outcome) -> String {
+pub fn hash(outcome: &Outcome) -> String {
     outcome.outputs["table_hash"].to_string()
 }
 
-fn table(kernel: &str, ranks: usize, words: u64) -> Point {
+pub fn table(kernel: &str, ranks: usize, words: u64) -> Point {
     Point::new(kernel, ranks).with("N_words", words).with("pages", "base")
 }
 
@@ -48,7 +48,7 @@ fn expected(streams: usize, words: u64, stream: &str, starts: &str) -> String {
 }
 
 /// What of an algorithm is to be tried.
-fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
+pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
     let choice = |name, word: &str| (name, Value::from(word));
     match kernel {
         "random_access.base" => vec![
@@ -75,8 +75,8 @@ fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
     }
 }
 
-fn algorithms() -> Vec<&'static str> {
-    let ids = kernels::ALL.iter().filter(|kernel| kernel.ranks() == Ranks::Any).map(|kernel| kernel.id());
+pub fn algorithms() -> Vec<&'static str> {
+    let ids = kernels::ALL.iter().filter(|kernel| kernel.about().ranks == Ranks::Any).map(|kernel| kernel.id());
     ids.filter(|id| id.starts_with("random_access.") && *id != "random_access.star").collect()
 }
 

@@ -456,7 +456,7 @@ proptest! {
         let all: Vec<u64> = points(&sequential(&format!("[axes]\nN = {range}"))).iter().map(|p| p.integer("N")).collect();
         prop_assert_eq!((all[0], all[all.len() - 1]), (from, to));
         prop_assert!(all.windows(2).all(|pair| pair[0] < pair[1]) && all.len() <= count as usize);
-        let (low, high) = (from as f64 / 1e6, to as f64 / 1.1e6);
+        let (low, high) = (from as f64 / 1.1e6, to as f64 / 1.1e6);
         let range = format!("{{ from = {low:?}, to = {high:?}, points = {count}, scale = \"{scale}\" }}");
         let all: Vec<f64> = points(&sequential(&format!("[axes]\nalpha = {range}"))).iter().map(|p| p.real("alpha")).collect();
         prop_assert_eq!((all[0], all[all.len() - 1], all.len()), (low, high, count as usize));

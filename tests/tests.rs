@@ -1,9 +1,48 @@
-//! The map of the tests; names read as sentences.
+//! The map of the tests: one program, one module a topic; names read as sentences.
+//!
+//! What holds for the code itself:
+//! - `architecture`: imports go downwards, nothing is too long
+//!
+//! From the ground up:
+//! - `units`: quantities as people write and read them
+//! - `numerics`: power law, mixing, order statistics
+//! - `gf2`: the streams of RandomAccess
+//! - `arena`: a rank's memory and its pages
+//! - `threads`: the embedded transport keeps the contract of `Comm`
+//! - `comm`: and the part of it that moves many words, and words into others' memory
+//! - `mpi`: so does the MPI transport, and the kernels and workers on it
+//! - `apex_map`: the kernel, its verification and its refusals
+//! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
+//! - `worker`: a job in, lines out
+//! - `store`: journals, Parquet, cells
+//! - `spec`: sweep files, their expansion and their errors
+//! - `driver`: launches, retries, budgets, resuming
+//! - `processes`: launches as real processes, their limits and their ends
+//! - `launch`: launchers' command lines
+//! - `figure`: surfaces, contours, curves
+//! - `resume`: whole runs, killed, resumed, failed, looked at
+//! - `report`: the report in a real browser, and `apexmap plot`
+//!
+//! `common` holds what several of them need, `mock` a scripted launcher for the driver.
 
+mod apex_map;
+mod architecture;
+mod arena;
 mod comm;
+mod common;
+mod driver;
 mod figure;
 mod gf2;
 mod launch;
+mod mock;
+mod mpi;
+mod numerics;
+mod processes;
 mod random_access;
+mod report;
+mod resume;
 mod spec;
+mod store;
+mod threads;
 mod units;
+mod worker;

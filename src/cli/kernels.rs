@@ -7,6 +7,9 @@ use crate::units;
 use std::fmt::Write;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap kernels
+  apexmap kernels apex_map.two_sided")]
 pub struct Arguments {
     /// Only this kernel
     kernel: Option<String>,
@@ -22,10 +25,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn describe(kernel: &dyn Kernel, text: &mut String) {
-    let source = kernel.source();
-    let _ = writeln!(text, "{}\n  {}", kernel.id(), kernel.summary());
-    let _ = writeln!(text, "  source: {}, \"{}\", {}", source.authors, source.title, kernel.place());
-    let ranks = if kernel.ranks() == Ranks::One { "one" } else { "any number" };
+    let about = kernel.about();
+    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
+    let ranks = if about.ranks == Ranks::One { "one" } else { "any number" };
     let _ = writeln!(text, "  ranks: {ranks}\n  parameters:");
     for parameter in kernel.parameters() {
         let _ = writeln!(text, "    {:<6} {} ({})", parameter.name, parameter.meaning, range(parameter));

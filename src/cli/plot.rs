@@ -5,7 +5,7 @@ use crate::condition::{Condition, Kind as NameKind};
 use crate::error::{Error, Result};
 use crate::figure::select::{self, Kind, Request};
 use crate::figure::{self, Figure};
-use crate::report::summary::BANDWIDTH;
+use crate::kernels;
 use crate::store::table::Column;
 use crate::store::{Folder, Table, columns, parquet};
 use std::path::{Path, PathBuf};
@@ -28,9 +28,10 @@ pub struct Arguments {
     /// Second axis of a grid; for curves what tells them apart, several with commas, or none
     #[arg(long, default_value = "alpha")]
     y: String,
-    /// What is shown: a column such as bytes_per_second, cycles_per_operation, seconds
-    #[arg(long, default_value = BANDWIDTH)]
-    z: String,
+    /// What is shown: a column such as bytes_per_second, cycles_per_operation, seconds [default: what the kernel is
+    /// judged by]
+    #[arg(long)]
+    z: Option<String>,
     /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
@@ -50,13 +51,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let condition = arguments.condition.as_deref().map(|text| parse(text, &table)).transpose()?;
     let rows = select::rows(&table, condition.as_ref());
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let headline =
+        || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
+    let z = columns::resolve(arguments.z.as_deref().or_else(headline).unwrap_or("seconds"));
     let by = arguments.y.split(',').map(str::trim).filter(|name| !name.is_empty());
     let request = Request {
         kind,
-        title: arguments.title.clone().unwrap_or_else(|| columns::describe(&arguments.z).label),
+        title: arguments.title.clone().unwrap_or_else(|| columns::describe(z).label),
         x: columns::resolve(&arguments.x).into(),
         by: by.map(|name| columns::resolve(name).into()).collect(),
-        z: columns::resolve(&arguments.z).into(),
+        z: z.into(),
     };
     let drawn = select::figure(&table, &rows, &request)?;
     let files = match (&arguments.out, &folder) {

@@ -120,5 +120,9 @@ impl Drop for Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if self.points > 0 {
+            let elapsed = units::seconds(self.begun.elapsed().as_secs_f64());
+            eprintln!("{} of {} points done, {} failed, in {elapsed}", self.done, self.points, self.failed);
+        }
     }
 }

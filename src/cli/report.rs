@@ -7,6 +7,7 @@ use crate::store::{Folder, Table};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
+#[command(after_help = "Example: apexmap report results/quickstart")]
 pub struct Arguments {
     /// The result folder
     #[arg(default_value = "results/quickstart")]

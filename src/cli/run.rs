@@ -6,8 +6,8 @@ use super::{print, report};
 use crate::error::{Error, Result};
 use crate::launch::{self, Here, LaunchJob, Launcher};
 use crate::provenance;
-use crate::store::Folder;
 use crate::store::manifest::Manifest;
+use crate::store::{Folder, Table};
 use crate::sweep::driver::{Setting, drive};
 use crate::sweep::execute::{CommandLine, Limits, Processes};
 use crate::sweep::plan::{Progress as Done, State};
@@ -17,6 +17,11 @@ use std::path::Path;
 use std::time::Duration;
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap run                                   the quickstart
+  apexmap run sweeps/protocol.toml              measure, or continue what was interrupted
+  apexmap run sweeps/paper-figure-2.toml --worker target-mpi/release/apexmap
+  apexmap run my.toml --out results/monday --machine node17")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
@@ -48,10 +53,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
     eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());
     let driven = measure(&setup, &folder, launcher.as_ref(), &program, arguments.retry_failed);
-    let table = folder.compact()?;
-    let manifest = manifest(&setup).with_records(&folder.records()?);
-    manifest.write(&folder)?;
+    // What was measured is put in order even if the driver failed, but its failure is the one to tell.
+    let compacted = compact(&setup, &folder);
     driven?;
+    let table = compacted?;
     if !arguments.no_report && table.rows > 0 {
         let summary = report::make(&folder, &table)?;
         print(&summary)?;
@@ -93,6 +98,12 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
 fn worker_arguments(job: &Path, transport: &str, ranks: usize) -> Vec<String> {
     let job = job.to_string_lossy().into_owned();
     ["worker", "--job", &job, "--transport", transport, "--ranks", &ranks.to_string()].map(str::to_owned).to_vec()
+}
+
+fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
+    let table = folder.compact()?;
+    manifest(setup).with_records(&folder.records()?).write(folder)?;
+    Ok(table)
 }
 
 /// Writes what will be run before it is run.

@@ -1,6 +1,7 @@
 //! What `run`, `plan` and `status` share: a sweep, its worker, its plan and its result folder.
 
 use crate::error::{Error, Result};
+use crate::launch::Here;
 use crate::provenance;
 use crate::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::sweep::{self, Sweep};
@@ -60,20 +61,21 @@ impl Setup {
 
     /// Refuses what this machine cannot hold; other machines' memory is not known here.
     pub fn check_memory(&self) -> Result<()> {
+        let here = Here::look();
+        if here.nodes > 1 || matches!(self.plan.context.launcher.as_str(), "srun" | "custom") {
+            return Ok(());
+        }
         let (bytes, ranks) = largest_memory(&self.plan);
         let memory = provenance::memory_bytes().unwrap_or(u64::MAX);
-        if self.plan.context.transport == "threads" && bytes > memory / 10 * 9 {
-            return Err(Error::input(
-                format!(
-                    "{}: {ranks} ranks need {} together, this machine has {}",
-                    self.sweep.path.display(),
-                    units::bytes(bytes as f64),
-                    units::bytes(memory as f64)
-                ),
-                "use a smaller M, or fewer or shorter index arrays (I, N)",
-            ));
+        if bytes <= memory / 10 * 9 {
+            return Ok(());
         }
-        Ok(())
+        let who = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks together need") };
+        let (bytes, memory) = (units::bytes(bytes as f64), units::bytes(memory as f64));
+        Err(Error::input(
+            format!("{}: {who} {bytes}, this machine has {memory}", self.sweep.path.display()),
+            "use a smaller M, fewer ranks, or fewer and shorter index arrays (I, N)",
+        ))
     }
 }
 

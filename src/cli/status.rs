@@ -10,6 +10,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
+#[command(after_help = "Example: apexmap status results/quickstart")]
 pub struct Arguments {
     /// The result folder
     #[arg(default_value = "results/quickstart")]

@@ -153,20 +153,26 @@ fn granted(words: &[u64]) -> Granted {
     let unknown = Granted { page_bytes: None, huge_share: None };
     let Ok(smaps) = fs::read_to_string("/proc/self/smaps") else { return unknown };
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
-    let (mut inside, mut huge, mut base) = (false, 0, 4096);
+    // The system may keep the memory of neighbouring ranks as one area: the share is that of its resident pages.
+    let (mut inside, mut resident, mut huge, mut base) = (false, 0, 0, 4096);
     for line in smaps.lines() {
         let mut fields = line.split_ascii_whitespace();
         let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
         if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
             let bounds = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16));
             inside = matches!(bounds, (Ok(from), Ok(to)) if from < end && to > start);
+        } else if inside && name == "Rss:" {
+            resident += value.parse::<u64>().unwrap_or(0) * 1024;
         } else if inside && name == "AnonHugePages:" {
             huge += value.parse::<u64>().unwrap_or(0) * 1024;
         } else if inside && name == "KernelPageSize:" {
             base = value.parse::<u64>().unwrap_or(4) * 1024;
         }
     }
-    let share = (huge as f64 / (end - start) as f64).min(1.0);
+    if resident == 0 {
+        return unknown;
+    }
+    let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {
         s if s >= 0.95 => huge_page_bytes(),
         s if s <= 0.05 => Some(base),

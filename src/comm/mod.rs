@@ -28,6 +28,8 @@ pub trait Comm {
     fn rank(&self) -> usize;
     /// The papers' P.
     fn size(&self) -> usize;
+    /// More ranks than the processors that they may use, on some node.
+    fn oversubscribed(&self) -> bool;
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
     fn now(&self) -> f64;
     /// Lets others make progress; mandatory in every waiting loop.
@@ -48,7 +50,8 @@ pub trait Comm {
     fn all_arrived(&self, arrival: &mut Self::Arrival) -> bool;
     /// Collective: one-word-to-`words`-words messages under `tag`, from any rank to any other.
     ///
-    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once.
+    /// `receives` buffers are posted for incoming messages, `sends` is the number of sends in flight at once. There is
+    /// room for a message to a rank that has fewer than `receives` unread ones.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (Self::Inbox, Self::Outbox);
     /// Collective: as [`Comm::mailbox`], with an inbox of its own for each of `peers`, which name this rank among theirs.
     fn lines(
@@ -91,9 +94,9 @@ pub trait Inbox {
 
 /// Sends in flight. Dropping it waits for them.
 pub trait Outbox {
-    /// Whether [`Outbox::send`] would find a free send handle.
+    /// Whether [`Outbox::send`] would find a free send handle; it succeeds if the receiver has room, too.
     fn ready(&mut self) -> bool;
-    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy.
+    /// Copies `words` and sends them; `false`, and nothing sent, if all handles are busy or the receiver has no room.
     fn send(&mut self, to: usize, words: &[u64]) -> bool;
 }
 

@@ -1,17 +1,20 @@
 //! The MPI transport: rsmpi where it suffices, the C interface for persistent receives, pools of sends and windows.
 //!
-//! All `unsafe` MPI code is here and in [`window`]. MPI's own error handler stays in place: a call that fails ends the
-//! world with MPI's message, so return codes carry nothing. A rank that unwinds leaks what MPI may still touch and,
-//! when its [`MpiComm`] is dropped, ends the world: waiting for anything could wait for ever.
+//! All `unsafe` MPI code is here and in the modules below. MPI's own error handler stays in place: a call that fails
+//! ends the world with MPI's message, so return codes carry nothing. A rank that unwinds leaks what MPI may still touch
+//! and, when its [`MpiComm`] is dropped, ends the world: waiting for anything could wait for ever.
 
 mod collective;
+mod mailbox;
 mod opened;
+mod pool;
 mod window;
 
+pub use mailbox::{MpiInbox, MpiOutbox};
 pub use opened::MpiOpened;
 pub use window::MpiWindow;
 
-use super::{Comm, Inbox, Outbox, Posted, Tag};
+use super::{Comm, Posted, Tag};
 use crate::error::{Error, Result};
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
@@ -21,7 +24,6 @@ use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
-use std::ptr::NonNull;
 use std::rc::Rc;
 use std::thread::panicking;
 
@@ -37,7 +39,7 @@ pub struct MpiComm {
     universe: Rc<Universe>,
 }
 
-/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, one by one.
+/// A communicator for one tag: MPI libraries look for the receive of a message among all of its communicator, in turn.
 struct Channel {
     comm: SimpleCommunicator,
     _universe: Rc<Universe>,
@@ -62,8 +64,8 @@ impl MpiComm {
         line.trim_end_matches('\0').split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another MPI
-    /// library starts `expected` separate worlds of one rank each.
+    /// Starts MPI in a single-threaded process. Fails unless the world has `expected` ranks: the launcher of another
+    /// MPI library starts `expected` separate worlds of one rank each.
     pub fn initialize(expected: usize) -> Result<Self> {
         let universe = mpi::initialize().ok_or_else(|| Error::internal("MPI was started twice in one process"))?;
         let world = universe.world();
@@ -82,11 +84,6 @@ impl MpiComm {
         }
         let oversubscribed = oversubscribed(&world);
         Ok(Self { world, rank, size, oversubscribed, channels: RefCell::default(), universe: Rc::new(universe) })
-    }
-
-    /// Whether the ranks of this rank's node outnumber the processors they may use.
-    pub fn oversubscribed(&self) -> bool {
-        self.oversubscribed
     }
 
     /// Ends all ranks at once; what a rank that cannot go on must do, since the others would wait for it.
@@ -114,6 +111,7 @@ impl Drop for MpiComm {
     }
 }
 
+/// Whether the ranks of this rank's node outnumber the processors they may use. Collective.
 fn oversubscribed(world: &SimpleCommunicator) -> bool {
     use nix::sched::{CpuSet, sched_getaffinity};
     let node = world.split_shared(world.rank());
@@ -142,6 +140,10 @@ impl Comm for MpiComm {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn oversubscribed(&self) -> bool {
+        self.oversubscribed
     }
 
     fn now(&self) -> f64 {
@@ -207,14 +209,14 @@ impl Comm for MpiComm {
         done != 0
     }
 
-    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are posted,
-    /// and none of its messages finds the receives of an earlier mailbox.
+    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
+    /// posted, and none of its messages finds the receives of an earlier mailbox.
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
         let channel = self.channel(tag);
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
         let inbox = MpiInbox::post(channel.clone(), any, Posted::Ahead, receives, words);
-        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), channel };
+        let outbox = MpiOutbox::new(channel, sends, words);
         self.barrier();
         (inbox, outbox)
     }
@@ -231,7 +233,7 @@ impl Comm for MpiComm {
         let channel = self.channel(tag);
         let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
         let inboxes = peers.iter().map(inbox).collect();
-        let outbox = MpiOutbox { pool: Pool::new(sends, words), free: (0..sends).collect(), channel };
+        let outbox = MpiOutbox::new(channel, sends, words);
         self.barrier();
         (inboxes, outbox)
     }
@@ -258,214 +260,5 @@ impl Drop for MpiArrival {
             // SAFETY: as in `all_arrived`.
             unsafe { ffi::MPI_Wait(&mut self.request, ffi::RSMPI_STATUS_IGNORE) };
         }
-    }
-}
-
-/// Memory that MPI reads and writes while a request is active, which the compiler must not assume to be its own.
-struct Buffers {
-    base: NonNull<[u64]>,
-    words: usize,
-}
-
-impl Buffers {
-    fn new(count: usize, words: usize) -> Self {
-        assert!(words <= c_int::MAX as usize, "MPI cannot send {words} words in one message");
-        Self { base: NonNull::from(Box::leak(vec![0; count * words].into_boxed_slice())), words }
-    }
-
-    fn at(&self, slot: usize) -> *mut u64 {
-        let start = slot * self.words;
-        assert!(start + self.words <= self.base.len());
-        // SAFETY: within the allocation.
-        unsafe { self.base.cast::<u64>().as_ptr().add(start) }
-    }
-
-    /// # Safety
-    /// No request on this slot may be active.
-    unsafe fn read(&self, slot: usize, words: usize) -> &[u64] {
-        assert!(words <= self.words);
-        // SAFETY: `at` is within the allocation; the caller vouches for MPI.
-        unsafe { std::slice::from_raw_parts(self.at(slot), words) }
-    }
-
-    /// # Safety
-    /// No request on this slot may be active.
-    unsafe fn write(&mut self, slot: usize, words: &[u64]) {
-        assert!(words.len() <= self.words, "a message of {} words in a pool of {}", words.len(), self.words);
-        // SAFETY: as in `read`.
-        unsafe { self.at(slot).copy_from_nonoverlapping(words.as_ptr(), words.len()) }
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        if !panicking() {
-            // SAFETY: allocated by `new`; the owners wait for or cancel their requests before.
-            drop(unsafe { Box::from_raw(self.base.as_ptr()) });
-        }
-    }
-}
-
-/// Buffers with a request each, of which any number may be active.
-struct Pool {
-    buffers: Buffers,
-    /// The null request where none is active.
-    requests: Vec<ffi::MPI_Request>,
-    done: Vec<c_int>,
-}
-
-impl Pool {
-    fn new(slots: usize, words: usize) -> Self {
-        // SAFETY: a constant of the library.
-        let none = unsafe { ffi::RSMPI_REQUEST_NULL };
-        Self { buffers: Buffers::new(slots, words), requests: vec![none; slots], done: vec![0; slots] }
-    }
-
-    /// The slots whose requests completed since the last call. Makes progress on all of MPI if there are none.
-    fn completed(&mut self) -> impl Iterator<Item = usize> {
-        let mut count = 0;
-        // SAFETY: all requests are live or null, and `done` has room for all.
-        unsafe {
-            ffi::MPI_Testsome(
-                self.requests.len() as c_int,
-                self.requests.as_mut_ptr(),
-                &mut count,
-                self.done.as_mut_ptr(),
-                ffi::RSMPI_STATUSES_IGNORE,
-            )
-        };
-        // The count is MPI_UNDEFINED, a negative number, if no request is active.
-        self.done[..count.max(0) as usize].iter().map(|&slot| slot as usize)
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        if !panicking() {
-            let count = self.requests.len() as c_int;
-            // SAFETY: as in `completed`.
-            unsafe { ffi::MPI_Waitall(count, self.requests.as_mut_ptr(), ffi::RSMPI_STATUSES_IGNORE) };
-        }
-    }
-}
-
-/// The tag of all messages: each kind has a communicator of its own.
-const MESSAGE: c_int = 0;
-
-/// A ring of persistent receives.
-///
-/// MPI matches the receives of one source in the order in which they were posted (MPI 4.0, section 3.5), so the oldest
-/// posted one holds the oldest message, and one test of it polls them all.
-pub struct MpiInbox {
-    buffers: Buffers,
-    requests: Vec<ffi::MPI_Request>,
-    oldest: usize,
-    posted: Posted,
-    /// Whether the oldest receive is posted; all are if they are posted ahead.
-    started: bool,
-    _channel: Rc<Channel>,
-}
-
-impl MpiInbox {
-    /// `source` may be any; one receive on demand, or several ahead.
-    fn post(channel: Rc<Channel>, source: c_int, posted: Posted, receives: usize, words: usize) -> Self {
-        let buffers = Buffers::new(receives, words);
-        let started = posted == Posted::Ahead;
-        let post = |slot| {
-            let mut request = MaybeUninit::uninit();
-            // SAFETY: the buffer outlives the request, which `drop` cancels and frees.
-            unsafe {
-                let (at, count, word) = (buffers.at(slot).cast(), words as c_int, ffi::RSMPI_UINT64_T);
-                let (world, request_at) = (channel.comm.as_raw(), request.as_mut_ptr());
-                ffi::MPI_Recv_init(at, count, word, source, MESSAGE, world, request_at);
-                if started {
-                    ffi::MPI_Start(request_at);
-                }
-                request.assume_init()
-            }
-        };
-        let requests = (0..receives).map(post).collect();
-        Self { buffers, requests, oldest: 0, posted, started, _channel: channel }
-    }
-}
-
-impl Inbox for MpiInbox {
-    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let request = self.requests.get_mut(self.oldest)?;
-        if !self.started {
-            // SAFETY: an inactive persistent request may be started.
-            unsafe { ffi::MPI_Start(request) };
-            self.started = true;
-        }
-        let (mut arrived, mut status, mut words) = (0, MaybeUninit::<ffi::MPI_Status>::uninit(), 0);
-        // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
-        let status = unsafe {
-            ffi::MPI_Test(request, &mut arrived, status.as_mut_ptr());
-            if arrived == 0 {
-                return None;
-            }
-            status.assume_init()
-        };
-        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
-        let result = unsafe {
-            ffi::MPI_Get_count(&status, ffi::RSMPI_UINT64_T, &mut words);
-            read(status.MPI_SOURCE as usize, self.buffers.read(self.oldest, words as usize))
-        };
-        self.started = self.posted == Posted::Ahead;
-        if self.started {
-            // SAFETY: a complete persistent request may be started again.
-            unsafe { ffi::MPI_Start(request) };
-        }
-        self.oldest = if self.oldest + 1 == self.requests.len() { 0 } else { self.oldest + 1 };
-        Some(result)
-    }
-}
-
-impl Drop for MpiInbox {
-    fn drop(&mut self) {
-        if panicking() {
-            return;
-        }
-        for request in &mut self.requests {
-            // SAFETY: only an active receive is cancelled; all are if one is, unless a reader panicked.
-            unsafe {
-                if self.started {
-                    ffi::MPI_Cancel(request);
-                    ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
-                }
-                ffi::MPI_Request_free(request);
-            }
-        }
-    }
-}
-
-/// A pool of sends.
-pub struct MpiOutbox {
-    pool: Pool,
-    free: Vec<usize>,
-    channel: Rc<Channel>,
-}
-
-impl Outbox for MpiOutbox {
-    fn ready(&mut self) -> bool {
-        if self.free.is_empty() {
-            self.free.extend(self.pool.completed());
-        }
-        !self.free.is_empty()
-    }
-
-    fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        if !self.ready() {
-            return false;
-        }
-        let Some(slot) = self.free.pop() else { return false };
-        // SAFETY: a free slot has no active request; its buffer is left alone until the send completes.
-        unsafe {
-            self.pool.buffers.write(slot, words);
-            let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
-            let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
-            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, MESSAGE, world, request);
-        }
-        true
     }
 }

@@ -1,42 +1,26 @@
 //! The embedded transport: the ranks are threads of one process.
 //!
-//! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through a
-//! single-producer ring a pair of ranks, and the receiver reads the slot in place and gives it back. Rings a pair grow
-//! as P^2, which is fine for the cores of a node. Waiting ranks spin while every rank has a core, and yield otherwise.
+//! Messages go through a ring for each pair of ranks ([`mailbox`]), which grow as P^2: fine for the cores of a node. Waiting
+//! ranks spin while every rank has a core, and yield otherwise.
 
-use super::arena::Arena;
-use super::{Comm, Inbox, Outbox, Posted, Tag, Window};
-use rtrb::{Consumer, Producer, RingBuffer};
+mod mailbox;
 mod opened;
 
+pub use mailbox::{ThreadInbox, ThreadOutbox};
 pub use opened::ThreadOpened;
 
-use std::cell::{Cell, UnsafeCell};
+use super::arena::Arena;
+use super::{Comm, Posted, Tag, Window};
+use mailbox::Parcel;
+use rtrb::{Consumer, RingBuffer};
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
-
-/// A message on its way: a slot of its sender, and how many words of it count.
-struct Parcel {
-    slot: *const Slot,
-    words: usize,
-}
-
-// SAFETY: the slot stays where it is until the receiver has given it back (see Drop of ThreadOutbox), and the ring
-// that carries the parcel orders the sender's writes before the receiver's reads.
-unsafe impl Send for Parcel {}
-
-#[repr(align(128))]
-struct Slot {
-    busy: AtomicBool,
-    words: Box<[UnsafeCell<u64>]>,
-}
-
-// SAFETY: `busy` says whose turn it is: clear, the sender writes; set, the receiver reads.
-unsafe impl Sync for Slot {}
 
 /// Memory that a rank opened to the others.
 #[derive(Clone, Copy)]
@@ -100,13 +84,20 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
             let (shared, idles, arrived) = (shared.clone(), Cell::new(0), Cell::new(0));
             let comm = ThreadComm { rank, shared, spin, idles, arrived, scratch: Cell::default() };
             let (body, core) = (&body, cores.get(rank).filter(|_| spin).copied());
-            scope.spawn(move || run_rank(&comm, core, body))
+            std::thread::Builder::new().spawn_scoped(scope, move || run_rank(&comm, core, body))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())))
-            .collect()
+        let missing = threads.iter().filter(|thread| thread.is_err()).count();
+        if missing > 0 {
+            // Those that run would wait for them for ever.
+            shared.poisoned.store(true, Ordering::Release);
+            shared.finished.fetch_add(missing, Ordering::AcqRel);
+        }
+        let result = |thread: std::io::Result<ScopedJoinHandle<_>>| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())),
+            Err(cause) => Err(format!("the system gives no thread for this rank: {cause}")),
+        };
+        threads.into_iter().map(result).collect()
     })
 }
 
@@ -219,6 +210,10 @@ impl Comm for ThreadComm {
         self.shared.size
     }
 
+    fn oversubscribed(&self) -> bool {
+        !self.spin
+    }
+
     fn now(&self) -> f64 {
         self.shared.start.elapsed().as_secs_f64()
     }
@@ -227,7 +222,7 @@ impl Comm for ThreadComm {
     fn idle(&self) {
         let idles = self.idles.get().wrapping_add(1);
         self.idles.set(idles);
-        if self.spin && idles % 256 != 0 {
+        if self.spin && !idles.is_multiple_of(256) {
             std::hint::spin_loop();
             return;
         }
@@ -293,10 +288,10 @@ impl Comm for ThreadComm {
         self.shared.arrivals.load(Ordering::Acquire) >= *target
     }
 
-    fn mailbox(&self, tag: Tag, _receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
+    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let mut to = Vec::new();
         for other in 0..self.size() {
-            let (producer, consumer) = RingBuffer::new(sends);
+            let (producer, consumer) = RingBuffer::new(sends.max(receives));
             to.push(producer);
             lock(&self.shared.rings).insert((tag, self.rank, other), consumer);
         }
@@ -307,10 +302,7 @@ impl Comm for ThreadComm {
         rings.remove(&(tag, self.rank, self.rank));
         drop(rings);
         self.barrier();
-        let slot = || Slot { busy: AtomicBool::new(false), words: (0..words).map(|_| UnsafeCell::new(0)).collect() };
-        let outbox =
-            ThreadOutbox { slots: (0..sends).map(|_| slot()).collect(), next: 0, to, shared: self.shared.clone() };
-        (ThreadInbox { from, next: 0 }, outbox)
+        (ThreadInbox::new(from), ThreadOutbox::new(to, sends, words, self.shared.clone()))
     }
 
     /// There is nothing to post: a message waits in its sender's slot.
@@ -325,7 +317,7 @@ impl Comm for ThreadComm {
         let (mut inbox, outbox) = self.mailbox(tag, 1, sends, words);
         let mut line = |peer: &usize| {
             let at = inbox.from.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
-            ThreadInbox { from: vec![inbox.from.swap_remove(at)], next: 0 }
+            ThreadInbox::new(vec![inbox.from.swap_remove(at)])
         };
         (peers.iter().map(&mut line).collect(), outbox)
     }
@@ -337,83 +329,6 @@ impl Comm for ThreadComm {
 
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
         ThreadOpened { comm: self, opened: self.publish(memory.as_mut_ptr(), memory.len()), memory: PhantomData }
-    }
-}
-
-/// Receives need no buffers of their own here: a message waits in its sender's slot.
-pub struct ThreadInbox {
-    from: Vec<(usize, Consumer<Parcel>)>,
-    next: usize,
-}
-
-impl Inbox for ThreadInbox {
-    #[inline]
-    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        for _ in 0..self.from.len() {
-            let at = self.next;
-            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
-            let (from, ring) = &mut self.from[at];
-            if let Ok(parcel) = ring.pop() {
-                // SAFETY: `busy` is set, so the slot is this rank's to read until it clears it; UnsafeCell<u64> has
-                // the layout of u64, and the parcel's words lie within the slot.
-                let result = unsafe {
-                    let slot = &*parcel.slot;
-                    let result = read(*from, std::slice::from_raw_parts(slot.words.as_ptr().cast(), parcel.words));
-                    slot.busy.store(false, Ordering::Release);
-                    result
-                };
-                return Some(result);
-            }
-        }
-        None
-    }
-}
-
-pub struct ThreadOutbox {
-    slots: Box<[Slot]>,
-    next: usize,
-    to: Vec<Producer<Parcel>>,
-    shared: Arc<Shared>,
-}
-
-impl Outbox for ThreadOutbox {
-    #[inline]
-    fn ready(&mut self) -> bool {
-        for _ in 0..self.slots.len() {
-            if !self.slots[self.next].busy.load(Ordering::Acquire) {
-                return true;
-            }
-            self.next = if self.next + 1 == self.slots.len() { 0 } else { self.next + 1 };
-        }
-        false
-    }
-
-    #[inline]
-    fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        if !self.ready() {
-            return false;
-        }
-        let slot = &self.slots[self.next];
-        assert!(words.len() <= slot.words.len(), "a message longer than its mailbox was made for");
-        slot.busy.store(true, Ordering::Relaxed);
-        // SAFETY: the slot was free, so no receiver reads it; the length was checked; the ring publishes the writes.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.words.as_ptr() as *mut u64, words.len()) };
-        // A ring has room for all slots at once.
-        self.to[to].push(Parcel { slot, words: words.len() }).is_ok()
-    }
-}
-
-impl Drop for ThreadOutbox {
-    fn drop(&mut self) {
-        let sent = |slot: &Slot| !slot.busy.load(Ordering::Acquire);
-        while !self.slots.iter().all(sent) {
-            if self.shared.poisoned.load(Ordering::Acquire) || std::thread::panicking() {
-                // Someone may still read the slots: leave them.
-                std::mem::forget(std::mem::take(&mut self.slots));
-                return;
-            }
-            std::thread::yield_now();
-        }
     }
 }
 

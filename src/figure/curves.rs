@@ -3,11 +3,11 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, GREY, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
 use super::colour::SERIES;
 use super::frame::{self, Frame, FrameAxis};
 use super::ticks::Scale;
-use super::{CurvePoint, Curves, text};
+use super::{CurvePoint, Curves, Landmark, text};
 use crate::error::{Error, Result};
 
 const LEGEND_LINE: f64 = 22.0;
@@ -33,6 +33,10 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
     let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
     let frame = frame::axes(canvas, top, WIDTH - room - 66.0, &x, &y, true)?;
+    let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
+    for mark in curves.marks.iter().filter(spanned) {
+        landmark(canvas, &frame, mark)?;
+    }
     let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
     for (k, points) in sorted.iter().enumerate() {
         intervals(canvas, &frame, points, Style::of(k))?;
@@ -42,6 +46,20 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     }
     canvas.outline(frame.area, INK, 1.0)?;
     legend(canvas, curves, &frame, room)
+}
+
+/// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
+fn landmark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, mark: &Landmark) -> Result<()> {
+    const DASH: f64 = 5.0;
+    let (x, _) = frame.at(mark.x, frame.y.low);
+    let mut y = frame.area.top;
+    while y < frame.area.bottom {
+        canvas.line(&[(x, y), (x, (y + DASH).min(frame.area.bottom))], GREY, 1.0)?;
+        y += 2.0 * DASH;
+    }
+    let kind = Type::new(text::TICK).coloured(GREY);
+    let foot = frame.area.bottom - 8.0 - kind.width(&mark.label) / 2.0;
+    canvas.upward(&mark.label, (x - 9.0, foot), kind)
 }
 
 /// The values of a point that the axis must show. The lower end of an interval may be 0 or less where a log axis

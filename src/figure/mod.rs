@@ -66,6 +66,14 @@ pub struct Curves {
     pub x: Quantity,
     pub y: Quantity,
     pub series: Vec<Series>,
+    /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
+    pub marks: Vec<Landmark>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Landmark {
+    pub x: f64,
+    pub label: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]

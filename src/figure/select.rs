@@ -165,6 +165,7 @@ fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
         x: quantity(&request.x, found.iter().filter_map(|cell| cell.by[0].as_f64())),
         y: quantity(&request.z, y),
         series: series.into_iter().map(|(_, series)| series).collect(),
+        marks: Vec::new(),
     }
 }
 
@@ -181,8 +182,9 @@ pub fn label(column: &str, value: &Value) -> String {
 
 /// Words as the papers count them; short blocks stay plain numbers.
 fn words(count: u64) -> String {
-    let scale =
-        [(30, "Gwords"), (20, "Mwords")].into_iter().find(|(bits, _)| count >> bits > 0 && count % (1 << bits) == 0);
+    let scale = [(30, "Gwords"), (20, "Mwords")]
+        .into_iter()
+        .find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
     scale.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 

@@ -134,25 +134,47 @@ pub struct Outcome {
     pub verdict: std::result::Result<(), String>,
 }
 
+/// What a kernel is, for help, validation, stores and reports.
+#[derive(Debug)]
+pub struct About {
+    /// `family.variant`, unique.
+    pub id: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    pub source: &'static Source,
+    /// Table, figure or section of the source.
+    pub place: &'static str,
+    pub parameters: &'static [Parameter],
+    pub outputs: &'static [Output],
+    pub ranks: Ranks,
+    /// The column that figures and summaries show unless told otherwise.
+    pub headline: &'static str,
+    /// What one sample is, what is on the clock and what is checked: a paragraph of the report.
+    pub method: &'static str,
+}
+
 /// A probe.
 pub trait Kernel: Sync {
-    /// `family.variant`, unique.
-    fn id(&self) -> &'static str;
-    /// One line.
-    fn summary(&self) -> &'static str;
-    fn source(&self) -> &'static Source;
-    /// Table, figure or section of the source.
-    fn place(&self) -> &'static str;
-    fn parameters(&self) -> &'static [Parameter];
-    fn outputs(&self) -> &'static [Output];
-    fn ranks(&self) -> Ranks;
+    fn about(&self) -> &'static About;
     /// Combinations that cannot be run: the reason, and what would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
     fn work(&self, point: &Point) -> Work;
-    /// Bytes of memory that each rank needs.
+    /// Bytes of memory that each rank needs in all.
     fn memory(&self, point: &Point) -> u64;
+    /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.
+    fn arena_words(&self, point: &Point) -> u64;
     /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so that each draws anew.
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
+
+    fn id(&self) -> &'static str {
+        self.about().id
+    }
+    fn parameters(&self) -> &'static [Parameter] {
+        self.about().parameters
+    }
+    fn outputs(&self) -> &'static [Output] {
+        self.about().outputs
+    }
 }
 
 /// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
@@ -170,7 +192,7 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     if point.ranks == 0 {
         return Err("at least one rank is needed".into());
     }
-    if kernel.ranks() == Ranks::One && point.ranks != 1 {
+    if kernel.about().ranks == Ranks::One && point.ranks != 1 {
         return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
     }
     kernel.check(&point)?;

@@ -15,6 +15,7 @@ pub use openmpi::OpenMpi;
 pub use srun::Srun;
 
 use crate::error::{Error, Result};
+use crate::nearest::suggest;
 use crate::provenance;
 use crate::sweep::execute::CommandLine;
 use nix::unistd::{AccessFlags, access};
@@ -111,9 +112,7 @@ pub fn find(id: &str, template: &[String]) -> Result<Box<dyn Launcher>> {
         "custom" => Ok(Box::new(Custom::new(template.to_vec())?)),
         _ => {
             let known: Vec<_> = ALL.iter().map(|launcher| launcher.id()).chain(["custom"]).collect();
-            let nearest = known.iter().min_by_key(|name| strsim::damerau_levenshtein(id, name)).unwrap_or(&"local");
-            let next = format!("did you mean \"{nearest}\"? Known are: {}", known.join(", "));
-            Err(Error::input(format!("there is no launcher \"{id}\""), next))
+            Err(Error::input(format!("there is no launcher \"{id}\""), suggest(id, &known)))
         }
     }
 }

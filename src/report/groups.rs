@@ -2,21 +2,28 @@
 
 use crate::error::Result;
 use crate::figure::select::label;
+use crate::kernels::{self, Kernel};
 use crate::point::Value;
 use crate::store::Table;
 use crate::store::cells::cells;
 use crate::store::columns;
+use crate::store::table::Column;
 
 /// The axes of every surface.
 pub const ALPHA: &str = "alpha";
 pub const BLOCK: &str = "block_words";
 
-/// Rows that differ in alpha and L, and in what follows from them, only.
+/// Rows of one kernel that differ in alpha and L, and in what follows from them, only; of kernels without these, rows
+/// that differ in numbers only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// Values of the columns that tell this group from others.
     pub key: Vec<(String, Value)>,
     pub rows: Vec<usize>,
+    /// The column that its kernel is judged by.
+    pub headline: &'static str,
+    /// Columns that tell its points from one another.
+    pub axes: Vec<String>,
     /// Distinct values of alpha and of L, ascending.
     pub alphas: Vec<f64>,
     pub blocks: Vec<f64>,
@@ -60,19 +67,34 @@ fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
     values.any(|value| Some(value) != first)
 }
 
-/// The groups of these rows, in the order of their keys.
+/// Whether a kernel has a surface over alpha and L.
+fn has_surface(kernel: &dyn Kernel) -> bool {
+    [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
+}
+
+/// The known kernels with rows among these.
+pub fn kernels_of(table: &Table, rows: &[usize]) -> Vec<(&'static dyn Kernel, Vec<usize>)> {
+    let of = |kernel: &'static dyn Kernel| {
+        let of_kernel = rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel.id()).collect();
+        (kernel, of_kernel)
+    };
+    kernels::ALL.iter().copied().map(of).filter(|(_, rows): &(_, Vec<usize>)| !rows.is_empty()).collect()
+}
+
+/// The groups of these rows, kernel by kernel, in the order of their keys.
 pub fn groups(table: &Table, rows: &[usize]) -> Result<Vec<Group>> {
-    let keys = key_columns(table, rows)?;
-    let mut columns = Vec::new();
-    // A kernel without a parameter has no value there; such rows group by the columns that they have.
-    for kernel in table.words("kernel") {
-        let of_kernel: Vec<usize> = rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel).collect();
-        let Some(&first) = of_kernel.first() else { continue };
-        let present: Vec<&str> = keys.iter().copied().filter(|name| table.value(name, first).is_some()).collect();
-        columns.push((of_kernel, present));
-    }
     let mut found = Vec::new();
-    for (rows, names) in columns {
+    for (kernel, rows) in kernels_of(table, rows) {
+        let varying = key_columns(table, &rows)?;
+        let is_word = |name: &&&str| matches!(table.column(name), Some(Column::Words { .. }));
+        let names: Vec<&str> = match has_surface(kernel) {
+            true => varying.clone(),
+            false => varying.iter().filter(is_word).copied().collect(),
+        };
+        let axes: Vec<String> = match has_surface(kernel) {
+            true => [ALPHA, BLOCK].map(str::to_owned).to_vec(),
+            false => varying.iter().filter(|name| !names.contains(name)).map(|name| name.to_string()).collect(),
+        };
         for cell in cells(table, &rows, &names, "ranks")? {
             let distinct = |name: &str| {
                 let mut values: Vec<f64> =
@@ -83,6 +105,8 @@ pub fn groups(table: &Table, rows: &[usize]) -> Result<Vec<Group>> {
             };
             found.push(Group {
                 key: names.iter().map(|name| name.to_string()).zip(cell.by.clone()).collect(),
+                headline: kernel.about().headline,
+                axes: axes.clone(),
                 alphas: distinct(ALPHA),
                 blocks: distinct(BLOCK),
                 rows: cell.rows,

@@ -10,6 +10,7 @@ pub mod trade;
 
 use crate::error::{Error, Result};
 use crate::figure::select;
+use crate::kernels::About;
 use crate::point::Value;
 use crate::sample::Status;
 use crate::store::manifest::{LaunchEnd, Manifest};
@@ -39,6 +40,10 @@ struct Context<'a> {
     sections: Vec<Section>,
     unshown: Vec<String>,
     effects: Vec<Picture>,
+    undrawn: Vec<String>,
+    methods: Vec<&'static str>,
+    sources: Vec<String>,
+    rates: Vec<String>,
     failures: Vec<Failure>,
     launches: Vec<Launched<'a>>,
     samples_good: usize,
@@ -79,12 +84,17 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     let (mut sections, mut unshown) = (Vec::new(), Vec::new());
     for group in &groups {
         summary.extend(summary::rows(table, group)?);
-        if sections.len() == pictures::MOST_SURFACES {
-            unshown.push(group.label());
-        } else if group.alphas.len() > 1 || group.blocks.len() > 1 {
+    }
+    let drawable: Vec<&Group> =
+        groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+    for (number, group) in drawable.iter().enumerate() {
+        if shown(number, drawable.len()) {
             sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
+        } else {
+            unshown.push(group.label());
         }
     }
+    let (effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
     let context = Context {
         made: utc(manifest.unix_seconds),
         facts: facts(&manifest, table, &rows),
@@ -92,7 +102,13 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         summary: &summary,
         sections,
         unshown,
-        effects: pictures::of_parameters(folder, table, &rows)?,
+        effects,
+        undrawn,
+        methods: distinct(&of_kernels(table, &rows, |about| about.method)),
+        sources: of_kernels(table, &rows, cited),
+        rates: distinct(&of_kernels(table, &rows, |about| {
+            format!("{}: {}", family(about), columns::describe(about.headline).label)
+        })),
         failures: failures(table, &rows),
         launches: manifest.launches.iter().map(launched).collect(),
         samples_good: rows.iter().filter(|&&row| table.word("status", row) == Status::Ok.name()).count(),
@@ -101,6 +117,38 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     let page = render(&context).map_err(|e| Error::internal(format!("cannot fill in the report: {e:#}")))?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
+}
+
+fn of_kernels<T>(table: &Table, rows: &[usize], say: impl Fn(&'static About) -> T) -> Vec<T> {
+    groups::kernels_of(table, rows).into_iter().map(|(kernel, _)| say(kernel.about())).collect()
+}
+
+fn distinct<T: Clone + PartialEq>(all: &[T]) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for one in all {
+        if !seen.contains(one) {
+            seen.push(one.clone());
+        }
+    }
+    seen
+}
+
+/// `apex_map` of `apex_map.sequential`.
+fn family(about: &About) -> &'static str {
+    about.id.split('.').next().unwrap_or(about.id)
+}
+
+fn cited(about: &'static About) -> String {
+    format!(
+        "{}: {}. {}, \u{201c}{},\u{201d} {}.",
+        about.id, about.summary, about.source.authors, about.source.title, about.place
+    )
+}
+
+/// Of many groups a few are drawn, evenly spread, the first and the last among them.
+fn shown(number: usize, groups: usize) -> bool {
+    let most = pictures::MOST_SURFACES;
+    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1) == number)
 }
 
 fn render(context: &Context) -> std::result::Result<String, minijinja::Error> {
@@ -138,7 +186,7 @@ fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifes
 /// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
 fn bandwidths(table: &Table, group: &Group) -> Result<Vec<Vec<f64>>> {
     let mut grid = vec![vec![f64::NAN; group.blocks.len()]; group.alphas.len()];
-    for cell in cells::cells(table, &group.rows, &[ALPHA, BLOCK], summary::BANDWIDTH)? {
+    for cell in cells::cells(table, &group.rows, &[ALPHA, BLOCK], group.headline)? {
         let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
         if let (Some(a), Some(b), Some(summary)) = (at(&group.alphas, 0), at(&group.blocks, 1), cell.summary) {
             grid[a][b] = summary.median;

@@ -1,16 +1,19 @@
 //! Which figures a result deserves.
 
-use super::groups::{ALPHA, BLOCK, Group, key_columns};
-use super::summary::BANDWIDTH;
+use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns};
 use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure};
-use crate::figure::{self, Figure};
+use crate::figure::{self, Figure, Landmark, Quantity};
+use crate::provenance::Cache;
 use crate::store::cells::cells;
+use crate::store::manifest::Manifest;
+use crate::store::table::Column;
 use crate::store::{Folder, Table, columns};
+use crate::units::Unit;
 use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
-pub const MOST_SURFACES: usize = 8;
+pub const MOST_SURFACES: usize = 6;
 
 /// A figure in the report and in the folder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +31,7 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
     let mut pictures = Vec::new();
     let mut add = |kind: Kind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
         let title = format!("{}: {label}", capital(name));
-        let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: BANDWIDTH.into() };
+        let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
         let drawn = figure(table, &group.rows, &request)?;
         let file = format!("{}-{number}", name.replace(' ', "-"));
         pictures.push(picture(folder, &drawn, file, request.title, caption.into())?);
@@ -66,33 +69,124 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
     Ok(pictures)
 }
 
-/// The effect of every other parameter that the sweep varies: bandwidth over it at the corners of alpha and L, the
-/// remaining parameters at their most frequent values.
-pub fn of_parameters(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Vec<Picture>> {
-    let keys = key_columns(table, rows)?;
-    let mut pictures = Vec::new();
-    for &axis in &keys {
-        let numeric = rows.iter().any(|&row| !table.number(axis, row).is_nan());
-        if !numeric {
-            continue;
+/// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
+/// and, in words, what could not be drawn.
+pub fn of_parameters(
+    folder: &Folder,
+    table: &Table,
+    rows: &[usize],
+    manifest: &Manifest,
+) -> Result<(Vec<Picture>, Vec<String>)> {
+    let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (kernel, rows) in kernels_of(table, rows) {
+        let headline = kernel.about().headline;
+        match by_headline.iter_mut().find(|(known, _)| *known == headline) {
+            Some((_, all)) => all.extend(rows),
+            None => by_headline.push((headline, rows)),
         }
-        let mut chosen: Vec<usize> = rows.iter().copied().filter(|&row| !table.number(axis, row).is_nan()).collect();
-        for &other in keys.iter().filter(|&&key| key != axis) {
-            chosen = at_most_frequent(table, chosen, other, axis)?;
-        }
-        chosen = corners(table, chosen);
-        if cells(table, &chosen, &[axis], BANDWIDTH)?.len() < 2 {
-            continue;
-        }
-        let title = format!("Effect of {}", columns::describe(axis).label);
-        let by = [ALPHA, BLOCK].into_iter().filter(|name| table.column(name).is_some()).map(str::to_owned).collect();
-        let request = Request { kind: Kind::Curves, title: title.clone(), x: axis.into(), by, z: BANDWIDTH.into() };
-        // A parameter that moves together with others has no effect of its own to show.
-        let Ok(drawn) = figure(table, &chosen, &request) else { continue };
-        let caption = "Medians with 95 % intervals; other parameters at their most frequent values.".to_owned();
-        pictures.push(picture(folder, &drawn, format!("effect-of-{}", columns::short(axis)), title, caption)?);
     }
-    Ok(pictures)
+    let (mut pictures, mut undrawn) = (Vec::new(), Vec::new());
+    let several = by_headline.len() > 1;
+    for (headline, rows) in by_headline {
+        let which = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
+        let keys = key_columns(table, &rows)?;
+        for &axis in &keys {
+            let Some((request, chosen)) = effect(table, &rows, &keys, axis, headline)? else { continue };
+            let mut drawn = match figure(table, &chosen, &request) {
+                Ok(drawn) => drawn,
+                Err(error) => {
+                    undrawn.push(format!("{} is not drawn: {}.", request.title, error.what));
+                    continue;
+                }
+            };
+            if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
+                curves.marks = landmarks(table, &chosen, manifest);
+            }
+            let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
+            let file = format!("effect-of-{}{which}", columns::short(axis));
+            if let Some(efficiency) = efficiency(&drawn, axis, headline) {
+                let caption = "Rate of a rank among P over the rate of one alone, by the medians; intervals are those of the rate.";
+                let file = format!("efficiency{which}");
+                pictures.push(picture(folder, &efficiency, file, "Parallel efficiency".into(), caption.into())?);
+            }
+            pictures.push(picture(folder, &drawn, file, request.title, caption.into())?);
+        }
+    }
+    Ok((pictures, undrawn))
+}
+
+/// What shows the effect of one parameter, and the rows for it: at the corners of alpha and L, or for every algorithm
+/// and other choice; the remaining parameters at the values of most points. `None` if it has no effect to show.
+fn effect(
+    table: &Table,
+    rows: &[usize],
+    keys: &[&str],
+    axis: &str,
+    headline: &str,
+) -> Result<Option<(Request, Vec<usize>)>> {
+    let mut chosen: Vec<usize> = rows.iter().copied().filter(|&row| !table.number(axis, row).is_nan()).collect();
+    let surface = chosen.iter().any(|&row| !table.number(ALPHA, row).is_nan());
+    let is_word = |name: &&str| matches!(table.column(name), Some(Column::Words { .. }));
+    let by: Vec<&str> = match surface {
+        true => vec![ALPHA, BLOCK],
+        false => keys.iter().copied().filter(is_word).collect(),
+    };
+    for &other in keys.iter().filter(|&&key| key != axis && !by.contains(&key)) {
+        // What grows with the ranks, as memory does, goes with them.
+        let column = table.require(other)?;
+        let may_follow = axis == "ranks" && other != "kernel";
+        if may_follow
+            && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
+        {
+            continue;
+        }
+        chosen = at_most_frequent(table, chosen, other, axis)?;
+    }
+    chosen = corners(table, chosen);
+    if chosen.is_empty() || cells(table, &chosen, &[axis], headline)?.len() < 2 {
+        return Ok(None);
+    }
+    let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
+    let by = by.into_iter().map(str::to_owned).collect();
+    Ok(Some((Request { kind: Kind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
+}
+
+/// Curves over P become efficiencies against one rank, where there is one.
+fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
+    let Figure::Curves(curves) = drawn else { return None };
+    let mut curves = curves.clone();
+    curves.series.retain(|series| series.points.iter().any(|point| point.x == 1.0 && point.y > 0.0));
+    if axis != "ranks" || curves.series.is_empty() {
+        return None;
+    }
+    for series in &mut curves.series {
+        let one = series.points.iter().find(|point| point.x == 1.0)?.y;
+        for point in &mut series.points {
+            let ideal = if headline.ends_with("_per_rank") { one } else { one * point.x };
+            (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
+        }
+    }
+    curves.title = "Parallel efficiency".into();
+    curves.y = Quantity { label: "parallel efficiency".into(), unit: Unit::None, log: false };
+    Some(Figure::Curves(curves))
+}
+
+/// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
+fn landmarks(table: &Table, rows: &[usize], manifest: &Manifest) -> Vec<Landmark> {
+    let Some(&row) = rows.first() else { return Vec::new() };
+    let launch = manifest.launches.iter().find(|end| end.launch.launch == table.word("launch", row));
+    let (Some(launch), ranks) = (launch, table.number("ranks", row)) else { return Vec::new() };
+    let host = &launch.launch.host;
+    let on_node = launch.launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
+    let words = |bytes: f64| bytes / 8.0 * ranks;
+    let cache = |cache: &Cache| Landmark {
+        x: words(cache.bytes as f64 / f64::from(cache.shared_by.min(on_node).max(1))),
+        label: format!("L{}", cache.level),
+    };
+    let page = table.number("page_bytes", row);
+    let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
+    let reach = entries.map(|entries| Landmark { x: words(f64::from(entries) * page), label: "TLB reach".into() });
+    host.caches.iter().map(cache).chain(reach).filter(|mark| mark.x.is_finite()).collect()
 }
 
 /// Rows at the value of `column` that occurs with the most values of `axis`.

@@ -1,16 +1,13 @@
 //! The table that ends a run and opens a report: worst, median and best cell of every group.
 
-use super::groups::{ALPHA, BLOCK, Group};
+use super::groups::Group;
 use crate::error::Result;
 use crate::figure::select::label;
 use crate::numerics::statistics::Summary;
-use crate::store::Table;
 use crate::store::cells::{Cell, cells};
-use crate::units;
+use crate::store::{Table, columns};
+use crate::units::{self, Unit};
 use serde::Serialize;
-
-/// The column that surfaces show: the paper's z-axis, "the achieved bandwidth per processes in log-scale".
-pub const BANDWIDTH: &str = "bytes_per_second_per_rank";
 
 /// A cell for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,8 +16,9 @@ pub struct Row {
     /// `worst`, `median` or `best`.
     pub which: &'static str,
     pub place: String,
-    /// MB/s of a process: median and, if there are samples enough, its 95 % interval.
-    pub bandwidth: String,
+    /// The kernel's headline: median and, if there are samples enough, its 95 % interval.
+    pub rate: String,
+    /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
     pub samples: usize,
@@ -28,11 +26,8 @@ pub struct Row {
 
 /// Three rows a group; groups without a good sample have none.
 pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
-    let by: Vec<&str> = [ALPHA, BLOCK]
-        .into_iter()
-        .filter(|name| group.rows.iter().any(|&row| table.value(name, row).is_some()))
-        .collect();
-    let mut found: Vec<(Cell, Summary)> = cells(table, &group.rows, &by, BANDWIDTH)?
+    let by: Vec<&str> = group.axes.iter().map(String::as_str).collect();
+    let mut found: Vec<(Cell, Summary)> = cells(table, &group.rows, &by, group.headline)?
         .into_iter()
         .filter_map(|cell| cell.summary.map(|summary| (cell, summary)))
         .collect();
@@ -53,23 +48,28 @@ fn row(
         let values: Vec<f64> = cell.rows.iter().map(|&row| table.number(column, row)).filter(|v| !v.is_nan()).collect();
         Summary::of(&values).map(|summary| summary.median)
     };
-    let mega = |value: f64| units::significant(value / 1e6);
+    let unit = columns::describe(group.headline).unit;
+    let rate = |value: f64| units::quantity(value, unit);
     let interval =
-        summary.interval.map(|(low, high)| format!(" ({} to {})", mega(low), mega(high))).unwrap_or_default();
+        summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
     Ok(Row {
         group: group.label(),
         which,
         place: by.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", "),
-        bandwidth: format!("{}{interval}", mega(summary.median)),
-        aggregate: of("bytes_per_second").map(mega).unwrap_or_default(),
+        rate: format!("{}{interval}", rate(summary.median)),
+        aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
         samples: summary.n,
     })
 }
 
-/// The rows as text, columns aligned.
+/// Groups that a terminal shows.
+const TERMINAL_GROUPS: usize = 6;
+
+/// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
-    let head = ["", "", "at", "MB/s a process", "MB/s in all", "cycles an access", "n"].map(str::to_owned);
+    let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
+    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "n"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
     for row in rows {
         let n = row.samples.to_string();
@@ -78,7 +78,7 @@ pub fn text(rows: &[Row]) -> String {
             group,
             row.which.into(),
             row.place.clone(),
-            row.bandwidth.clone(),
+            row.rate.clone(),
             row.aggregate.clone(),
             row.cycles.clone(),
             n,
@@ -91,6 +91,9 @@ pub fn text(rows: &[Row]) -> String {
         let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
+    }
+    if !rest.is_empty() {
+        text.push_str(&format!("and {} more groups, in the report\n", rest.len() / 3));
     }
     text
 }

@@ -4,6 +4,7 @@ use super::journal::{self, Record};
 use super::parquet;
 use super::table::Table;
 use crate::error::{Error, Result};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -82,7 +83,7 @@ impl Folder {
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
             .collect();
-        files.sort();
+        files.sort_by_cached_key(|path| (number(path), path.clone()));
         Ok(files)
     }
 
@@ -92,8 +93,7 @@ impl Folder {
 
     /// The name of the next launch: one more than the highest there is.
     pub fn next_launch(&self) -> Result<String> {
-        let number = |path: &PathBuf| path.file_stem()?.to_str()?.parse::<u32>().ok();
-        let last = self.journal_files()?.iter().filter_map(number).max().unwrap_or(0);
+        let last = self.journal_files()?.iter().filter_map(|path| number(path)).max().unwrap_or(0);
         Ok(format!("{:04}", last + 1))
     }
 
@@ -101,11 +101,12 @@ impl Folder {
     pub fn lock(&self) -> Result<Flock<File>> {
         let path = self.path.join(".lock");
         let file = File::create(&path).map_err(|e| Error::file("create", &path, e))?;
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
-            Error::environment(
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
+            Errno::EWOULDBLOCK => Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
                 "wait for it, or give this run a folder of its own with --out",
-            )
+            ),
+            _ => Error::file("lock", &path, cause),
         })
     }
 
@@ -145,14 +146,27 @@ impl Folder {
 
     /// Replaces a file of this folder: temporary file, fsync, rename.
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-        let temporary = path.with_extension("tmp");
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let temporary = PathBuf::from(temporary);
         let mut file = File::create(&temporary).map_err(|e| Error::file("create", &temporary, e))?;
-        write(&mut file)?;
-        let renamed = file.sync_all().and_then(|()| fs::rename(&temporary, path));
-        renamed.map_err(|e| Error::file("write", path, e))
+        let renamed = write(&mut file).and_then(|()| {
+            let renamed = file.sync_all().and_then(|()| fs::rename(&temporary, path));
+            renamed.map_err(|e| Error::file("write", path, e))
+        });
+        if renamed.is_err() {
+            // What is not complete is worth nothing; the error says what matters.
+            let _ = fs::remove_file(&temporary);
+        }
+        renamed
     }
 
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
     }
+}
+
+/// The number of a launch, from its journal's name.
+fn number(journal: &Path) -> Option<u32> {
+    journal.file_stem()?.to_str()?.parse().ok()
 }

@@ -122,7 +122,9 @@ impl Table {
             (Column::Numbers(values), value) => values[last] = value.as_f64().unwrap_or(f64::NAN),
             (Column::Words { codes, dictionary }, value) => {
                 let text = value.to_string();
-                let known = self.codes.entry(name.to_owned()).or_default();
+                // A column that was inserted whole brings its dictionary along.
+                let known =
+                    self.codes.entry(name.to_owned()).or_insert_with(|| dictionary.iter().cloned().zip(0..).collect());
                 let code = *known.entry(text).or_insert_with_key(|text| {
                     dictionary.push(text.clone());
                     dictionary.len() as u32 - 1

@@ -59,15 +59,21 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     setting.watcher.begin(left, plan.repeat.budget_seconds);
     let mut budget = plan.repeat.budget_seconds;
+    let (mut started, mut failure) = (false, None);
     for group in groups {
         let points = group.pending.len();
         let share = budget.map(|budget| budget * points as f64 / left as f64);
         let begun = Instant::now();
-        measure(plan, group, share, setting)?;
+        match measure(plan, group, share, setting)? {
+            // A rank count that cannot be started does not keep others from being measured, if any can.
+            Some(error) if !started => return Err(error),
+            Some(error) => failure = failure.or(Some(error)),
+            None => started = true,
+        }
         budget = budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
         left -= points;
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
@@ -99,44 +105,46 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     groups
 }
 
-/// Launches a group until none of its points is left.
-fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<()> {
+/// Launches a group until none of its points is left; returns why it had to give up.
+fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
     let mut fruitless = 0;
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
-            return Ok(());
+            return Ok(None);
         }
-        let before = group.pending.iter().map(|p| p.next_repetition).sum::<u32>();
         let launch = setting.folder.next_launch()?;
         let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
-        if !attempt.hello {
-            attempt.journal.finish()?;
-            return Err(Error::environment(
-                format!("launch {launch} on {} ranks did not start: {}", group.ranks, ending.message),
-                "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
-            ));
+        if attempt.hello {
+            conclude(plan, &mut group, &mut attempt, &ending, setting)?;
         }
-        conclude(plan, &mut group, &mut attempt, &ending, setting)?;
         attempt.journal.finish()?;
         if attempt.done {
-            return Ok(());
+            return Ok(None);
         }
-        let progressed =
-            group.pending.iter().map(|p| p.next_repetition).sum::<u32>() != before || attempt.in_flight.is_some();
+        // A run that ended its launch is settled; it does not come a third time.
+        let progressed = attempt.samples > 0 || attempt.in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
-        if fruitless == FRUITLESS_LAUNCHES {
-            return Err(Error::environment(
-                format!(
-                    "{FRUITLESS_LAUNCHES} launches on {} ranks ended without a sample: {}",
-                    group.ranks, ending.message
-                ),
-                "mend the cause and run again: finished points are kept",
-            ));
+        // Whoever dies before the first word may have been killed by chance, once.
+        let most = if attempt.hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= most {
+            return Ok(Some(given_up(&launch, group.ranks, attempt.hello, &ending)));
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
+    let reason = reason(ending);
+    if hello {
+        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ranks ended without a sample: {reason}");
+        return Error::environment(what, "mend the cause and run again: finished points are kept");
+    }
+    Error::environment(
+        format!("launch {launch} on {ranks} ranks did not start: {reason}"),
+        "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
+    )
 }
 
 /// What a launch has shown so far.
@@ -144,6 +152,7 @@ struct Attempt {
     journal: Journal,
     hello: bool,
     done: bool,
+    samples: u32,
     /// Index among the group's pending points.
     in_flight: Option<usize>,
 }
@@ -162,7 +171,8 @@ fn launch_once(
     std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
-    let mut attempt = Attempt { journal: Journal::create(&path)?, hello: false, done: false, in_flight: None };
+    let mut attempt =
+        Attempt { journal: Journal::create(&path)?, hello: false, done: false, samples: 0, in_flight: None };
     setting.watcher.launched(launch, group.ranks, group.pending.len());
     let command = (setting.command)(&job_file, group.ranks);
     let watcher = &mut *setting.watcher;
@@ -212,6 +222,7 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             let Some(pending) = index.and_then(|index| group.pending.get_mut(index)) else {
                 return Err(Error::internal("a sample came that was not asked for"));
             };
+            attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
             match (sample.status, sample.seconds) {
                 (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
@@ -261,10 +272,15 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         block,
         repetition: pending.next_repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
-        message: ending.message.clone(),
+        message: reason(ending).to_owned(),
         unix_seconds: unix_seconds(),
         load: None,
         seconds: None,
         outputs: Default::default(),
     }
+}
+
+/// Why a launch did not do what it was asked.
+fn reason(ending: &Ending) -> &str {
+    if ending.message.is_empty() { "the worker ended before it was done" } else { &ending.message }
 }

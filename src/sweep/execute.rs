@@ -115,9 +115,10 @@ fn follow(
     on_event: &mut dyn FnMut(Event) -> Result<()>,
 ) -> Result<Option<Ending>> {
     let mut allowed = limits.start;
+    let mut since = Instant::now();
     let mut done = false;
     loop {
-        let line = match lines.recv_timeout(allowed) {
+        let line = match lines.recv_timeout(allowed.saturating_sub(since.elapsed())) {
             Ok(Ok(line)) => line,
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if done => return Ok(Some(hung())),
@@ -126,13 +127,14 @@ fn follow(
                 return Ok(Some(Ending::new(Status::TimedOut, message)));
             }
         };
-        // Launchers print warnings among the worker's lines; only events count.
+        // Launchers print warnings among the worker's lines; only events count, and only they are signs of life.
         let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
         allowed = match &event {
             Event::Start { .. } => limits.sample,
             Event::Done { .. } | Event::Fatal { .. } => limits.end,
             _ => limits.start,
         };
+        since = Instant::now();
         done |= matches!(event, Event::Done { .. });
         let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
         on_event(event)?;

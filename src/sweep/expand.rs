@@ -13,6 +13,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// A parameter with its values.
+#[derive(Clone)]
 struct Column {
     name: String,
     /// Where the name stands.
@@ -120,48 +121,23 @@ fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
             Ok(vec![Column { name: text, span: name.span(), settings }])
         })
         .collect::<Result<_>>()?;
-    let fixed = || {
-        fixed.iter().map(|dial| {
-            vec![Column { settings: dial[0].settings.clone(), name: dial[0].name.clone(), span: dial[0].span.clone() }]
-        })
-    };
-
     let mut varied: Vec<Dial> = columns(&file.axes, values)?.into_iter().map(|column| vec![column]).collect();
     for table in &file.together {
-        let dial = columns(table.get_ref(), values)?;
-        let [first, rest @ ..] = dial.as_slice() else {
-            return Err(values.page.wrong(
-                table.span(),
-                "nothing moves together here",
-                "name parameters, or remove the table",
-            ));
-        };
-        if let Some(other) = rest.iter().find(|column| column.settings.len() != first.settings.len()) {
-            let lengths = (first.settings.len(), other.settings.len());
-            return Err(values.page.wrong(
-                other.span.clone(),
-                format!(
-                    "{} has {} values, but {}, which moves with it, has {}",
-                    other.name, lengths.1, first.name, lengths.0
-                ),
-                "give all lists of this table one length",
-            ));
-        }
-        varied.push(dial);
+        varied.push(together(table, values)?);
     }
     let swept: Vec<String> = varied.iter().flatten().map(|column| column.name.clone()).collect();
 
     let mut grids = Vec::new();
     if !varied.is_empty() || file.include.is_empty() {
-        grids.push(Grid { dials: fixed().chain(varied).collect(), span: 0..0 });
+        grids.push(Grid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
     }
     for table in &file.include {
         let own = columns(table.get_ref(), values)?;
-        let kept = fixed().filter(|dial| own.iter().all(|column| column.name != dial[0].name));
-        grids.push(Grid { dials: kept.collect(), span: table.span() });
-        let grid = grids.last_mut().expect("it was just pushed");
-        grid.dials.extend(own.into_iter().map(|column| vec![column]));
-        check_include(grid, &swept, values)?;
+        let kept = fixed.iter().filter(|dial| own.iter().all(|column| column.name != dial[0].name)).cloned();
+        let dials: Vec<Dial> = kept.chain(own.iter().map(|column| vec![column.clone()])).collect();
+        let grid = Grid { dials, span: table.span() };
+        check_include(&grid, &swept, values)?;
+        grids.push(grid);
     }
     grids.iter().try_for_each(|grid| check_once(grid, values.page))?;
     match grids.iter().find(|grid| grid.columns().all(|column| column.name != "kernel")) {
@@ -172,6 +148,22 @@ fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
         )),
         None => Ok(grids),
     }
+}
+
+/// The columns of a table whose parameters move together.
+fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
+    let dial = columns(table.get_ref(), values)?;
+    let [first, rest @ ..] = dial.as_slice() else {
+        let next = "name parameters, or remove the table";
+        return Err(values.page.wrong(table.span(), "nothing moves together here", next));
+    };
+    let length = first.settings.len();
+    if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
+        let (name, count) = (&other.name, other.settings.len());
+        let what = format!("{name} has {count} values, but {}, which moves with it, has {length}", first.name);
+        return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
+    }
+    Ok(dial)
 }
 
 /// Kernel and ranks of an extra point are never guessed where the grid varies them.

@@ -81,7 +81,7 @@ impl Plan {
 pub struct Held {
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
-    /// The first status that was not good.
+    /// How the last run ended, if not well.
     pub failure: Option<Status>,
     /// A launch that held it ran out of time: at least `min` samples suffice.
     pub budget_spent: bool,
@@ -119,8 +119,11 @@ impl Progress {
                 held.next_repetition = held.next_repetition.max(sample.repetition + 1);
                 held.budget_spent |= record.budget_spent;
                 match (sample.status, sample.seconds) {
-                    (Status::Ok, Some(seconds)) => held.seconds.push(seconds),
-                    (status, _) => held.failure = held.failure.or(Some(status)),
+                    (Status::Ok, Some(seconds)) => {
+                        held.seconds.push(seconds);
+                        held.failure = None;
+                    }
+                    (status, _) => held.failure = Some(status),
                 }
             }
         }

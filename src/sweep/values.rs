@@ -25,7 +25,8 @@ const RANKS: Parameter = Parameter {
 /// Every name that may stand in a table of parameters, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", "))), ("ranks", RANKS.meaning.into())];
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
@@ -250,8 +251,8 @@ impl Values<'_> {
 
 /// Twelve digits are enough of a fraction, so that 0.1 + 0.2 becomes 0.3; never beyond the ends.
 fn tidy(number: f64, from: f64, to: f64) -> f64 {
-    if (number - to).abs() <= 1e-12 * to.abs() {
-        return to;
+    if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
+        return end;
     }
     let rounded = if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) };
     rounded.clamp(from, to)

@@ -1,7 +1,8 @@
 //! Puts and xors into the memory of other ranks: MPI's passive one-sided communication.
 
+use super::MpiComm;
+use super::pool::Buffers;
 use super::window::Lock;
-use super::{Buffers, MpiComm};
 use crate::comm::{Comm, Opened};
 use mpi::ffi;
 use mpi::traits::CommunicatorCollectives;

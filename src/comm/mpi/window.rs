@@ -1,6 +1,7 @@
 //! Gets from the memory of other ranks: MPI's passive one-sided communication.
 
-use super::{MpiComm, Pool};
+use super::MpiComm;
+use super::pool::Pool;
 use crate::comm::Window;
 use mpi::collective::SystemOperation;
 use mpi::ffi;
@@ -57,7 +58,7 @@ impl Window for MpiWindow<'_> {
         self.lengths[slot] = words;
         match &self.window {
             Some(Lock(window)) if from != self.rank => {
-                // SAFETY: the slot was free, so its buffer is MPI's until the request completes; the target range was checked.
+                // SAFETY: the slot was free, so its buffer is MPI's until the request completes; the range was checked.
                 unsafe {
                     let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
                     let (count, from, offset) = (words as c_int, from as c_int, offset as ffi::MPI_Aint);

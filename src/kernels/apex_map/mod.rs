@@ -52,7 +52,7 @@ const L: Parameter = Parameter {
     column: "block_words",
     unit: Unit::Words,
     meaning: "spatial locality: consecutive words an access",
-    domain: Domain::Integer { least: 1, most: 1 << 40, default: 1 },
+    domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
 };
 const I: Parameter = Parameter {
     name: "I",
@@ -104,6 +104,15 @@ const NSER: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 
+/// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
+const HEADLINE: &str = "bytes_per_second_per_rank";
+
+const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha over a \
+global memory of M words, shifted so that each rank's own memory is the hottest. One sample is one run of N x I accesses on \
+every rank, from a common start to the moment when all ranks have their data and none needs another's any more; its time is \
+that of the slowest rank. Indices are drawn, and one index array is run through, before the clock starts. The sum of all \
+words read was checked on every rank in every run against the sum that the drawn addresses demand.";
+
 const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
     Output { column, unit, meaning }
 }
@@ -121,6 +130,7 @@ const OUTPUTS: &[Output] = &[
 
 /// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 struct Location(u64);
 
 impl Location {
@@ -155,7 +165,7 @@ struct Draw {
 impl Draw {
     fn new(point: &Point, rank: usize, stream: u64) -> Self {
         let (memory, block) = (point.integer("M"), point.integer("L"));
-        let local = memory / point.ranks as u64;
+        let local = local_words(point);
         let law = PowerLaw::new(memory / block, point.real("alpha"));
         let mut rng = Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream]));
         // The hot end of the power law is the rank's own memory.
@@ -184,9 +194,14 @@ struct Tally {
     own_end: f64,
 }
 
+/// M/P.
+fn local_words(point: &Point) -> u64 {
+    point.integer("M") / point.ranks as u64
+}
+
 /// This rank's share of the global memory.
 fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
-    let words = (point.integer("M") / point.ranks as u64) as usize;
+    let words = local_words(point) as usize;
     let rank = rank as u64;
     let value = |i: usize| potential(rank, i as u64 + 1).wrapping_sub(potential(rank, i as u64));
     arena.words(Pages::from_name(point.text("pages")), words, rank, value)
@@ -273,5 +288,5 @@ fn work(point: &Point) -> Work {
 fn bytes_needed(point: &Point, buffers: u64) -> u64 {
     let indices = point.integer("I").saturating_mul(point.integer("N") + 1);
     let blocks = point.integer("L").saturating_mul(buffers);
-    (point.integer("M") / point.ranks as u64).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
+    local_words(point).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
 }

@@ -5,39 +5,27 @@
 
 use super::*;
 use crate::comm::{Window, World};
-use crate::kernels::{Kernel, Ranks};
+use crate::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
-use crate::source::{self, Source};
+use crate::source;
 
 pub struct OneSided;
 
+const ABOUT: About = About {
+    id: "apex_map.one_sided",
+    summary: "Apex-Map by one-sided gets: a get for every remote block",
+    source: &source::APEX_MAP,
+    place: "Section 4, Table 1",
+    parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
 impl Kernel for OneSided {
-    fn id(&self) -> &'static str {
-        "apex_map.one_sided"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apex-Map by one-sided gets: a get for every remote block"
-    }
-
-    fn source(&self) -> &'static Source {
-        &source::APEX_MAP
-    }
-
-    fn place(&self) -> &'static str {
-        "Section 4, Table 1"
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &[M, ALPHA, L, I, N, B, PAGES, SEED]
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        Ranks::Any
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
@@ -50,6 +38,10 @@ impl Kernel for OneSided {
 
     fn memory(&self, point: &Point) -> u64 {
         bytes_needed(point, point.integer("B"))
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

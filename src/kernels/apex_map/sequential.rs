@@ -4,39 +4,27 @@
 
 use super::*;
 use crate::comm::World;
-use crate::kernels::{Kernel, Ranks};
+use crate::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
-use crate::source::{self, Source};
+use crate::source;
 
 pub struct Sequential;
 
+const ABOUT: About = About {
+    id: "apex_map.sequential",
+    summary: "Apex-Map on one process: sums of blocks of local memory",
+    source: &source::APEX_MAP,
+    place: "Section 2, Table 1",
+    parameters: &[M, ALPHA, L, I, N, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::One,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
 impl Kernel for Sequential {
-    fn id(&self) -> &'static str {
-        "apex_map.sequential"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apex-Map on one process: sums of blocks of local memory"
-    }
-
-    fn source(&self) -> &'static Source {
-        &source::APEX_MAP
-    }
-
-    fn place(&self) -> &'static str {
-        "Section 2, Table 1"
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &[M, ALPHA, L, I, N, PAGES, SEED]
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        Ranks::One
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
@@ -49,6 +37,10 @@ impl Kernel for Sequential {
 
     fn memory(&self, point: &Point) -> u64 {
         bytes_needed(point, 0)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
@@ -68,7 +60,7 @@ fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Resu
 }
 
 fn sum_located(memory: &[u64], locations: &[Location], block: usize) -> u64 {
-    // SAFETY: Location is a u64; on one rank the owner is 0, so that a location is its offset.
+    // SAFETY: Location is transparent over u64; on one rank the owner is 0, so that a location is its offset.
     let offsets = unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) };
     sum_all(memory, offsets, block)
 }

@@ -6,39 +6,27 @@
 
 use super::*;
 use crate::comm::{Inbox, Outbox, Tag, World};
-use crate::kernels::{Kernel, Ranks};
+use crate::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
-use crate::source::{self, Source};
+use crate::source;
 
 pub struct TwoSided;
 
+const ABOUT: About = About {
+    id: "apex_map.two_sided",
+    summary: "Apex-Map over messages: a request and a reply for every remote block",
+    source: &source::APEX_MAP,
+    place: "Section 2.1, Table 1",
+    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
 impl Kernel for TwoSided {
-    fn id(&self) -> &'static str {
-        "apex_map.two_sided"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apex-Map over messages: a request and a reply for every remote block"
-    }
-
-    fn source(&self) -> &'static Source {
-        &source::APEX_MAP
-    }
-
-    fn place(&self) -> &'static str {
-        "Section 2.1, Table 1"
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED]
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        Ranks::Any
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
@@ -51,6 +39,10 @@ impl Kernel for TwoSided {
 
     fn memory(&self, point: &Point) -> u64 {
         bytes_needed(point, point.integer("B") + point.integer("SMSG"))
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
@@ -102,10 +94,10 @@ impl<C: Comm> Rank<'_, C> {
                 let words = &self.memory[location.offset()..][..self.block];
                 self.tally.sum = self.tally.sum.wrapping_add(sum_block(words));
             } else {
-                while self.outstanding == buffers || !self.requests_out.ready() {
+                let request = [location.offset() as u64];
+                while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
                     self.make_progress(serve_limit);
                 }
-                self.requests_out.send(location.owner(), &[location.offset() as u64]);
                 self.outstanding += 1;
                 self.tally.remote += 1;
             }
@@ -143,7 +135,8 @@ impl<C: Comm> Rank<'_, C> {
             let Some((from, offset)) = self.requests_in.take(|from, words| (from, words[0] as usize)) else {
                 return served > 0;
             };
-            self.replies_out.send(from, &self.memory[offset..][..self.block]);
+            // A rank waits for at most B replies, for which its mailbox has room.
+            assert!(self.replies_out.send(from, &self.memory[offset..][..self.block]), "a reply found no room");
             self.tally.served += 1;
         }
         true

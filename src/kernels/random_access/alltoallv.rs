@@ -9,15 +9,16 @@ use super::*;
 use crate::comm::Comm;
 use crate::comm::arena::Arena;
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.alltoallv",
-    summary: "RandomAccess in rounds of one all-to-all exchange of Q updates",
-    source: &source::HYPERCUBE_RANDOM_ACCESS,
-    place: "Section 2, Figure 1 (1d)",
-    parameters: &[N_WORDS, UPDATES, Q, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.alltoallv",
+        "RandomAccess in rounds of one all-to-all exchange of Q updates",
+        &source::HYPERCUBE_RANDOM_ACCESS,
+        "Section 2, Figure 1 (1d)",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse: owner_can_be_found,
     buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,

@@ -13,15 +13,16 @@ use super::*;
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Inbox, Outbox, Tag};
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.base",
-    summary: "RandomAccess with messages from every rank to every other, one or many updates in each",
-    source: &source::HPCC_RANDOM_ACCESS,
-    place: "Figures 6 and 7",
-    parameters: &[N_WORDS, UPDATES, Q, SENDING, OWNER_BY, B, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.base",
+        "RandomAccess with messages from every rank to every other, one or many updates in each",
+        &source::HPCC_RANDOM_ACCESS,
+        "Figures 6 and 7",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, SENDING, OWNER_BY, B, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse: owner_can_be_found,
     buffers: |point| {

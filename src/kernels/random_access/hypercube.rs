@@ -15,15 +15,16 @@ use super::*;
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Inbox, Outbox, Posted, Tag};
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.hypercube",
-    summary: "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
-    source: &source::HYPERCUBE_RANDOM_ACCESS,
-    place: "Figure 2, Section 4",
-    parameters: &[N_WORDS, UPDATES, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.hypercube",
+        "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
+        &source::HYPERCUBE_RANDOM_ACCESS,
+        "Figure 2, Section 4",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse: anything,
     buffers: |point| {

@@ -28,12 +28,12 @@ pub mod verify;
 pub use problem::Problem;
 pub use verify::{Rules, Tally, measure};
 
-use super::{Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
 use crate::comm::World;
 use crate::comm::arena::Pages;
 use crate::error::Result;
 use crate::point::Point;
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::units::{Unit, WORD_BYTES};
 
 const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
@@ -139,14 +139,17 @@ const OUTPUTS: &[Output] = &[
     output("huge_share", Unit::None, "share of rank 0's memory on huge pages"),
 ];
 
+const HEADLINE: &str = "operations_per_second";
+const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table of N_words words in random order: \
+    T[index(v)] = T[index(v)] xor v, for 4 values v a word (`updates`) from a stream of 64-bit values of which every rank \
+    generates a part. One sample is one run of all updates, from a common start; its time is that of the slowest rank, \
+    which has then made every update of its own words. Filling the table and making buffers is not on the clock. After \
+    each run the number of updates of each rank and a hash of index and value over the table were compared with what the \
+    streams demand, and all updates were undone, each straight at its owner, which had to give back T[i] = i.";
+
 /// An algorithm of RandomAccess: a kernel, but for what all of them share.
 pub struct Algorithm {
-    pub id: &'static str,
-    pub summary: &'static str,
-    pub source: &'static Source,
-    pub place: &'static str,
-    pub parameters: &'static [Parameter],
-    pub ranks: Ranks,
+    pub about: &'static About,
     /// Whether the ranks share one table; otherwise each has its own.
     pub shared: bool,
     /// Points that this algorithm cannot run, besides those that none can.
@@ -157,32 +160,8 @@ pub struct Algorithm {
 }
 
 impl Kernel for Algorithm {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn source(&self) -> &'static Source {
-        self.source
-    }
-
-    fn place(&self) -> &'static str {
-        self.place
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        self.parameters
-    }
-
-    fn outputs(&self) -> &'static [Output] {
-        OUTPUTS
-    }
-
-    fn ranks(&self) -> Ranks {
-        self.ranks
+    fn about(&self) -> &'static About {
+        self.about
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
@@ -214,15 +193,31 @@ impl Kernel for Algorithm {
     }
 
     fn memory(&self, point: &Point) -> u64 {
-        let parts = if self.shared { point.ranks as u64 } else { 1 };
-        let words = point.integer("N_words").div_ceil(parts).saturating_add((self.buffers)(point));
+        let words = self.arena_words(point).saturating_add((self.buffers)(point));
         words.saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        let parts = if self.shared { point.ranks as u64 } else { 1 };
+        point.integer("N_words").div_ceil(parts)
     }
 
     /// The streams are the definition's, the same in every run: the number of the run changes nothing.
     fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
         (self.run)(point, world)
     }
+}
+
+/// What an algorithm is; the rest is the same for all.
+const fn about(
+    id: &'static str,
+    summary: &'static str,
+    source: &'static Source,
+    place: &'static str,
+    ranks: Ranks,
+    parameters: &'static [Parameter],
+) -> About {
+    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method: METHOD }
 }
 
 /// Nothing more to refuse.

@@ -13,15 +13,16 @@ use super::*;
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Opened};
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.one_sided",
-    summary: "RandomAccess by puts into buffers of the owner, or by remote atomic xor",
-    source: &source::NIC_MESSAGE_RATE,
-    place: "Section 7, Figure 14",
-    parameters: &[N_WORDS, UPDATES, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.one_sided",
+        "RandomAccess by puts into buffers of the owner, or by remote atomic xor",
+        &source::NIC_MESSAGE_RATE,
+        "Section 7, Figure 14",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse: |point| {
         if point.text("access") == "buffers" && point.text("stream") == "lcg" {

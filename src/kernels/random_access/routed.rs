@@ -15,17 +15,16 @@ use super::*;
 use crate::comm::arena::Arena;
 use crate::comm::{Comm, Inbox, Outbox, Tag};
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.routed",
-    summary: "RandomAccess with updates collected in buckets and routed through a grid of ranks",
-    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
-    place: "Sections 4.2, 4.3.1 and 6",
-    parameters: &[
-        N_WORDS, UPDATES, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED,
-    ],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.routed",
+        "RandomAccess with updates collected in buckets and routed through a grid of ranks",
+        &source::BLUE_GENE_P_RANDOM_ACCESS,
+        "Sections 4.2, 4.3.1 and 6",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse,
     buffers: |point| {

@@ -11,17 +11,17 @@ use super::table::Table;
 use super::*;
 use crate::comm::Comm;
 use crate::comm::arena::Arena;
-use crate::kernels::Ranks;
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.sequential",
-    summary: "RandomAccess on one process: a table of its own",
-    source: &source::HPCC_RANDOM_ACCESS,
-    place: "Figures 4 and 5",
-    parameters: &[N_WORDS, UPDATES, METHOD, STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::One,
+    about: &about(
+        "random_access.sequential",
+        "RandomAccess on one process: a table of its own",
+        &source::HPCC_RANDOM_ACCESS,
+        "Figures 4 and 5",
+        Ranks::One,
+        &[N_WORDS, UPDATES, METHOD, STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse: enough_words,
     buffers: |point| 2 * BLOCK as u64 + point.integer("streams"),

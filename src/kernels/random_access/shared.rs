@@ -17,17 +17,18 @@ use crate::comm::arena::Arena;
 use crate::comm::{Comm, Opened};
 use crate::error::Error;
 use crate::on_transport;
-use crate::source;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.shared",
-    summary: "RandomAccess of the cores of a node on one table in shared memory, locked or not",
-    source: &source::BLUE_GENE_P_RANDOM_ACCESS,
-    place: "Sections 3.2 and 3.3, Tables 1 and 2",
-    parameters: &[N_WORDS, UPDATES, Q, MODE, PROTECTION, LOCKS, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.shared",
+        "RandomAccess of the cores of a node on one table in shared memory, locked or not",
+        &source::BLUE_GENE_P_RANDOM_ACCESS,
+        "Sections 3.2 and 3.3, Tables 1 and 2",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, Q, MODE, PROTECTION, LOCKS, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: true,
     refuse,
     buffers: |point| 6 * limit(point) as u64 + WORDS_OF_LOCK as u64 * point.integer("locks"),

@@ -5,15 +5,16 @@
 
 use super::*;
 use crate::on_transport;
-use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
-    id: "random_access.star",
-    summary: "RandomAccess on every process at once, each on a table of its own",
-    source: &source::HPCC_RANDOM_ACCESS,
-    place: "tests, variant 2",
-    parameters: &[OWN_WORDS, UPDATES, sequential::METHOD, sequential::STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
-    ranks: Ranks::Any,
+    about: &about(
+        "random_access.star",
+        "RandomAccess on every process at once, each on a table of its own",
+        &source::HPCC_RANDOM_ACCESS,
+        "tests, variant 2",
+        Ranks::Any,
+        &[OWN_WORDS, UPDATES, sequential::METHOD, sequential::STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
     shared: false,
     run: |point, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
     ..sequential::KERNEL

@@ -1,0 +1,67 @@
+//! `cargo bench --bench driver`: what the driver costs a point, over 1,000 points that are next to nothing.
+//!
+//! Printed are the whole program's time, the time between the first and the last sample of its journal, and both
+//! divided by the number of points; and, beside them, the same job given to the worker without a driver.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const POINTS: usize = 1000;
+const RUNS: usize = 7;
+
+const SWEEP: &str = r#"
+[fixed]
+kernel = "apex_map.sequential"
+M = "1 kwords"
+I = 1
+N = 1
+[axes]
+seed = { from = 1, to = 1000, step = 1 }
+[repeat]
+min = 1
+"#;
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("apexmap-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let sweep = folder.join("driver.toml");
+    std::fs::write(&sweep, SWEEP).expect("the sweep");
+    let (mut driven, mut bare) = (Vec::new(), Vec::new());
+    for run in 0..RUNS {
+        let out = folder.join(run.to_string());
+        driven.push(seconds(|| {
+            apexmap(&["run", "--no-report", "--out", &out.to_string_lossy(), &sweep.to_string_lossy()], None)
+        }));
+        let (job, lines) = (out.join("journals/0001.job"), folder.join("lines"));
+        let job = job.to_string_lossy();
+        bare.push(seconds(|| {
+            apexmap(&["worker", "--job", &job, "--transport", "threads", "--ranks", "1"], Some(&lines))
+        }));
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    let middle = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let (driven, bare) = (middle(&mut driven), middle(&mut bare));
+    let point = |seconds: f64| seconds * 1e3 / POINTS as f64;
+    println!("{POINTS} points, medians of {RUNS} runs");
+    println!("apexmap run: {driven:.3} s, {:.4} ms a point", point(driven));
+    println!("the worker alone: {bare:.3} s, {:.4} ms a point; ratio {:.2}", point(bare), driven / bare);
+    println!("the driver's own: {:.4} ms a point", point(driven - bare));
+}
+
+fn seconds(run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64()
+}
+
+fn apexmap(arguments: &[&str], output: Option<&Path>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output = output.map_or(Stdio::null(), |path| File::create(path).expect("a file for the lines").into());
+    let status = command.args(arguments).stdout(output).stderr(Stdio::null()).status();
+    assert!(status.is_ok_and(|status| status.success()), "apexmap {arguments:?} failed");
+}

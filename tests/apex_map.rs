@@ -1,0 +1,245 @@
+//! Apex-Map on the embedded transport: what is measured, what is verified, what is refused.
+
+use super::common::small_point;
+use apexmap::comm::arena::{Arena, Pages};
+use apexmap::comm::{Comm, Transport, World, threads};
+use apexmap::kernels::apex_map::sum_all;
+use apexmap::kernels::{Outcome, complete, find};
+use apexmap::numerics::mix::mix;
+use apexmap::numerics::power_law::remote_share;
+use apexmap::point::{Point, Value};
+use proptest::prelude::*;
+
+const VARIANTS: [&str; 3] = ["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"];
+const PARALLEL: [&str; 2] = ["apex_map.two_sided", "apex_map.one_sided"];
+
+/// What rank 0 says of one run, with every rank's arena prepared by `prepare`.
+fn run_on(point: &Point, stream: u64, prepare: impl Fn(&mut Arena, usize) + Sync) -> Outcome {
+    let kernel = find(&point.kernel).expect("a kernel");
+    let outcomes = threads::run(point.ranks, |comm, arena| {
+        prepare(arena, comm.rank());
+        kernel.run(point, stream, &mut World { transport: Transport::Threads(comm), arena }).expect("a run")
+    });
+    outcomes.into_iter().map(|outcome| outcome.expect("no panic")).next().expect("rank 0")
+}
+
+fn run(point: &Point, stream: u64) -> Outcome {
+    run_on(point, stream, |_, _| ())
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    outcome.outputs[name].as_f64().expect("a number")
+}
+
+/// The point with another value of one parameter, complete and checked.
+fn changed(point: &Point, name: &str, value: impl Into<Value>) -> Point {
+    complete(point.clone().with(name, value)).expect("a valid point")
+}
+
+fn ranks_of(variant: &str) -> std::ops::RangeInclusive<usize> {
+    if variant.ends_with("sequential") { 1..=1 } else { 1..=5 }
+}
+
+#[test]
+fn every_variant_verifies_on_one_to_five_ranks() {
+    for variant in VARIANTS {
+        for ranks in ranks_of(variant) {
+            for (alpha, block) in [(1.0, 1u64), (0.5, 2), (0.1, 64), (0.01, 1024), (1.0, 4096)] {
+                let point = changed(&changed(&small_point(variant, ranks), "alpha", alpha), "L", block);
+                let outcome = run(&point, 3);
+                assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+                let (first, median, last) = (
+                    number(&outcome, "rank_seconds_min"),
+                    number(&outcome, "rank_seconds_median"),
+                    number(&outcome, "rank_seconds_max"),
+                );
+                assert!(0.0 < first && first <= median && median <= last, "{}", point.label());
+                assert!(last <= outcome.seconds, "{}: the wait for the others counts", point.label());
+            }
+        }
+    }
+}
+
+#[test]
+fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
+    for ranks in 2..=5 {
+        let mut point = small_point("apex_map.two_sided", ranks);
+        for name in ["B", "SMSG", "NSER"] {
+            point = changed(&point, name, 1u64);
+        }
+        assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
+        let point = changed(&small_point("apex_map.one_sided", ranks), "B", 1u64);
+        assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
+    }
+}
+
+#[test]
+fn the_remote_share_is_that_of_the_power_law() {
+    for variant in PARALLEL {
+        for ranks in [1, 2, 3, 5] {
+            for alpha in [1.0, 0.1, 0.01] {
+                let point = changed(&changed(&small_point(variant, ranks), "alpha", alpha), "I", 4000u64);
+                let accesses = (ranks * 4000 * 2) as f64;
+                let (seen, expected) = (number(&run(&point, 1), "remote_share"), remote_share(ranks, alpha));
+                let deviation = (expected * (1.0 - expected) / accesses).sqrt();
+                assert!((seen - expected).abs() <= 4.5 * deviation, "{}: {seen}, not {expected}", point.label());
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_are_served_for_every_remote_access_and_only_by_messages() {
+    for ranks in 1..=5 {
+        let point = changed(&small_point("apex_map.two_sided", ranks), "I", 500u64);
+        let outcome = run(&point, 2);
+        let remote = number(&outcome, "remote_share") * (ranks * 1000) as f64;
+        let (served, busiest) = (number(&outcome, "requests_served"), number(&outcome, "requests_served_max"));
+        assert!((served - remote).abs() < 1e-6, "{ranks} ranks: {served} served, {remote} asked");
+        assert!(busiest <= served && busiest * ranks as f64 >= served);
+        let outcome = run(&small_point("apex_map.one_sided", ranks), 2);
+        assert_eq!(outcome.outputs["requests_served"], Value::Integer(0));
+    }
+}
+
+/// The contents of memory, from their description alone: differences of a mixing function.
+fn right(rank: u64, word: u64) -> u64 {
+    let potential = |word: u64| mix(rank << 40 ^ word);
+    potential(word + 1).wrapping_sub(potential(word))
+}
+
+/// Runs with memory that already holds `contents` under the name of the right ones.
+fn run_with_contents(point: &Point, contents: impl Fn(u64, u64) -> u64 + Sync) -> Outcome {
+    let words = point.integer("M") as usize / point.ranks;
+    run_on(point, 5, |arena, rank| {
+        arena.words(Pages::Huge, words, rank as u64, |i| contents(rank as u64, i as u64)).expect("memory");
+    })
+}
+
+#[test]
+fn memory_holds_what_its_description_says() {
+    for variant in VARIANTS {
+        let point = small_point(variant, *ranks_of(variant).end());
+        assert_eq!(run_with_contents(&point, right).verdict, Ok(()), "{variant}");
+    }
+}
+
+#[test]
+fn wrong_words_are_noticed() {
+    for variant in VARIANTS {
+        for ranks in ranks_of(variant) {
+            let point = small_point(variant, ranks);
+            let wrong = |contents: &(dyn Fn(u64, u64) -> u64 + Sync)| {
+                let verdict = run_with_contents(&point, contents).verdict;
+                let message = verdict.expect_err(&point.label());
+                assert!(message.contains("the sum of the words read is wrong on"), "{message}");
+            };
+            // As a kernel that reads nothing, the neighbouring word, or another rank's memory.
+            wrong(&|_, _| 0);
+            wrong(&|rank, word| right(rank, word + 1));
+            wrong(&|rank, word| right(rank + 1, word));
+        }
+    }
+}
+
+/// One word of one rank, read by all: every access counts, none can be left out unnoticed.
+#[test]
+fn a_single_wrong_word_is_noticed() {
+    for variant in VARIANTS {
+        let ranks = *ranks_of(variant).end();
+        let point = changed(&changed(&small_point(variant, ranks), "I", 3000u64), "alpha", 0.5);
+        for bad in [0, 7] {
+            let outcome =
+                run_with_contents(&point, |rank, word| right(rank, word) + u64::from(rank == 0 && word == bad));
+            assert!(outcome.verdict.is_err(), "{variant}, word {bad}");
+        }
+    }
+}
+
+#[test]
+fn runs_of_one_stream_read_the_same_and_of_another_do_not() {
+    let point = changed(&small_point("apex_map.two_sided", 3), "alpha", 0.3);
+    let share = |stream| number(&run(&point, stream), "remote_share");
+    assert_eq!(share(1), share(1));
+    let shares = [share(1), share(2), share(3), share(4)];
+    assert!(shares.iter().any(|&other| other != shares[0]), "{shares:?}");
+}
+
+#[test]
+fn work_and_memory_are_those_of_the_paper_definitions() {
+    let point = small_point("apex_map.two_sided", 3);
+    let kernel = find(&point.kernel).expect("a kernel");
+    let work = kernel.work(&point);
+    // P x I x N accesses of 8 L bytes.
+    assert_eq!((work.operations, work.bytes), (384.0, 384.0 * 64.0));
+    // M/P words, N + 1 index arrays of I, B + SMSG buffers of L words.
+    assert_eq!(kernel.memory(&point), 8 * (4096 + 3 * 64 + 7 * 8));
+}
+
+proptest! {
+    #[test]
+    fn the_timed_sum_is_the_plain_sum(
+        block in 1usize..70,
+        memory in prop::collection::vec(any::<u64>(), 70..400),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..50),
+    ) {
+        let offsets: Vec<u64> = places.iter().map(|at| at.index(memory.len() - block + 1) as u64).collect();
+        let mut plain = 0u64;
+        for &at in &offsets {
+            for k in 0..block {
+                plain = plain.wrapping_add(memory[at as usize + k]);
+            }
+        }
+        prop_assert_eq!(sum_all(&memory, &offsets, block), plain);
+    }
+}
+
+#[test]
+fn a_block_beyond_memory_panics_instead_of_reading_it() {
+    for block in [1, 2, 4, 8, 16, 17] {
+        let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &[33 - block as u64], block));
+        assert!(result.is_err(), "{block}");
+    }
+}
+
+#[test]
+fn points_that_cannot_run_are_refused_with_the_reason() {
+    let base = || Point::new("apex_map.two_sided", 3).with("M", 3072u64);
+    let refusals: [(Point, &[&str]); 14] = [
+        (base().with("L", 1025u64), &["L = 1025 words", "M/P = 1024 words", "at most M/P"]),
+        (base().with("L", 24u64), &["M/P = 1024 words", "not a multiple of L = 24", "straddle"]),
+        (base().with("M", 3073u64), &["M = 3073 words cannot be divided evenly over 3 ranks", "multiple of 3"]),
+        (base().with("alpha", 0.0), &["alpha must be greater than 0 and at most 1", "found 0"]),
+        (base().with("alpha", -0.5), &["alpha must be greater than 0", "found -0.5"]),
+        (base().with("alpha", 1.5), &["at most 1", "found 1.5"]),
+        (base().with("alpha", f64::NAN), &["alpha must be greater than 0", "found NaN"]),
+        (base().with("alpha", "small"), &["alpha must be a number", "\"small\""]),
+        (base().with("L", 1.5), &["L must be a whole number", "1.5"]),
+        (base().with("B", 0u64), &["B must lie between 1 and 65536", "found 0"]),
+        (base().with("pages", "giant"), &["pages must be one of huge, base", "giant"]),
+        (base().with("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
+        (base().with("I", 1u64 << 30).with("N", 1u64 << 10), &["I x N is more than 2^36"]),
+        (base().with("M", 3u64 << 41), &["at most 2^40 words a rank"]),
+    ];
+    for (point, parts) in refusals {
+        let message = complete(point.clone()).expect_err(&point.label());
+        parts.iter().for_each(|part| assert!(message.contains(part), "\"{message}\" should say \"{part}\""));
+    }
+    let message = complete(Point::new("apex_map.sequential", 2)).expect_err("two ranks");
+    assert!(message.contains("runs on one rank, not on 2"), "{message}");
+    let message = complete(Point::new("apex_map.one_sided", 0)).expect_err("no ranks");
+    assert!(message.contains("at least one rank"), "{message}");
+    assert!(complete(Point::new("apex_map.one_sided", 2).with("SMSG", 1u64)).is_err(), "gets have no send handles");
+    assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").contains("there is no kernel"));
+}
+
+#[test]
+fn completing_fills_in_defaults_and_is_idempotent() {
+    for variant in VARIANTS {
+        let kernel = find(variant).expect("a kernel");
+        let point = complete(Point::new(variant, 1).with("L", 16.0)).expect("a valid point");
+        assert_eq!(point.params.len(), kernel.parameters().len());
+        assert_eq!(point.integer("L"), 16, "a whole real is a whole number");
+        assert_eq!(complete(point.clone()), Ok(point));
+    }
+}

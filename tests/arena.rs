@@ -1,0 +1,81 @@
+//! A rank's memory: contents, growth and pages.
+
+use apexmap::comm::arena::{Arena, Pages};
+
+fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
+    let value = |i: usize| contents << 32 | i as u64;
+    let (memory, _) = arena.words(pages, words, contents, value).expect("memory");
+    assert_eq!(memory.len(), words);
+    assert!(memory.iter().enumerate().all(|(i, &word)| word == value(i)), "{words} words of contents {contents}");
+}
+
+#[test]
+fn contents_are_right_after_growing_and_shrinking() {
+    let mut arena = Arena::default();
+    for words in [1, 100, 7, 513, 300_000, 5, 600_000, 1 << 20] {
+        holds(&mut arena, Pages::Huge, words, 3);
+    }
+}
+
+#[test]
+fn other_contents_replace_the_old_ones() {
+    let mut arena = Arena::default();
+    for contents in [1, 2, 1, 7, 7] {
+        holds(&mut arena, Pages::Huge, 1000, contents);
+        holds(&mut arena, Pages::Huge, 10, contents);
+    }
+}
+
+#[test]
+fn the_same_contents_are_filled_once() {
+    let mut arena = Arena::default();
+    arena.expect(5000);
+    holds(&mut arena, Pages::Base, 1000, 4);
+    let never = |_| panic!("filled again");
+    let (memory, _) = arena.words(Pages::Base, 5000, 4, never).expect("memory");
+    assert_eq!(memory[4999], 4 << 32 | 4999);
+}
+
+#[test]
+fn both_kinds_of_pages_keep_their_own_contents() {
+    let mut arena = Arena::default();
+    holds(&mut arena, Pages::Huge, 1000, 1);
+    holds(&mut arena, Pages::Base, 2000, 2);
+    let (memory, _) = arena.words(Pages::Huge, 1000, 1, |_| panic!("filled again")).expect("memory");
+    assert_eq!(memory[999], 1 << 32 | 999);
+}
+
+#[test]
+fn base_pages_are_granted_as_base_pages() {
+    let mut arena = Arena::default();
+    let (_, granted) = arena.words(Pages::Base, 1 << 20, 0, |i| i as u64).expect("memory");
+    assert_eq!(granted.huge_share, Some(0.0));
+    assert!(granted.page_bytes.is_some_and(|bytes| bytes.is_power_of_two() && bytes <= 64 << 10), "{granted:?}");
+}
+
+#[test]
+fn what_is_said_of_huge_pages_is_what_the_system_gave() {
+    let mut arena = Arena::default();
+    let (memory, granted) = arena.words(Pages::Huge, 1 << 20, 0, |i| i as u64).expect("memory");
+    assert_eq!(memory.as_ptr() as usize % (2 << 20), 0, "memory begins on a huge-page boundary");
+    let share = granted.huge_share.expect("Linux tells");
+    let allowed = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+    if allowed.is_empty() || allowed.contains("[never]") {
+        assert_eq!(share, 0.0);
+    }
+    let size: Option<u64> = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    match granted.page_bytes {
+        Some(bytes) if share >= 0.95 => assert_eq!(Some(bytes), size),
+        Some(bytes) => assert!(share <= 0.05 && bytes <= 64 << 10, "{granted:?}"),
+        None => assert!(share > 0.05 && share < 0.95, "{granted:?}"),
+    }
+}
+
+#[test]
+fn memory_that_the_machine_lacks_is_refused_with_a_reason() {
+    let refused = Arena::default().words(Pages::Base, 1 << 52, 0, |_| 0).map(|_| ()).expect_err("too much");
+    assert!(refused.what.contains("cannot allocate 32 PiB"), "{refused}");
+    assert!(refused.next.contains("smaller memory size"), "{refused}");
+}

@@ -1,0 +1,114 @@
+//! What several topics need: folders that vanish, records made up, patience with a limit.
+
+use apexmap::point::{Point, Value};
+use apexmap::provenance::{Cache, Host, Placement};
+use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// A folder of this test alone, removed when the test ends.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("apexmap-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Self(path)
+    }
+}
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs something that might hang if it is wrong, and fails instead of waiting for ever.
+pub fn patiently<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = channel();
+    let thread = std::thread::spawn(move || sender.send(body()));
+    match receiver.recv_timeout(Duration::from_secs(60)) {
+        Ok(result) => result,
+        Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(_) => std::panic::resume_unwind(thread.join().expect_err("no result came")),
+    }
+}
+
+pub fn host() -> Host {
+    Host {
+        name: "node1".into(),
+        cpu_model: "Example CPU".into(),
+        cores: 2,
+        processors: 2,
+        memory_bytes: 8 << 30,
+        caches: vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }],
+        tlb_entries_4k: Some(1536),
+        tlb_entries_2m: None,
+        cycle_hertz: Some(2e9),
+        cycle_source: "time-stamp counter".into(),
+        kernel: "6.1".into(),
+        governor: None,
+        huge_pages: Some("madvise".into()),
+        load: Some(0.5),
+    }
+}
+
+pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
+    Launch {
+        schema: SCHEMA_VERSION,
+        launch: name.into(),
+        block: 0,
+        transport: "threads".into(),
+        library: "threads of one process".into(),
+        launcher: "local".into(),
+        ranks,
+        host: host(),
+        placement: (0..ranks)
+            .map(|rank| Placement { rank, node: "node1".into(), core: Some(0), pinned: true })
+            .collect(),
+        oversubscribed: false,
+        build: build.into(),
+        unix_seconds: 1.7e9,
+    }
+}
+
+/// A complete point of a kernel, small enough to run in no time.
+pub fn small_point(kernel: &str, ranks: usize) -> Point {
+    let mut point =
+        Point::new(kernel, ranks).with("M", 4096 * ranks as u64).with("I", 64u64).with("N", 2u64).with("L", 8u64);
+    for (name, value) in [("B", 4u64), ("SMSG", 3), ("NSER", 2)] {
+        let known = apexmap::kernels::find(kernel).expect("a kernel").parameters();
+        if known.iter().any(|parameter| parameter.name == name) {
+            point = point.with(name, value);
+        }
+    }
+    apexmap::kernels::complete(point).expect("a valid point")
+}
+
+pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample {
+    Sample {
+        point: point.clone(),
+        key: key.into(),
+        block: 0,
+        repetition,
+        status: Status::Ok,
+        message: String::new(),
+        unix_seconds: 1.7e9 + f64::from(repetition),
+        load: Some(0.25),
+        seconds: Some(seconds),
+        outputs: [("remote_share".to_owned(), Value::Real(0.5))].into(),
+    }
+}

@@ -1,0 +1,304 @@
+//! The driver: what is launched, in which order, and what becomes of points whose launch did not end well.
+
+use super::common::{Scratch, small_point};
+use super::mock::{LIMITS, Mock, Script, Seen};
+use apexmap::error::Result;
+use apexmap::point::Point;
+use apexmap::sample::{Sample, Status};
+use apexmap::store::Folder;
+use apexmap::sweep::driver::{Setting, drive};
+use apexmap::sweep::execute::CommandLine;
+use apexmap::sweep::plan::{Context, Plan, Progress, State};
+use apexmap::worker::{Job, Repeat};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A plan, its result folder, and what the last drive did.
+struct Case {
+    _scratch: Scratch,
+    folder: Folder,
+    plan: Plan,
+    seen: Seen,
+    jobs: Vec<Job>,
+}
+
+fn times(min: u32) -> Repeat {
+    Repeat { min, max: min, width: None, budget_seconds: None }
+}
+
+impl Case {
+    /// Three points at each of these rank counts.
+    fn new(ranks: &[usize], blocks: u32, repeat: Repeat) -> Self {
+        let scratch = Scratch::new();
+        let folder = Folder::create(&scratch.join("result")).expect("a folder");
+        let point = |ranks, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
+        let points: Vec<Point> = ranks.iter().flat_map(|&p| [1, 2, 4].map(|block| point(p, block))).collect();
+        let context = Context {
+            transport: "threads".into(),
+            launcher: "local".into(),
+            ranks_per_node: None,
+            machine: "m".into(),
+            build: "b1".into(),
+            library: "threads".into(),
+        };
+        let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
+        Self { _scratch: scratch, folder, plan, seen: Seen::default(), jobs: Vec::new() }
+    }
+
+    fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
+        let mut mock = Mock::new(scripts);
+        self.seen = Seen::default();
+        let command = |job: &Path, ranks: usize| CommandLine {
+            argv: vec![job.to_string_lossy().into_owned(), ranks.to_string()],
+            env: Vec::new(),
+        };
+        let mut setting = Setting {
+            folder: &self.folder,
+            executor: &mut mock,
+            command: &command,
+            limits: LIMITS,
+            retry_failed,
+            watcher: &mut self.seen,
+        };
+        let result = drive(&self.plan, &mut setting);
+        self.jobs = mock.jobs;
+        result
+    }
+
+    fn drive(&mut self, scripts: &[Script]) {
+        self.drive_with(scripts, false).expect("the sweep comes to its end");
+    }
+
+    fn samples(&self) -> Vec<Sample> {
+        self.folder.records().expect("journals").into_iter().flat_map(|record| record.samples).collect()
+    }
+
+    fn states(&self, block: u32) -> Vec<State> {
+        let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
+        (0..self.plan.entries.len()).map(|entry| progress.state(&self.plan, entry, block)).collect()
+    }
+
+    /// Repetitions of the good samples of an entry, as they stand in the journals.
+    fn repetitions(&self, entry: usize) -> Vec<u32> {
+        let good = |s: &&Sample| s.key == self.plan.entries[entry].key && s.status == Status::Ok;
+        self.samples().iter().filter(good).map(|sample| sample.repetition).collect()
+    }
+
+    /// Status and message of the samples that are not good.
+    fn failures(&self) -> Vec<(Status, String)> {
+        let bad = self.samples().into_iter().filter(|sample| sample.status != Status::Ok);
+        bad.map(|sample| (sample.status, sample.message)).collect()
+    }
+
+    fn assert_no_duplicates(&self) {
+        let mut counts: HashMap<(String, u32, u32), u32> = HashMap::new();
+        for sample in self.samples() {
+            let count = counts.entry((sample.key, sample.block, sample.repetition)).or_default();
+            *count += 1;
+            assert_eq!(*count, 1, "a sample was repeated");
+        }
+    }
+}
+
+#[test]
+fn there_is_one_launch_a_rank_count_and_block_in_ascending_order() {
+    let mut case = Case::new(&[4, 1, 2], 2, times(2));
+    case.drive(&[]);
+    let launched: Vec<_> = case.jobs.iter().map(|job| (job.block, job.ranks, job.tasks.len())).collect();
+    assert_eq!(launched, [(0, 1, 3), (0, 2, 3), (0, 4, 3), (1, 1, 3), (1, 2, 3), (1, 4, 3)]);
+    let names: Vec<_> = case.seen.launched.iter().map(|launch| launch.0.as_str()).collect();
+    assert_eq!(names, ["0001", "0002", "0003", "0004", "0005", "0006"]);
+    assert_eq!((case.seen.points, case.seen.finished, case.samples().len()), (18, 18, 36));
+    assert_eq!(case.states(0), [State::Done; 9]);
+    assert_eq!(case.states(1), [State::Done; 9]);
+    case.assert_no_duplicates();
+    case.drive(&[]);
+    assert!(case.jobs.is_empty(), "nothing is left to do");
+}
+
+#[test]
+fn a_job_names_the_launch_the_seed_and_the_points_with_their_keys() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[]);
+    let job = &case.jobs[0];
+    assert_eq!(
+        (job.launch.as_str(), job.seed, job.transport.as_str(), job.launcher.as_str()),
+        ("0001", 5, "threads", "local")
+    );
+    for (task, entry) in job.tasks.iter().zip(&case.plan.entries) {
+        assert_eq!((&task.key, &task.point), (&entry.key, &entry.point));
+    }
+    assert_eq!(job.repeat, times(1));
+}
+
+#[test]
+fn a_point_that_dies_is_tried_once_more() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[Script::DiesAfter { samples: 1, in_a_run: true }]);
+    assert_eq!(case.jobs.iter().map(|job| job.tasks.len()).collect::<Vec<_>>(), [3, 2]);
+    assert_eq!(case.states(0), [State::Done; 3]);
+    assert_eq!(case.seen.endings, [Status::Failed, Status::Ok]);
+    case.assert_no_duplicates();
+}
+
+#[test]
+fn a_point_that_dies_twice_has_failed_and_the_rest_goes_on() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let dies = |samples| Script::DiesAfter { samples, in_a_run: true };
+    case.drive(&[dies(1), dies(0)]);
+    assert_eq!(case.jobs.iter().map(|job| job.tasks.len()).collect::<Vec<_>>(), [3, 2, 1]);
+    assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
+    assert_eq!(case.failures(), [(Status::Failed, "killed by signal 9".to_owned())]);
+}
+
+#[test]
+fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on_in_a_new_launch() {
+    let mut case = Case::new(&[2], 1, times(2));
+    case.drive(&[Script::TimesOutAfter(4)]);
+    assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
+    assert_eq!(case.failures(), [(Status::TimedOut, "no sign of life".to_owned())]);
+    assert_eq!((case.jobs.len(), case.jobs[1].tasks.len()), (2, 1));
+    assert_eq!(case.repetitions(1), [0], "what it gave before is kept");
+    assert_eq!(case.seen.finished, 3);
+}
+
+#[test]
+fn a_point_whose_rank_fails_with_a_word_is_not_tried_again() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[Script::FatalAfter(0)]);
+    assert_eq!(case.states(0), [State::Failed, State::Done, State::Done]);
+    assert_eq!(case.failures(), [(Status::Failed, "rank 1 failed: out of luck".to_owned())]);
+}
+
+#[test]
+fn a_wrong_result_is_a_status_and_no_number() {
+    let mut case = Case::new(&[2], 1, times(3));
+    case.drive(&[Script::Wrong(1)]);
+    assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
+    assert_eq!((case.jobs.len(), case.failures()[0].0), (1, Status::Wrong));
+}
+
+#[test]
+fn a_launch_that_leaves_in_the_middle_of_a_run_says_so() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[Script::LeavesEarly]);
+    assert_eq!(case.states(0), [State::Failed, State::Done, State::Done]);
+    assert!(case.failures()[0].1.contains("ended"), "{:?}", case.failures());
+}
+
+#[test]
+fn a_launch_that_hangs_after_its_last_sample_has_done_its_work() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[Script::Hangs]);
+    assert_eq!((case.jobs.len(), case.states(0)), (1, vec![State::Done; 3]));
+    assert_eq!(case.folder.records().expect("journals")[0].ended, Some((Status::Hung, "it stays".to_owned())));
+}
+
+#[test]
+fn resuming_repeats_no_finished_sample() {
+    let mut case = Case::new(&[2], 1, times(3));
+    let scripts = [Script::DiesAfter { samples: 4, in_a_run: false }, Script::NeverStarts, Script::NeverStarts];
+    let error = case.drive_with(&scripts, false).expect_err("it did not start");
+    assert!(error.what.contains("launch 0003 on 2 ranks did not start: no such launcher"), "{error}");
+    assert_eq!(case.states(0), [State::Partial; 3]);
+    case.drive(&[]);
+    let tasks: Vec<_> = case.jobs[0].tasks.iter().map(|t| (t.seconds_so_far.len(), t.next_repetition)).collect();
+    assert_eq!(tasks, [(2, 2), (1, 1), (1, 1)]);
+    assert_eq!(case.jobs[0].launch, "0004");
+    (0..3).for_each(|entry| assert_eq!(case.repetitions(entry), [0, 1, 2]));
+}
+
+#[test]
+fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
+    let mut case = Case::new(&[2], 1, times(2));
+    case.drive(&[Script::TimesOutAfter(2)]);
+    assert_eq!(case.states(0), [State::Done, State::Done, State::Failed]);
+    case.drive(&[]);
+    assert!(case.jobs.is_empty(), "not without being asked");
+    case.drive_with(&[], true).expect("the sweep comes to its end");
+    assert_eq!((case.jobs.len(), case.jobs[0].tasks.len()), (1, 1));
+    assert_eq!(case.states(0), [State::Done; 3], "what counts is how it went last");
+    case.drive_with(&[], true).expect("nothing to do");
+    assert!(case.jobs.is_empty());
+}
+
+#[test]
+fn samples_of_another_plan_are_stale_and_measured_anew() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive(&[]);
+    let points = case.plan.entries.iter().map(|entry| entry.point.clone()).collect();
+    let context = Context { machine: "other".into(), ..case.plan.context.clone() };
+    case.plan = Plan::new(context, points, 1, times(1), 5).expect("a plan");
+    assert_eq!(case.states(0), [State::Missing; 3]);
+    let progress = Progress::new(&case.plan, &case.folder.records().expect("journals"));
+    assert_eq!(progress.stale, 3);
+    case.drive(&[]);
+    assert_eq!(case.states(0), [State::Done; 3]);
+}
+
+#[test]
+fn a_plan_with_a_point_twice_is_refused() {
+    let case = Case::new(&[1], 1, times(1));
+    let twice = vec![case.plan.entries[0].point.clone(); 2];
+    let error = Plan::new(case.plan.context.clone(), twice, 1, times(1), 1).expect_err("twice");
+    assert!(error.what.contains("stands twice"), "{error}");
+}
+
+#[test]
+fn the_budget_is_shared_by_the_points_of_all_launches() {
+    let repeat = Repeat { budget_seconds: Some(1000.0), max: 5, ..times(1) };
+    let mut case = Case::new(&[1, 2, 4], 1, Repeat { width: Some(0.0), ..repeat });
+    case.drive(&[Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(3), Script::OutOfBudgetAfter(1)]);
+    let budgets: Vec<f64> = case.jobs.iter().map(|job| job.repeat.budget_seconds.expect("a budget")).collect();
+    // The mock takes no time, so that what one launch leaves is for the others.
+    for (budget, share) in budgets.iter().zip([333.3, 500.0, 1000.0]) {
+        assert!((budget - share).abs() < 20.0, "{budgets:?}");
+    }
+    assert_eq!(case.states(0)[..6], [State::Done; 6], "out of time, but with the minimum");
+    assert_eq!(case.states(0)[6..], [State::Done, State::Missing, State::Missing]);
+}
+
+#[test]
+fn launches_that_give_nothing_are_given_up_after_three() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let nothing = Script::DiesAfter { samples: 0, in_a_run: false };
+    let error = case.drive_with(&vec![nothing; 9], false).expect_err("given up");
+    assert!(error.what.contains("3 launches on 2 ranks ended without a sample: killed by signal 9"), "{error}");
+    assert_eq!(case.jobs.len(), 3);
+}
+
+#[test]
+fn launches_that_give_something_are_never_given_up() {
+    let mut case = Case::new(&[2], 1, times(4));
+    case.drive(&vec![Script::DiesAfter { samples: 1, in_a_run: false }; 12]);
+    assert_eq!(case.states(0), [State::Done; 3]);
+    let mut case = Case::new(&[2], 1, times(1));
+    let some = Script::DiesAfter { samples: 1, in_a_run: false };
+    let none = Script::DiesAfter { samples: 0, in_a_run: false };
+    case.drive(&[none.clone(), none.clone(), some.clone(), none.clone(), none, some]);
+    assert_eq!(case.states(0), [State::Done; 3]);
+}
+
+#[test]
+fn a_worker_of_another_build_is_refused() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let error = case.drive_with(&[Script::OtherBuild], false).expect_err("another build");
+    assert!(error.what.contains("the worker was rebuilt"), "{error}");
+    assert!(case.samples().is_empty());
+}
+
+#[test]
+fn a_launch_killed_before_its_first_word_is_tried_once_more() {
+    let mut case = Case::new(&[2], 1, times(2));
+    case.drive(&[Script::NeverStarts]);
+    assert_eq!((case.jobs.len(), case.states(0)), (2, vec![State::Done; 3]));
+}
+
+#[test]
+fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured() {
+    let mut case = Case::new(&[1, 2, 3], 1, times(2));
+    let error = case.drive_with(&[Script::Well, Script::NeverStarts, Script::NeverStarts], false);
+    assert!(error.expect_err("two ranks did not start").what.contains("on 2 ranks did not start"));
+    let ranks: Vec<usize> = case.jobs.iter().map(|job| job.ranks).collect();
+    assert_eq!(ranks, [1, 2, 2, 3]);
+}

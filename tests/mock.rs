@@ -1,0 +1,163 @@
+//! A launcher from a script: what the driver's tests put in place of processes.
+
+use super::common::{launch, sample};
+use apexmap::error::Result;
+use apexmap::sample::{Event, Sample, Status};
+use apexmap::sweep::driver::Watcher;
+use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits};
+use apexmap::worker::Job;
+use std::path::Path;
+use std::time::Duration;
+
+pub const LIMITS: Limits =
+    Limits { start: Duration::from_secs(20), sample: Duration::from_secs(20), end: Duration::from_secs(20) };
+
+/// What a scripted launch does with its job.
+#[derive(Clone)]
+pub enum Script {
+    /// Everything, to its end.
+    Well,
+    /// So many samples, then death without a word, in the middle of a run or between two.
+    DiesAfter {
+        samples: usize,
+        in_a_run: bool,
+    },
+    /// So many samples, then a run that takes too long.
+    TimesOutAfter(usize),
+    /// So many samples, then a word of farewell in the middle of a run.
+    FatalAfter(usize),
+    /// So many samples, then out of time.
+    OutOfBudgetAfter(usize),
+    /// All samples, but the process stays.
+    Hangs,
+    /// The samples of this point are wrong.
+    Wrong(usize),
+    /// Ends well in the middle of a run.
+    LeavesEarly,
+    NeverStarts,
+    OtherBuild,
+}
+
+/// Launches from a script, and the jobs they were given.
+pub struct Mock {
+    scripts: Vec<Script>,
+    pub jobs: Vec<Job>,
+}
+
+type Sink<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
+
+impl Mock {
+    pub fn new(scripts: &[Script]) -> Self {
+        Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new() }
+    }
+
+    /// Rounds over the points in order, as many samples as are wanted and allowed; `false` if that was not all.
+    fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<bool> {
+        let mut taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
+        let mut given_up = vec![false; taken.len()];
+        let mut repetitions: Vec<_> = job.tasks.iter().map(|task| task.next_repetition).collect();
+        let mut samples = 0;
+        while let Some(index) = (0..taken.len())
+            .filter(|&index| !given_up[index] && !job.repeat.satisfied(&taken[index]))
+            .min_by_key(|&index| (repetitions[index], index))
+        {
+            if samples == most {
+                return Ok(false);
+            }
+            let (task, repetition) = (&job.tasks[index], repetitions[index]);
+            say(Event::Start { index, repetition })?;
+            let mut sample = sample(&task.point, &task.key, repetition, 1.0);
+            sample.block = job.block;
+            if wrong == Some(index) {
+                sample.status = Status::Wrong;
+                given_up[index] = true;
+            }
+            say(Event::Sample(Box::new(sample)))?;
+            taken[index].push(1.0);
+            repetitions[index] += 1;
+            samples += 1;
+        }
+        Ok(true)
+    }
+
+    /// Announces the run that the launch will not survive.
+    fn begin(job: &Job, say: Sink, samples: usize) -> Result<()> {
+        Self::measure(job, samples, None, say)?;
+        say(Event::Start { index: samples % job.tasks.len(), repetition: 0 })
+    }
+
+    fn play(script: Script, job: &Job, say: Sink) -> Result<Ending> {
+        let ok = Ok(Ending::new(Status::Ok, ""));
+        let died = Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "killed by signal 9") });
+        let build = if matches!(script, Script::OtherBuild) { "b2" } else { "b1" };
+        if !matches!(script, Script::NeverStarts) {
+            let mut hello = launch(&job.launch, job.ranks, build);
+            hello.block = job.block;
+            say(Event::Hello(Box::new(hello)))?;
+        }
+        match script {
+            Script::Well | Script::Hangs | Script::Wrong(_) => {
+                let wrong = if let Script::Wrong(index) = script { Some(index) } else { None };
+                Self::measure(job, usize::MAX, wrong, say)?;
+                say(Event::Done { budget_spent: false })?;
+                if matches!(script, Script::Hangs) { Ok(Ending::new(Status::Hung, "it stays")) } else { ok }
+            }
+            Script::DiesAfter { samples, in_a_run: true } => Self::begin(job, say, samples).and(died),
+            Script::DiesAfter { samples, .. } => Self::measure(job, samples, None, say).and(died),
+            Script::TimesOutAfter(samples) => {
+                Self::begin(job, say, samples).and(Ok(Ending::new(Status::TimedOut, "no sign of life")))
+            }
+            Script::FatalAfter(samples) => {
+                Self::begin(job, say, samples)?;
+                say(Event::Fatal { message: "rank 1 failed: out of luck".into() })?;
+                Ok(Ending::new(Status::Failed, "rank 1 failed: out of luck"))
+            }
+            Script::OutOfBudgetAfter(samples) => {
+                Self::measure(job, samples, None, say)?;
+                say(Event::Done { budget_spent: true })?;
+                ok
+            }
+            Script::LeavesEarly => Self::begin(job, say, 0).and(ok),
+            Script::NeverStarts => Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "no such launcher") }),
+            Script::OtherBuild => ok,
+        }
+    }
+}
+
+impl Executor for Mock {
+    fn execute(&mut self, command: &CommandLine, _: &Path, limits: Limits, say: Sink) -> Result<Ending> {
+        assert_eq!(limits, LIMITS);
+        let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
+        let job: Job = serde_json::from_str(&text).expect("a job");
+        assert_eq!(command.argv[1], job.ranks.to_string());
+        self.jobs.push(job.clone());
+        Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, say)
+    }
+}
+
+/// What a watcher was told.
+#[derive(Default)]
+pub struct Seen {
+    pub points: usize,
+    pub launched: Vec<(String, usize, usize)>,
+    pub finished: usize,
+    pub endings: Vec<Status>,
+}
+
+impl Watcher for Seen {
+    fn begin(&mut self, points: usize, _: Option<f64>) {
+        self.points = points;
+    }
+
+    fn launched(&mut self, launch: &str, ranks: usize, points: usize) {
+        self.launched.push((launch.to_owned(), ranks, points));
+    }
+
+    fn sample(&mut self, _: &Sample, finished: bool) {
+        self.finished += usize::from(finished);
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        self.endings.push(ending.status);
+    }
+}

@@ -1,0 +1,198 @@
+//! Power law, mixing function and order statistics against independent values.
+
+use apexmap::numerics::mix::{mix, seed};
+use apexmap::numerics::power_law::{PowerLaw, remote_share};
+use apexmap::numerics::statistics::{Summary, median, median_interval_rank};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_distr::Distribution;
+use rand_pcg::Pcg64Mcg;
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
+
+const DRAWS: usize = 200_000;
+
+/// Edges of bins that double in width, the last block in a bin of its own; bins that expect few draws are merged.
+fn logarithmic_bins(blocks: u64, cdf: impl Fn(u64) -> f64) -> Vec<(u64, f64)> {
+    let mut edges: Vec<u64> = (0..63).map(|k| 1 << k).take_while(|&edge| edge < blocks).collect();
+    edges.extend([blocks - 1, blocks]);
+    edges.sort_unstable();
+    edges.dedup();
+    let (mut bins, mut below): (Vec<(u64, f64)>, f64) = (Vec::new(), 0.0);
+    for &edge in edges.iter().filter(|&&edge| edge > 0) {
+        let expected = DRAWS as f64 * (cdf(edge) - below);
+        if expected >= 8.0 {
+            bins.push((edge, expected));
+            below = cdf(edge);
+        }
+    }
+    let last = bins.last_mut().expect("some bin expects draws");
+    *last = (blocks, last.1 + DRAWS as f64 * (1.0 - below));
+    bins
+}
+
+/// Pearson's statistic of these draws, and what it exceeds once in 10^5 fair ones.
+fn chi_square(blocks: u64, alpha: f64, mut draw: impl FnMut() -> u64) -> (f64, f64) {
+    let bins = logarithmic_bins(blocks, |c| (c as f64 / blocks as f64).powf(alpha));
+    let mut counts = vec![0u32; bins.len()];
+    for _ in 0..DRAWS {
+        let block = draw();
+        assert!(block < blocks, "block {block} of {blocks}");
+        counts[bins.partition_point(|&(edge, _)| edge <= block)] += 1;
+    }
+    let distance = |(&count, &(_, expected)): (&u32, &(u64, f64))| (f64::from(count) - expected).powi(2) / expected;
+    let statistic = counts.iter().zip(&bins).map(distance).sum();
+    let freedom = (bins.len() - 1).max(1) as f64;
+    (statistic, ChiSquared::new(freedom).expect("degrees of freedom").inverse_cdf(1.0 - 1e-5))
+}
+
+#[test]
+fn addresses_follow_the_power_law_on_logarithmic_bins() {
+    for blocks in [2, 3, 5, 7, 12, 100, 1000, 1 << 16, 3 << 20, 1 << 40] {
+        for alpha in [1.0, 0.5, 0.1, 0.01, 0.001] {
+            let mut rng = Pcg64Mcg::seed_from_u64(seed(&[blocks, f64::to_bits(alpha)]));
+            let law = PowerLaw::new(blocks, alpha);
+            let (statistic, critical) = chi_square(blocks, alpha, || law.sample(&mut rng));
+            assert!(statistic < critical, "{blocks} blocks, alpha {alpha}: {statistic} should be below {critical}");
+        }
+    }
+}
+
+/// The test above would be worth nothing if it let the original program pass, which never draws the last block.
+#[test]
+fn the_scaling_of_the_original_program_would_be_noticed() {
+    for blocks in [2u64, 5, 100, 1000] {
+        let mut rng = Pcg64Mcg::seed_from_u64(blocks);
+        let original = || (rng.random::<f64>() * (blocks - 1) as f64) as u64;
+        let (statistic, critical) = chi_square(blocks, 1.0, original);
+        assert!(statistic > critical, "{blocks} blocks: {statistic} should be above {critical}");
+    }
+}
+
+#[test]
+fn every_block_up_to_the_last_is_drawn() {
+    for blocks in 1..=9 {
+        let law = PowerLaw::new(blocks, 1.0);
+        let mut rng = Pcg64Mcg::seed_from_u64(blocks);
+        let mut seen = vec![false; blocks as usize];
+        (0..1000).for_each(|_| seen[law.sample(&mut rng) as usize] = true);
+        assert!(seen.iter().all(|&seen| seen), "{blocks} blocks: {seen:?}");
+    }
+}
+
+#[test]
+fn the_cumulative_distribution_is_that_of_the_paper() {
+    let law = PowerLaw::new(1000, 0.5);
+    for (c, probability) in [(0, 0.0), (10, 0.1), (250, 0.5), (810, 0.9), (1000, 1.0), (2000, 1.0)] {
+        assert!((law.cumulative(c) - probability).abs() < 1e-15, "c = {c}");
+    }
+}
+
+#[test]
+fn the_remote_share_is_the_one_the_paper_gives_for_256_ranks() {
+    assert_eq!(format!("{:.4}", remote_share(256, 1.0)), "0.9961");
+    assert_eq!(format!("{:.4}", remote_share(256, 0.001)), "0.0055");
+    assert_eq!(remote_share(1, 0.3), 0.0);
+    assert!((remote_share(4, 0.5) - 0.5).abs() < 1e-15);
+}
+
+#[test]
+fn mix_is_splitmix64() {
+    // The first outputs of Vigna's splitmix64.c from seed 0.
+    let outputs = [
+        0xe220_a839_7b1d_cdaf,
+        0x6e78_9e6a_a1b9_65f4,
+        0x06c4_5d18_8009_454f,
+        0xf88b_b8a8_724c_81ec,
+        0x1b39_896a_51a8_749b,
+    ];
+    for (step, output) in outputs.into_iter().enumerate() {
+        assert_eq!(mix(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(step as u64)), output, "output {step}");
+    }
+}
+
+#[test]
+fn seeds_depend_on_every_part_and_on_the_order() {
+    let seeds = [seed(&[1, 2]), seed(&[2, 1]), seed(&[1, 3]), seed(&[0, 2]), seed(&[1]), seed(&[1, 2, 0])];
+    let distinct: std::collections::HashSet<_> = seeds.iter().collect();
+    assert_eq!(distinct.len(), seeds.len());
+}
+
+/// Probability that the j-th smallest and j-th largest of n samples enclose the median.
+fn coverage(n: usize, j: usize) -> f64 {
+    if j == 0 { 1.0 } else { 1.0 - 2.0 * Binomial::new(0.5, n as u64).expect("a binomial").cdf(j as u64 - 1) }
+}
+
+#[test]
+fn interval_ranks_are_those_of_the_sign_test_tables() {
+    // One more than the two-sided 5 % critical values of the sign test (Conover, Practical Nonparametric Statistics).
+    for (n, rank) in
+        [(6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (17, 5), (20, 6), (25, 8), (30, 10), (40, 14), (100, 40)]
+    {
+        assert_eq!(median_interval_rank(n), Some(rank), "n = {n}");
+    }
+}
+
+#[test]
+fn no_interval_is_claimed_below_six_samples() {
+    (0..6).for_each(|n| assert_eq!(median_interval_rank(n), None));
+    assert_eq!(Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).expect("samples").interval, None);
+}
+
+#[test]
+fn interval_ranks_are_the_largest_with_the_coverage() {
+    for n in 6..=300 {
+        let j = median_interval_rank(n).expect("an interval");
+        assert!(coverage(n, j) >= 0.95, "n = {n}, rank {j} covers {}", coverage(n, j));
+        assert!(coverage(n, j + 1) < 0.95, "n = {n}, rank {} covers enough", j + 1);
+    }
+}
+
+/// The same rank from sums of logarithms, for n beyond the range of 2^-n.
+fn exact_rank(n: usize) -> usize {
+    let (mut log_term, mut tail) = (-(n as f64) * 2f64.ln(), 0.0);
+    for j in 0..n {
+        tail += f64::exp(log_term);
+        if 2.0 * tail > 0.05 {
+            return j;
+        }
+        log_term += ((n - j) as f64).ln() - ((j + 1) as f64).ln();
+    }
+    n
+}
+
+#[test]
+fn the_approximation_for_many_samples_never_claims_too_much_and_wastes_one_rank_at_most() {
+    for n in (950..=2000).chain([5000, 10_001, 100_000]) {
+        let (rank, exact) = (median_interval_rank(n).expect("an interval"), exact_rank(n));
+        assert!(rank <= exact && rank + 1 >= exact, "n = {n}: rank {rank}, exactly {exact}");
+    }
+}
+
+#[test]
+fn summaries_are_right_on_known_data() {
+    let summary = Summary::of(&[9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0]).expect("samples");
+    // Sorted 1 2 3 4 5 7 8 9 100; distances from 5: 0 1 1 2 2 3 3 4 95; limit 3 x 1.4826 x 2 = 8.9.
+    assert_eq!((summary.n, summary.min, summary.median, summary.max), (9, 1.0, 5.0, 100.0));
+    assert_eq!(summary.interval, Some((2.0, 9.0)));
+    assert_eq!(summary.outliers, 1);
+    assert_eq!(summary.relative_width(), Some(7.0 / 5.0));
+    assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    assert_eq!(median(&[]), None);
+    assert_eq!(Summary::of(&[3.0]).map(|s| (s.min, s.median, s.max, s.outliers)), Some((3.0, 3.0, 3.0, 0)));
+}
+
+proptest! {
+    #[test]
+    fn the_median_and_its_interval_lie_within_the_samples(samples in prop::collection::vec(-1e9f64..1e9, 1..200)) {
+        let summary = Summary::of(&samples).expect("samples");
+        prop_assert!(summary.min <= summary.median && summary.median <= summary.max);
+        prop_assert_eq!(summary.interval.is_some(), samples.len() >= 6);
+        if let Some((low, high)) = summary.interval {
+            prop_assert!(summary.min <= low && low <= summary.median && summary.median <= high && high <= summary.max);
+        }
+        prop_assert!(summary.outliers < samples.len());
+        let mut reversed = samples.clone();
+        reversed.reverse();
+        prop_assert_eq!(Summary::of(&reversed), Some(summary));
+    }
+}

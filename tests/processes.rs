@@ -1,0 +1,192 @@
+//! Launches as real processes: followed, timed, ended, with nothing left behind.
+
+use super::common::{Scratch, launch, sample, small_point};
+use apexmap::error::{Error, Result};
+use apexmap::sample::{Event, Status};
+use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::worker::{Job, Repeat, Task};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::Duration;
+
+fn limits(start: f64, sample: f64, end: f64) -> Limits {
+    let seconds = Duration::from_secs_f64;
+    Limits { start: seconds(start), sample: seconds(sample), end: seconds(end) }
+}
+
+const PATIENT: f64 = 30.0;
+
+/// Runs a program to its end; the events it told come with the ending.
+fn execute(
+    argv: &[&str],
+    limits: Limits,
+    on_event: &mut dyn FnMut(&Event) -> Result<()>,
+) -> (Result<Ending>, Vec<Event>) {
+    let scratch = Scratch::new();
+    let command = CommandLine {
+        argv: argv.iter().map(|word| word.to_string()).collect(),
+        env: vec![("GREETING".into(), "good day".into())],
+    };
+    let mut events = Vec::new();
+    let ending = Processes.execute(&command, &scratch.join("stderr"), limits, &mut |event| {
+        on_event(&event)?;
+        events.push(event);
+        Ok(())
+    });
+    (ending, events)
+}
+
+fn shell(script: &str, limits: Limits) -> (Ending, Vec<Event>) {
+    let (ending, events) = execute(&["sh", "-c", script], limits, &mut |_| Ok(()));
+    (ending.expect("an ending"), events)
+}
+
+fn line(event: &Event) -> String {
+    format!("echo '{}'\n", serde_json::to_string(event).expect("a line"))
+}
+
+fn greeting() -> String {
+    line(&Event::Hello(Box::new(launch("0001", 1, "b1"))))
+}
+
+fn start() -> String {
+    line(&Event::Start { index: 0, repetition: 0 })
+}
+
+fn one_sample() -> String {
+    line(&Event::Sample(Box::new(sample(&small_point("apex_map.sequential", 1), "k", 0, 1.0))))
+}
+
+fn done() -> String {
+    line(&Event::Done { budget_spent: false })
+}
+
+#[test]
+fn events_are_handed_on_and_other_lines_are_not() {
+    let script = format!("echo a warning; {}{}echo '{{\"x\": 1}}'; {}{}", greeting(), start(), one_sample(), done());
+    let (ending, events) = shell(&script, limits(PATIENT, PATIENT, PATIENT));
+    assert_eq!(ending, Ending::new(Status::Ok, ""));
+    assert_eq!(events.len(), 4);
+}
+
+#[test]
+fn no_sign_of_life_ends_a_launch() {
+    let (ending, _) = shell("sleep 100", limits(0.1, PATIENT, PATIENT));
+    assert_eq!((ending.status, ending.abrupt), (Status::TimedOut, false));
+    assert!(ending.message.contains("0.1 s"), "{}", ending.message);
+}
+
+#[test]
+fn a_run_that_takes_too_long_ends_a_launch() {
+    let (ending, events) = shell(&format!("{}{}sleep 100", greeting(), start()), limits(PATIENT, 0.1, PATIENT));
+    assert_eq!((ending.status, events.len()), (Status::TimedOut, 2));
+}
+
+/// Launchers and libraries print; that is no sign that a run gets on.
+#[test]
+fn chatter_does_not_stretch_the_limit_of_a_run() {
+    let script = format!("{}{}for i in $(seq 200); do echo still here; sleep 0.05; done", greeting(), start());
+    let (ending, _) = shell(&script, limits(PATIENT, 0.3, PATIENT));
+    assert_eq!(ending.status, Status::TimedOut);
+}
+
+#[test]
+fn a_launch_that_stays_after_its_last_word_is_hung() {
+    for stay in ["sleep 100", "exec >&-; sleep 100"] {
+        let (ending, events) = shell(&format!("{}{}{stay}", greeting(), done()), limits(PATIENT, PATIENT, 0.1));
+        assert_eq!((ending.status, events.len()), (Status::Hung, 2), "{stay}");
+    }
+}
+
+#[test]
+fn a_launch_that_fails_says_how_with_its_last_words() {
+    let (ending, _) = shell("echo one >&2; echo; echo 'no slots left' >&2; exit 3", limits(PATIENT, PATIENT, PATIENT));
+    assert_eq!((ending.status, ending.abrupt), (Status::Failed, true));
+    assert_eq!(ending.message, "the launch ended with exit code 3: one; no slots left");
+}
+
+#[test]
+fn a_fatal_word_is_the_message_and_no_abrupt_end() {
+    let fatal = line(&Event::Fatal { message: "out of luck".into() });
+    let (ending, _) = shell(&format!("{}{fatal}sleep 100", greeting()), limits(PATIENT, PATIENT, PATIENT));
+    assert_eq!(ending, Ending::new(Status::Failed, "out of luck"));
+}
+
+#[test]
+fn the_environment_is_passed_on_and_the_input_is_empty() {
+    let (ending, _) = shell("cat; test \"$GREETING\" = 'good day'", limits(PATIENT, PATIENT, PATIENT));
+    assert_eq!(ending.status, Status::Ok);
+}
+
+#[test]
+fn nothing_of_a_launch_stays_behind() {
+    let scratch = Scratch::new();
+    let pids = scratch.join("pids");
+    // A child that ignores the polite request, in the background of its launcher.
+    let script = format!("(trap '' TERM; exec sleep 1000) & echo $! $$ > {}; wait", pids.display());
+    let (ending, _) = shell(&script, limits(0.5, PATIENT, PATIENT));
+    assert_eq!(ending.status, Status::TimedOut);
+    let text = std::fs::read_to_string(pids).expect("the processes were started");
+    for pid in text.split_whitespace() {
+        // What is dead may wait for its funeral a while.
+        let gone = || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z"));
+        let tries = (0..200).take_while(|_| !gone()).map(|_| std::thread::sleep(Duration::from_millis(20)));
+        assert!(tries.count() < 200, "process {pid} still lives");
+    }
+}
+
+#[test]
+fn an_objection_to_an_event_ends_the_launch() {
+    let script = format!("{}sleep 100", greeting());
+    let refuse = &mut |_: &Event| Err(Error::input("not this one", ""));
+    let (ending, _) = execute(&["sh", "-c", &script], limits(PATIENT, PATIENT, PATIENT), refuse);
+    assert_eq!(ending.expect_err("refused").what, "not this one");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let (ending, _) = execute(&["no-such-launcher"], limits(PATIENT, PATIENT, PATIENT), &mut |_| Ok(()));
+    let error = ending.expect_err("it is not there");
+    assert!(error.what.contains("cannot start no-such-launcher"), "{error}");
+}
+
+/// A worker that would go on for ever.
+fn endless_job() -> Job {
+    let point = small_point("apex_map.two_sided", 2);
+    Job {
+        launch: "0001".into(),
+        block: 0,
+        launcher: "local".into(),
+        transport: "threads".into(),
+        ranks: 2,
+        seed: 1,
+        repeat: Repeat { min: u32::MAX, max: u32::MAX, width: None, budget_seconds: None },
+        tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0 }],
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_abruptly_and_its_samples_count() {
+    let scratch = Scratch::new();
+    let (file, pid_file) = (scratch.join("job.json"), scratch.join("pid"));
+    std::fs::write(&file, serde_json::to_string(&endless_job()).expect("a job")).expect("written");
+    let worker = env!("CARGO_BIN_EXE_apexmap");
+    let script = format!(
+        "echo $$ > {}; exec {worker} worker --job {} --transport threads --ranks 2",
+        pid_file.display(),
+        file.display()
+    );
+    let mut samples = 0;
+    let kill_after_ten = &mut |event: &Event| {
+        samples += usize::from(matches!(event, Event::Sample(_)));
+        if samples == 10 {
+            let pid: i32 = std::fs::read_to_string(&pid_file).expect("its number").trim().parse().expect("a number");
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        Ok(())
+    };
+    let (ending, _) = execute(&["sh", "-c", &script], limits(PATIENT, PATIENT, PATIENT), kill_after_ten);
+    let ending = ending.expect("an ending");
+    assert!(ending.abrupt && ending.message.contains("killed by signal 9"), "{ending:?}");
+    assert!(samples >= 10);
+}

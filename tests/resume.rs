@@ -1,0 +1,201 @@
+//! Whole runs of the program: killed, resumed, failed, looked at.
+
+use crate::common::Scratch;
+use apexmap::sample::Status;
+use apexmap::store::{Folder, Table};
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
+
+fn sweep(scratch: &Scratch, text: &str) -> std::path::PathBuf {
+    let path = scratch.join("sweep.toml");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn command(sweep: &Path, out: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["run", "--no-report", "--out"]).arg(out).arg(sweep);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn run(sweep: &Path, out: &Path) -> Output {
+    command(sweep, out).output().unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn kill(pid: u32) {
+    use nix::sys::signal::{Signal, kill};
+    let _ = kill(nix::unistd::Pid::from_raw(pid as i32), Signal::SIGKILL);
+}
+
+/// The driver's child, the launch.
+fn worker_of(driver: &Child) -> Option<u32> {
+    let children = format!("/proc/{0}/task/{0}/children", driver.id());
+    std::fs::read_to_string(children).ok()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+fn samples(folder: &Path) -> Vec<(String, u32, u32, Status)> {
+    let records = Folder::open(folder).unwrap().records().unwrap();
+    let all = records.into_iter().flat_map(|record| record.samples);
+    all.map(|sample| (sample.key, sample.block, sample.repetition, sample.status)).collect()
+}
+
+fn table(folder: &Path) -> Table {
+    Folder::open(folder).unwrap().table().unwrap()
+}
+
+const SLOW_ENOUGH_TO_KILL: &str = r#"
+[fixed]
+kernel = "apex_map.two_sided"
+M = "1 Mwords"
+I = 256
+N = 16
+[axes]
+alpha = [0.01, 1.0]
+L = [1, 16, 256, 2048]
+ranks = [1, 2]
+[launch]
+launches = 2
+[repeat]
+min = 120
+"#;
+
+#[test]
+fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
+    let mut kills = 0;
+    // Driver and worker in turn, after ever other times; a run that ends before its kill still counts as an attempt.
+    for attempt in 0..5u64 {
+        let mut driver = command(&sweep, &out).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(60 + 53 * (attempt * 7 % 5)));
+        if driver.try_wait().unwrap().is_none() {
+            match worker_of(&driver).filter(|_| attempt % 2 == 1) {
+                Some(worker) => kill(worker),
+                None => kill(driver.id()),
+            }
+            kills += 1;
+        }
+        driver.wait().unwrap();
+    }
+    assert!(kills >= 3, "the sweep ended before it could be killed: {kills} kills");
+    let last = run(&sweep, &out);
+    assert!(last.status.success(), "{}", errors(&last));
+
+    let found = samples(&out);
+    let distinct: HashSet<_> = found.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
+    assert_eq!(distinct.len(), found.len(), "no sample was taken twice");
+    assert_eq!(found.len(), 16 * 2 * 120, "every point has its samples in both blocks");
+    assert!(found.iter().all(|(_, _, _, status)| *status == Status::Ok));
+    assert_eq!(table(&out).rows, found.len(), "and the Parquet file holds them all");
+}
+
+const SMALL: &str = r#"
+[fixed]
+kernel = "apex_map.sequential"
+M = "4 kwords"
+I = 16
+N = 1
+[axes]
+alpha = [0.1, 1.0]
+L = [1, 8]
+[repeat]
+min = 6
+"#;
+
+#[test]
+fn a_finished_sweep_is_not_measured_again() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let first = samples(&out);
+    assert!(run(&sweep, &out).status.success());
+    assert_eq!(samples(&out), first);
+}
+
+#[test]
+fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
+    let scratch = Scratch::new();
+    let (path, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    assert!(run(&path, &out).status.success());
+    sweep(&scratch, &SMALL.replace("L = [1, 8]", "L = [8, 16]"));
+    assert!(run(&path, &out).status.success());
+    let table = table(&out);
+    assert_eq!(table.rows, 6 * 6, "two points of the first sweep were kept, two are new");
+    let stale = (0..table.rows).filter(|&row| table.number("stale", row) == 1.0).count();
+    assert_eq!(stale, 2 * 6);
+}
+
+#[test]
+fn a_torn_journal_loses_only_its_last_line() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let journal = out.join("journals/0001.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    // Cut within the line of the 20th sample.
+    let cut = text.match_indices("\"event\":\"sample\"").nth(19).unwrap().0 + 40;
+    std::fs::write(&journal, &text[..cut]).unwrap();
+    std::fs::remove_file(out.join("samples.parquet")).unwrap();
+    assert!(run(&sweep, &out).status.success());
+    let found = samples(&out);
+    let distinct: HashSet<_> = found.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
+    assert_eq!((found.len(), distinct.len()), (24, 24));
+}
+
+#[test]
+fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
+    let scratch = Scratch::new();
+    // A thousand million accesses take much longer than the limit, sixteen much shorter.
+    let text = SMALL.replace("L = [1, 8]", "N = [1, 67108864]").replace("N = 1\n", "");
+    let text = format!("{text}[launch]\ntimeout = \"2 s\"\n");
+    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    let output = run(&sweep, &out);
+    assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
+    let found = samples(&out);
+    let count = |wanted: Status| found.iter().filter(|(_, _, _, status)| *status == wanted).count();
+    assert_eq!((count(Status::Ok), count(Status::TimedOut)), (12, 2));
+}
+
+#[test]
+fn two_drivers_do_not_share_a_result() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
+    let mut first = command(&sweep, &out).spawn().unwrap();
+    while !out.join("points.jsonl").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let second = run(&sweep, &out);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(second.status.code(), Some(3));
+    assert!(errors(&second).contains("another apexmap is writing"), "{}", errors(&second));
+}
+
+#[test]
+fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, &SMALL.replace("4 kwords", "1 Twords")), scratch.join("result"));
+    let output = run(&sweep, &out);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(errors(&output).contains("this machine has"), "{}", errors(&output));
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_worker_without_the_transport_is_refused_with_the_way_to_build_one() {
+    let scratch = Scratch::new();
+    let text = format!("{SMALL}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\n");
+    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    let output = run(&sweep, &out);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(errors(&output).contains("--features mpi"), "{}", errors(&output));
+}

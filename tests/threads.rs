@@ -1,0 +1,344 @@
+//! The contract of `Comm` on the embedded transport, with fewer and with more ranks than cores.
+
+use super::common::patiently;
+use apexmap::comm::arena::Arena;
+use apexmap::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
+use apexmap::comm::{Comm, Inbox, Outbox, Tag, Window};
+use apexmap::numerics::mix::mix;
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs `body` on every rank and demands that all come through.
+fn world<R: Send>(ranks: usize, body: impl Fn(&ThreadComm) -> R + Sync) -> Vec<R> {
+    let results = threads::run(ranks, |comm, _: &mut Arena| body(comm));
+    assert_eq!(results.len(), ranks);
+    results.into_iter().map(|result| result.expect("a rank failed")).collect()
+}
+
+#[test]
+fn collectives_agree_on_one_to_five_ranks() {
+    for ranks in 1..=5 {
+        let gathered = world(ranks, |comm| {
+            assert_eq!(comm.size(), ranks);
+            let me = comm.rank() as u64;
+            for round in 0..50 {
+                let mut words = [me, round, 7];
+                comm.broadcast(&mut words);
+                assert_eq!(words, [0, round, 7]);
+                assert_eq!(comm.sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
+                let all = comm.gather(&[me, me * round]);
+                let expected: Vec<u64> = (0..ranks as u64).flat_map(|rank| [rank, rank * round]).collect();
+                assert_eq!(all, (me == 0).then_some(expected));
+            }
+            comm.broadcast(&mut []);
+            assert_eq!(comm.sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
+            comm.rank()
+        });
+        assert_eq!(gathered, (0..ranks).collect::<Vec<_>>(), "results come in rank order");
+    }
+}
+
+#[test]
+fn nobody_leaves_a_barrier_before_all_have_come() {
+    for ranks in 1..=5 {
+        let come = AtomicUsize::new(0);
+        world(ranks, |comm| {
+            for round in 1..=100 {
+                come.fetch_add(1, Ordering::SeqCst);
+                comm.barrier();
+                let seen = come.load(Ordering::SeqCst);
+                assert!(seen >= round * ranks && seen < (round + 1) * ranks, "round {round}: {seen}");
+                comm.barrier();
+            }
+        });
+    }
+}
+
+#[test]
+fn nobody_sees_all_arrived_before_all_have_arrived() {
+    for ranks in 1..=5 {
+        let come = AtomicUsize::new(0);
+        world(ranks, |comm| {
+            for round in 1..=100 {
+                come.fetch_add(1, Ordering::SeqCst);
+                let mut arrival = comm.arrive();
+                while !comm.all_arrived(&mut arrival) {
+                    comm.idle();
+                }
+                assert!(come.load(Ordering::SeqCst) >= round * ranks, "round {round}");
+                assert!(comm.all_arrived(&mut arrival), "it stays so");
+            }
+        });
+    }
+}
+
+#[test]
+fn the_clock_does_not_go_back() {
+    world(2, |comm| {
+        let mut last = comm.now();
+        for _ in 0..1000 {
+            let now = comm.now();
+            assert!(now >= last);
+            last = now;
+        }
+    });
+}
+
+#[test]
+fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
+    world(2, |comm| {
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 1, 6);
+        if comm.rank() == 0 {
+            (0..3).for_each(|k| assert!(outbox.send(1, &[k; 6])));
+            assert!(!outbox.send(1, &[99]), "three are unread");
+        }
+        comm.barrier();
+        if comm.rank() == 1 {
+            assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![0; 6]));
+        }
+        comm.barrier();
+        if comm.rank() == 0 {
+            assert!(outbox.send(1, &[3]));
+        }
+        comm.barrier();
+        if comm.rank() == 1 {
+            let all: Vec<Vec<u64>> = std::iter::from_fn(|| inbox.take(|_, words| words.to_vec())).collect();
+            assert_eq!(all, [vec![1; 6], vec![2; 6], vec![3]]);
+        }
+    });
+}
+
+#[test]
+fn a_send_is_refused_while_all_handles_are_busy() {
+    for sends in 1..=4 {
+        world(2, |comm| {
+            let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, sends, 9);
+            if comm.rank() == 0 {
+                (0..sends).for_each(|k| assert!(outbox.ready() && outbox.send(1, &[k as u64; 8])));
+                assert!(!outbox.ready());
+                assert!(!outbox.send(1, &[99; 8]));
+            }
+            comm.barrier();
+            if comm.rank() == 1 {
+                assert_eq!(inbox.take(|from, words| (from, words.to_vec())), Some((0, vec![0; 8])));
+            }
+            comm.barrier();
+            if comm.rank() == 0 {
+                assert!(outbox.ready() && outbox.send(1, &[sends as u64; 9]) && !outbox.ready());
+            }
+            comm.barrier();
+            if comm.rank() == 1 {
+                (1..sends).for_each(|k| assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![k as u64; 8])));
+                assert_eq!(inbox.take(|_, words| words.to_vec()), Some(vec![sends as u64; 9]));
+            }
+            assert_eq!(inbox.take(|_, _| ()), None);
+        });
+    }
+}
+
+/// To whom, and how many words.
+type Traffic = Vec<Vec<(usize, usize)>>;
+
+fn traffic() -> impl Strategy<Value = (Traffic, usize, usize)> {
+    (1usize..=5, 1usize..=4, 1usize..=9).prop_flat_map(|(ranks, sends, words)| {
+        let message = (1..ranks.max(2), 1..=words);
+        let list = prop::collection::vec(message, if ranks == 1 { 0..=0 } else { 0..=150 });
+        let lists = prop::collection::vec(list, ranks).prop_map(move |lists| {
+            let absolute = |(rank, list): (usize, Vec<(usize, usize)>)| {
+                list.into_iter().map(|(shift, length)| ((rank + shift) % ranks, length)).collect()
+            };
+            lists.into_iter().enumerate().map(absolute).collect()
+        });
+        (lists, Just(sends), Just(words))
+    })
+}
+
+fn message(from: usize, serial: usize, length: usize) -> Vec<u64> {
+    (0..length).map(|k| if k == 0 { serial as u64 } else { mix((from << 40 | serial << 8 | k) as u64) }).collect()
+}
+
+/// Sends what `plan` says and returns, by sender, the serial numbers that came.
+fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Vec<Vec<usize>> {
+    let (mut inbox, mut outbox) = comm.mailbox(Tag::Reply, 2, sends, words);
+    let own = &plan[comm.rank()];
+    let due = plan.iter().flatten().filter(|(to, _)| *to == comm.rank()).count();
+    let (mut sent, mut came, mut got) = (0, 0, vec![Vec::new(); comm.size()]);
+    while sent < own.len() || came < due {
+        if let Some(&(to, length)) = own.get(sent)
+            && outbox.send(to, &message(comm.rank(), sent, length))
+        {
+            sent += 1;
+        }
+        let taken = inbox.take(|from, words| {
+            let serial = words[0] as usize;
+            let (to, length) = plan[from][serial];
+            assert_eq!(to, comm.rank(), "it went to the wrong rank");
+            assert_eq!(words, message(from, serial, length), "it was changed on its way");
+            got[from].push(serial);
+        });
+        match taken {
+            Some(()) => came += 1,
+            None => comm.idle(),
+        }
+    }
+    comm.barrier();
+    assert_eq!(inbox.take(|_, _| ()), None, "more came than was sent");
+    got
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_message_arrives_once_and_whole((plan, sends, words) in traffic()) {
+        let got = world(plan.len(), |comm| exchange(comm, &plan, sends, words));
+        for (to, got) in got.iter().enumerate() {
+            for (from, serials) in got.iter().enumerate() {
+                let sent = plan[from].iter().enumerate().filter(|(_, message)| message.0 == to);
+                // The oldest comes first, so those of one sender come in order.
+                prop_assert_eq!(serials, &sent.map(|(serial, _)| serial).collect::<Vec<_>>());
+            }
+        }
+    }
+}
+
+#[test]
+fn mailboxes_can_be_opened_again_and_side_by_side() {
+    for ranks in 2..=5 {
+        world(ranks, |comm| {
+            for round in 0..20 {
+                let (mut requests, mut ask) = comm.mailbox(Tag::Request, 1, 1, 1);
+                let (mut replies, mut answer) = comm.mailbox(Tag::Reply, 1, 1, 1);
+                assert!(ask.send((comm.rank() + 1) % ranks, &[round]));
+                let mut answered = false;
+                let mut reply = None;
+                while reply.is_none() || !answered {
+                    if let Some((from, word)) = requests.take(|from, words| (from, words[0])) {
+                        assert_eq!(from, (comm.rank() + ranks - 1) % ranks);
+                        answered = answer.send(from, &[word * 10]);
+                    }
+                    reply = reply.or_else(|| replies.take(|_, words| words[0]));
+                    comm.idle();
+                }
+                assert_eq!(reply, Some(round * 10));
+            }
+        });
+    }
+}
+
+#[test]
+fn gets_bring_the_words_asked_for() {
+    const WORDS: usize = 500;
+    for ranks in 1..=5 {
+        world(ranks, |comm| {
+            let memory: Vec<u64> = (0..WORDS).map(|i| (comm.rank() << 32 | i) as u64).collect();
+            for slots in 1..=3 {
+                let mut window = comm.window(&memory, slots, 16);
+                let mut wanted = std::collections::HashSet::new();
+                for step in 0..300u64 {
+                    let random = mix(step << 8 | comm.rank() as u64) as usize;
+                    let (from, offset, words) = (random % ranks, random / 8 % (WORDS - 16), 1 + random / 4096 % 16);
+                    while !window.get(from, offset, words) {
+                        assert!(wanted.len() >= slots, "a slot is free, but the get was refused");
+                        take(&mut window, &mut wanted);
+                    }
+                    assert!(wanted.len() < slots, "more gets than slots");
+                    wanted.insert(((from << 32 | offset) as u64, words, step));
+                }
+                while !wanted.is_empty() {
+                    take(&mut window, &mut wanted);
+                    comm.idle();
+                }
+                assert!(window.take(|_| ()).is_none());
+            }
+        });
+    }
+}
+
+/// Takes one block, if one has come, and strikes it off.
+fn take(window: &mut impl Window, wanted: &mut std::collections::HashSet<(u64, usize, u64)>) {
+    window.take(|words| {
+        assert!(words.iter().enumerate().all(|(k, &word)| word == words[0] + k as u64), "the block has a hole");
+        let found = wanted.iter().find(|entry| entry.0 == words[0] && entry.1 == words.len()).copied();
+        assert!(wanted.remove(&found.expect("a block that was asked for")));
+    });
+}
+
+fn failures(ranks: usize, body: impl Fn(&ThreadComm) + Sync + Send + 'static) -> Vec<String> {
+    let results = patiently(move || threads::run(ranks, |comm, _: &mut Arena| body(comm)));
+    results.into_iter().map(|result| result.err().unwrap_or_default()).collect()
+}
+
+#[test]
+fn a_panic_of_one_rank_ends_those_that_wait_for_it() {
+    type Wait = fn(&ThreadComm);
+    let waits: [Wait; 4] = [
+        |comm| comm.barrier(),
+        |comm| {
+            comm.gather(&[1]);
+        },
+        |comm| {
+            let mut arrival = comm.arrive();
+            while !comm.all_arrived(&mut arrival) {
+                comm.idle();
+            }
+        },
+        |comm| {
+            let memory = [1, 2, 3];
+            drop(comm.window(&memory, 1, 1));
+        },
+    ];
+    for (ranks, failing) in [(1, 0), (2, 1), (3, 0), (5, 2)] {
+        for wait in waits {
+            let messages = failures(ranks, move |comm| {
+                if comm.rank() == failing {
+                    panic!("rank {failing} has had enough");
+                }
+                wait(comm);
+            });
+            for (rank, message) in messages.iter().enumerate() {
+                let expected = format!("rank {failing} has had enough");
+                assert_eq!(message, if rank == failing { &expected } else { OTHER_RANK_FAILED });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_panic_with_messages_on_their_way_ends_the_world() {
+    let messages = failures(3, |comm| {
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 1, 2, 1);
+        assert!(outbox.send((comm.rank() + 1) % 3, &[1]));
+        comm.barrier();
+        assert!(comm.rank() != 1, "not taken");
+        while inbox.take(|_, _| ()).is_some() {}
+        comm.barrier();
+    });
+    assert_eq!(messages, [OTHER_RANK_FAILED, "not taken", OTHER_RANK_FAILED]);
+}
+
+#[test]
+fn a_rank_that_gives_up_quietly_ends_the_others() {
+    let messages = failures(4, |comm| if comm.rank() == 3 { comm.fail() } else { comm.barrier() });
+    assert_eq!(messages, [OTHER_RANK_FAILED, OTHER_RANK_FAILED, OTHER_RANK_FAILED, ""]);
+}
+
+#[test]
+fn misuse_is_caught_before_it_touches_memory() {
+    let too_long = failures(2, |comm| {
+        let (_inbox, mut outbox) = comm.mailbox(Tag::Request, 1, 1, 1);
+        outbox.send(1 - comm.rank(), &[1, 2]);
+    });
+    assert!(too_long.iter().any(|message| message.contains("longer than its mailbox")), "{too_long:?}");
+    let outside = failures(2, |comm| {
+        let memory = [0; 10];
+        comm.window(&memory, 1, 4).get(1 - comm.rank(), 8, 3);
+    });
+    assert!(outside.iter().any(|message| message.contains("outside the window")), "{outside:?}");
+}
+
+/// More ranks than the system gives threads would be a long wait for a barrier that never opens.
+#[test]
+fn no_ranks_are_no_results() {
+    assert!(threads::run(0, |_, _: &mut Arena| ()).is_empty());
+}

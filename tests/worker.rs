@@ -1,0 +1,265 @@
+//! The worker as launchers start it: a job in, lines out. And its schedule.
+
+use super::common::{Scratch, patiently, small_point};
+use apexmap::point::Point;
+use apexmap::sample::{Event, Sample, Status};
+use apexmap::worker::{Job, Repeat, Schedule, Task};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use proptest::prelude::*;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn task(point: Point) -> Task {
+    Task { key: point.label(), point, seconds_so_far: Vec::new(), next_repetition: 0 }
+}
+
+/// A job of five points that differ in L.
+fn job(ranks: usize, repeat: Repeat) -> Job {
+    let kernel = if ranks == 1 { "apex_map.sequential" } else { "apex_map.two_sided" };
+    let tasks = [1u64, 2, 4, 8, 16].map(|block| task(small_point(kernel, ranks).with("L", block)));
+    Job {
+        launch: "0007".into(),
+        block: 2,
+        launcher: "local".into(),
+        transport: "threads".into(),
+        ranks,
+        seed: 11,
+        repeat,
+        tasks: tasks.into(),
+    }
+}
+
+fn times(min: u32, max: u32) -> Repeat {
+    Repeat { min, max, width: None, budget_seconds: None }
+}
+
+fn worker_on(job_file: &Path, ranks: usize) -> Command {
+    let mut worker = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    worker.arg("worker").arg("--job").arg(job_file).args(["--transport", "threads", "--ranks", &ranks.to_string()]);
+    worker
+}
+
+fn start(job_file: &Path, ranks: usize) -> Output {
+    worker_on(job_file, ranks).output().expect("the program runs")
+}
+
+fn work_with(job: &Job, ranks: usize) -> (Vec<Event>, Output) {
+    let folder = Scratch::new();
+    let file = folder.join("job.json");
+    std::fs::write(&file, serde_json::to_string(job).expect("a job")).expect("written");
+    let output = start(&file, ranks);
+    let lines = String::from_utf8(output.stdout.clone()).expect("text");
+    (lines.lines().map(|line| serde_json::from_str(line).expect("every line is an event")).collect(), output)
+}
+
+/// The lines of a job that comes to its end.
+fn work(job: &Job) -> Vec<Event> {
+    let (events, output) = work_with(job, job.ranks);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    events
+}
+
+fn samples(events: &[Event]) -> Vec<&Sample> {
+    events.iter().filter_map(|event| if let Event::Sample(sample) = event { Some(&**sample) } else { None }).collect()
+}
+
+fn order(events: &[Event]) -> Vec<usize> {
+    events.iter().filter_map(|event| if let Event::Start { index, .. } = event { Some(*index) } else { None }).collect()
+}
+
+#[test]
+fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
+    for ranks in [1, 2, 3] {
+        let job = job(ranks, times(3, 5));
+        let events = work(&job);
+        let Event::Hello(hello) = &events[0] else { panic!("the first line greets: {:?}", events[0]) };
+        assert_eq!((hello.launch.as_str(), hello.block, hello.ranks), ("0007", 2, ranks));
+        assert_eq!(hello.build, apexmap::provenance::build().fingerprint);
+        assert_eq!(hello.placement.iter().map(|place| place.rank).collect::<Vec<_>>(), (0..ranks).collect::<Vec<_>>());
+        assert_eq!(events.last(), Some(&Event::Done { budget_spent: false }));
+        let mut repetitions = [0; 5];
+        for pair in events[1..events.len() - 1].chunks(2) {
+            let [Event::Start { index, repetition }, Event::Sample(sample)] = pair else { panic!("{pair:?}") };
+            let task = &job.tasks[*index];
+            assert_eq!((&sample.point, &sample.key), (&task.point, &task.key));
+            assert_eq!((sample.block, sample.repetition, *repetition), (2, repetitions[*index], repetitions[*index]));
+            assert_eq!((sample.status, sample.message.as_str()), (Status::Ok, ""));
+            assert!(sample.seconds.is_some_and(|seconds| seconds > 0.0));
+            let known = apexmap::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
+            assert!(sample.outputs.keys().all(|name| known.iter().any(|output| output.column == name)));
+            repetitions[*index] += 1;
+        }
+        assert_eq!(repetitions, [3; 5], "without a width, the minimum is enough");
+    }
+}
+
+#[test]
+fn an_unreachable_width_is_given_up_at_the_maximum() {
+    let repeat = Repeat { width: Some(0.0), ..times(2, 9) };
+    let events = work(&job(1, repeat));
+    // Two equal medians in a row are possible but for the clock's grain, so only bounds are sure.
+    for index in 0..5 {
+        let n = order(&events).iter().filter(|&&at| at == index).count();
+        assert!((6..=9).contains(&n), "point {index}: {n} repetitions");
+    }
+}
+
+#[test]
+fn the_order_is_shuffled_each_round_and_follows_from_the_seed() {
+    let job = job(1, times(4, 4));
+    let first = order(&work(&job));
+    assert_eq!(first, order(&work(&job)), "the same seed gives the same order");
+    for round in first.chunks(5) {
+        let mut sorted = round.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3, 4], "a round has every point once");
+    }
+    assert!(first.chunks(5).any(|round| round != &first[..5]), "rounds differ: {first:?}");
+    assert_ne!(first, order(&work(&Job { seed: 12, ..job.clone() })));
+    assert_ne!(first, order(&work(&Job { block: 3, ..job })), "so do blocks");
+}
+
+#[test]
+fn the_budget_ends_a_job_that_would_go_on() {
+    let repeat = Repeat { budget_seconds: Some(0.2), ..times(u32::MAX, u32::MAX) };
+    let events = work(&job(1, repeat));
+    assert_eq!(events.last(), Some(&Event::Done { budget_spent: true }));
+    assert!(!samples(&events).is_empty());
+}
+
+#[test]
+fn earlier_samples_count_and_numbering_goes_on() {
+    let mut job = job(1, times(3, 3));
+    job.tasks[0] = Task { seconds_so_far: vec![1.0; 3], next_repetition: 3, ..job.tasks[0].clone() };
+    job.tasks[1] = Task { seconds_so_far: vec![1.0], next_repetition: 4, ..job.tasks[1].clone() };
+    let events = work(&job);
+    let repetitions = |index: usize| -> Vec<u32> {
+        samples(&events).iter().filter(|s| s.key == job.tasks[index].key).map(|s| s.repetition).collect()
+    };
+    assert_eq!((repetitions(0), repetitions(1), repetitions(2)), (vec![], vec![4, 5], vec![0, 1, 2]));
+}
+
+fn refusal(job: &Job, ranks: usize) -> String {
+    let (events, output) = work_with(job, ranks);
+    assert!(!output.status.success());
+    assert!(samples(&events).is_empty());
+    let Some(Event::Fatal { message }) = events.last() else { panic!("no fatal line: {events:?}") };
+    message.clone()
+}
+
+#[test]
+fn another_number_of_ranks_than_the_job_names_is_refused() {
+    for ranks in [0, 1, 3] {
+        let message = refusal(&job(2, times(1, 1)), ranks);
+        assert!(message.contains(&format!("the job is for 2 ranks, but {ranks} were started")), "{message}");
+    }
+}
+
+/// With stacks of 32 TiB the address space has room for a few threads and no more.
+#[test]
+fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
+    let folder = Scratch::new();
+    let file = folder.join("job.json");
+    let job = Job { tasks: Vec::new(), ranks: 20, ..job(2, times(1, 1)) };
+    std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
+    let mut worker = worker_on(&file, 20);
+    worker.env("RUST_MIN_STACK", (1u64 << 45).to_string());
+    let output = patiently(move || worker.output().expect("the program runs"));
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("the system gives no thread for this rank"), "{said}");
+}
+
+#[test]
+fn more_threads_than_this_process_has_processors_are_oversubscribed() {
+    let folder = Scratch::new();
+    let file = folder.join("job.json");
+    std::fs::write(&file, serde_json::to_string(&job(2, times(1, 1))).expect("a job")).expect("written");
+    let mut worker = worker_on(&file, 2);
+    let mut one = CpuSet::new();
+    let allowed = sched_getaffinity(Pid::from_raw(0)).expect("the processors of this process");
+    let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu) == Ok(true)).expect("at least one");
+    one.set(first).expect("within the set");
+    // SAFETY: sched_setaffinity is async-signal-safe.
+    unsafe { worker.pre_exec(move || Ok(sched_setaffinity(Pid::from_raw(0), &one)?)) };
+    let output = worker.output().expect("the program runs");
+    let line = output.stdout.split(|&byte| byte == b'\n').next().expect("a line");
+    let Ok(Event::Hello(hello)) = serde_json::from_slice(line) else { panic!("no greeting") };
+    assert!(hello.oversubscribed && hello.host.cores == 1, "{hello:?}");
+}
+
+#[test]
+fn points_that_no_plan_would_hold_are_refused_before_anything_runs() {
+    let refused = |point: Point| {
+        let mut job = job(2, times(1, 1));
+        job.tasks[3].point = point;
+        refusal(&job, 2)
+    };
+    let point = small_point("apex_map.two_sided", 2);
+    let message = refused(point.clone().with("L", 3u64));
+    assert!(message.contains("not a multiple of L = 3"), "{message}");
+    let message = refused(Point { kernel: "apex_map.three_sided".into(), ..point.clone() });
+    assert!(message.contains("there is no kernel \"apex_map.three_sided\""), "{message}");
+    let message = refused(Point { ranks: 4, ..point });
+    assert!(message.contains("it is for 4 ranks in a job for 2"), "{message}");
+}
+
+#[test]
+fn what_is_not_a_job_is_refused_with_its_name() {
+    let folder = Scratch::new();
+    let file = folder.join("none.json");
+    assert!(String::from_utf8_lossy(&start(&file, 1).stdout).contains("none.json"));
+    std::fs::write(&file, "{\"launch\": 3}").expect("written");
+    let output = start(&file, 1);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("none.json is not a job"));
+}
+
+#[test]
+fn repetitions_suffice_between_minimum_and_maximum_by_the_width() {
+    let repeat = Repeat { width: Some(0.1), ..times(7, 9) };
+    let narrow = [1.0, 1.01, 0.99, 1.0, 1.02, 1.0, 1.0];
+    let wide = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
+    assert!(!repeat.satisfied(&narrow[..6]), "fewer than the minimum");
+    assert!(repeat.satisfied(&narrow));
+    assert!(!repeat.satisfied(&wide), "not precise yet");
+    assert!(repeat.satisfied(&[&wide[..], &[1.0]].concat()), "the maximum");
+    assert!(!Repeat { min: 1, ..repeat }.satisfied(&narrow[..5]), "no interval below six");
+    assert!(Repeat { width: None, min: 1, ..repeat }.satisfied(&[5.0]));
+    assert!(!Repeat { width: None, min: 1, ..repeat }.satisfied(&[]));
+}
+
+#[test]
+fn a_failed_point_is_not_run_again() {
+    let mut schedule = Schedule::new(&job(1, times(3, 3)));
+    let mut runs = [0; 5];
+    while let Some(index) = schedule.next_point() {
+        runs[index] += 1;
+        schedule.record(index, (index != 2).then_some(1.0));
+    }
+    assert_eq!(runs, [3, 3, 1, 3, 3]);
+}
+
+proptest! {
+    #[test]
+    fn every_point_is_run_until_it_has_enough(
+        so_far in prop::collection::vec(0usize..6, 0..20), min in 1u32..5, seed in any::<u64>(),
+    ) {
+        let mut job = Job { seed, ..job(1, times(min, min + 2)) };
+        let first = job.tasks[0].clone();
+        job.tasks = so_far.iter().map(|&n| Task { seconds_so_far: vec![1.0; n], ..first.clone() }).collect();
+        let mut schedule = Schedule::new(&job);
+        let mut runs = vec![0; so_far.len()];
+        while let Some(index) = schedule.next_point() {
+            runs[index] += 1;
+            schedule.record(index, Some(1.0));
+            let due = (0..runs.len()).filter(|&at| so_far[at] + runs[at] < min as usize);
+            let (most, least) = (runs[index], due.map(|at| runs[at]).min().unwrap_or(usize::MAX));
+            prop_assert!(most <= least.saturating_add(1), "interleaved: no point runs ahead by two");
+        }
+        let missing: Vec<_> = so_far.iter().map(|&n| (min as usize).saturating_sub(n)).collect();
+        prop_assert_eq!(runs, missing);
+    }
+}
