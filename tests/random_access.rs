@@ -469,7 +469,7 @@ proptest! {
             for &size in &sizes {
                 let mut values = vec![0; size];
                 filled.fill(&mut values);
-                prop_assert!(values.iter().all(|&value| value == stepped.next()));
+                prop_assert!(values.iter().all(|&value| value == stepped.next_value()));
             }
         }
     }

@@ -70,7 +70,7 @@ impl Generator {
     }
 
     #[inline(always)]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_value(&mut self) -> u64 {
         self.last = match self.kind {
             Kind::Lfsr => gf2::step(self.last),
             Kind::Lcg => lcg::step(self.last),
