@@ -11,9 +11,10 @@
 //!   in `errors` and `error_fraction`. In all other ways none may be.
 //! DIFFERENCES: the paper does not say which words share a lock: here a lock has a contiguous part of the table. Mode 1,
 //!   a process a core, is its counterpart within one process: a core's table is the part that it alone touches, so that
-//!   modes 1 and 5 differ in name only where modes are `partitioned`. Handing over goes in steps of half the limit: one half
-//!   is generated while the other is applied. The compiler knows of the races: loads and stores are relaxed atomic ones,
-//!   which are plain moves on today's processors.
+//!   modes 1 and 5 differ in name only where updates are `partitioned`. Handing over goes in steps of half the limit: one
+//!   half is generated while the other is applied. The compiler knows of the races: loads and stores are relaxed atomic
+//!   ones, which are plain moves on today's processors. A launcher that binds the rank to one core leaves only that one to
+//!   its threads (see `processors` among the results): use the transport threads.
 
 mod team;
 mod words;
