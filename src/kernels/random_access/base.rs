@@ -82,7 +82,7 @@ impl<C: Comm> Rank<'_, C> {
     fn immediate(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
-            let value = generator.next_value();
+            let value = generator.next();
             let owner = self.owners.of(problem.index.of(value));
             if owner == self.comm.rank() {
                 table.update(value);
@@ -100,7 +100,7 @@ impl<C: Comm> Rank<'_, C> {
         let mut batch = Vec::with_capacity(problem.look_ahead);
         while left > 0 || buckets.stored > 0 {
             while left > 0 && buckets.stored < problem.look_ahead {
-                let value = generator.next_value();
+                let value = generator.next();
                 buckets.push(self.owners.of(problem.index.of(value)), value);
                 left -= 1;
             }

@@ -73,7 +73,7 @@ fn put<C: Comm>(
         let size = left.min(problem.look_ahead as u64);
         left -= size;
         for _ in 0..size {
-            let value = generator.next_value();
+            let value = generator.next();
             let owner = owners.of(problem.index.of(value));
             opened.put(owner, comm.rank() * room + counts[owner], &[value]);
             counts[owner] += 1;
@@ -111,7 +111,7 @@ fn xor<C: Comm>(
         let size = left.min(problem.look_ahead as u64);
         left -= size;
         for _ in 0..size {
-            let value = generator.next_value();
+            let value = generator.next();
             let word = problem.index.of(value);
             let owner = owners.of(word);
             opened.xor(owner, (word - problem.owners.first(owner)) as usize, value);

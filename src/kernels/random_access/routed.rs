@@ -157,7 +157,7 @@ impl<'a, C: Comm> Router<'a, C> {
         let mut generator = problem.own_generator();
         for number in 1..=problem.own_updates() {
             self.hold(1);
-            self.route(generator.next_value(), table);
+            self.route(generator.next(), table);
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
             }

@@ -70,7 +70,8 @@ impl Generator {
     }
 
     #[inline(always)]
-    pub fn next_value(&mut self) -> u64 {
+    #[expect(clippy::should_implement_trait, reason = "a stream without end or borrowing is simpler than an iterator")]
+    pub fn next(&mut self) -> u64 {
         self.last = match self.kind {
             Kind::Lfsr => gf2::step(self.last),
             Kind::Lcg => lcg::step(self.last),
