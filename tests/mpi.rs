@@ -178,7 +178,7 @@ fn mpich_verifies_every_variant_on_one_to_five_ranks() {
 /// Every RandomAccess algorithm that runs over messages, on a table that few numbers of ranks divide.
 fn tables(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
-    for kernel in random_access::algorithms().into_iter().filter(|id| *id != "random_access.shared") {
+    for kernel in random_access::algorithms() {
         for look_ahead in [1, 7, 1024] {
             for variant in random_access::variants(kernel) {
                 let point = random_access::table(kernel, ranks, 128).with("Q", look_ahead).with("updates", 2.0);

@@ -23,7 +23,7 @@ pub fn run(point: Point) -> Outcome {
     outcomes.swap_remove(0).expect("no rank panics").expect("no rank fails")
 }
 
-fn number(outcome: &Outcome, name: &str) -> f64 {
+pub fn number(outcome: &Outcome, name: &str) -> f64 {
     outcome.outputs[name].as_f64().expect("a number")
 }
 
@@ -66,11 +66,6 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
             vec![("dimensions", Value::Integer(24)), ("SMSG", Value::Integer(1)), ("B", Value::Integer(1))],
         ],
         "random_access.one_sided" => vec![vec![choice("access", "buffers")], vec![choice("access", "xor")]],
-        "random_access.shared" => vec![
-            vec![("mode", Value::Integer(6))],
-            vec![("mode", Value::Integer(5)), choice("protection", "locks"), ("locks", Value::Integer(3))],
-            vec![("mode", Value::Integer(1)), choice("protection", "partitioned")],
-        ],
         _ => vec![vec![]],
     }
 }
@@ -294,40 +289,6 @@ fn a_router_stores_no_more_than_the_look_ahead() {
         assert_eq!(outcome.verdict, Ok(()));
         assert!(number(&outcome, "stored_max") <= look_ahead as f64);
     }
-}
-
-#[test]
-fn mapping_modes_are_run_marked_or_refused_as_the_paper_has_them() {
-    let mode = |mode: u64, protection: &str| {
-        table("random_access.shared", 3, 1 << 10).with("mode", mode).with("protection", protection)
-    };
-    for (number_of, protection, streams, conformant) in [
-        (1, "partitioned", 3, 1.0),
-        (5, "atomic", 3, 0.0),
-        (6, "locks", 3, 1.0),
-        (6, "partitioned", 3, 1.0),
-        (7, "atomic", 1, 0.0),
-        (7, "partitioned", 1, 0.0),
-        (8, "partitioned", 1, 1.0),
-        (8, "locks", 1, 1.0),
-    ] {
-        let outcome = run(mode(number_of, protection).with("Q", 100u64));
-        assert_eq!(outcome.verdict, Ok(()), "mode {number_of}, {protection}");
-        assert_eq!(hash(&outcome), expected(streams, 1 << 10, "lfsr", "spaced"), "mode {number_of}, {protection}");
-        assert_eq!(number(&outcome, "conformant"), conformant, "mode {number_of}");
-    }
-    for refused in [2, 3, 4] {
-        assert!(refusal(mode(refused, "atomic")).contains("use mode 1"));
-    }
-    assert!(refusal(mode(1, "atomic")).contains("partitioned"));
-}
-
-#[test]
-fn unprotected_updates_may_get_lost_but_not_many() {
-    let point = table("random_access.shared", 2, 1 << 16).with("protection", "none");
-    let outcome = run(point);
-    assert_eq!(outcome.verdict, Ok(()));
-    assert_eq!(number(&outcome, "error_fraction"), number(&outcome, "errors") / 65536.0);
 }
 
 /// The first 1024 updates of 64 ranks, as the notes on the stream's starts have them.

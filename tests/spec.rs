@@ -239,7 +239,7 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
         for cores in 1..=6 {
             let sweep = read(&path, cores).unwrap_or_else(|e| panic!("{}", render(&e, false, 120)));
             assert!(!sweep.points.is_empty() && sweep.title != sweep.name, "{}", path.display());
-            assert_eq!(sweep.repeat.min, 6);
+            assert!(sweep.repeat.min >= 6, "{}: an interval needs six samples", path.display());
         }
         count += 1;
     }

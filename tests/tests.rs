@@ -13,6 +13,7 @@
 //! - `mpi`: so does the MPI transport, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
+//! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -39,6 +40,7 @@ mod mpi;
 mod numerics;
 mod processes;
 mod random_access;
+mod random_access_shared;
 mod report;
 mod resume;
 mod spec;

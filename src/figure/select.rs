@@ -175,6 +175,8 @@ pub fn label(column: &str, value: &Value) -> String {
         Value::Integer(v) if columns::describe(column).unit == Unit::Words => words(*v),
         Value::Integer(v) => v.to_string(),
         Value::Real(v) => units::significant(*v),
+        // The name of a kernel says that it is one.
+        Value::Text(v) if column == "kernel" => return v.clone(),
         Value::Text(v) => v.clone(),
     };
     format!("{} = {text}", columns::short(column))

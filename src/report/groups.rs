@@ -61,7 +61,7 @@ pub fn key_columns<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<&'a str>>
 }
 
 /// Whether a column has two different values in these rows; a kernel without the parameter has none.
-fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
+pub fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
     let mut values = rows.iter().filter_map(|&row| table.value(name, row));
     let first = values.next();
     values.any(|value| Some(value) != first)

@@ -1,6 +1,6 @@
 //! Which figures a result deserves.
 
-use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns};
+use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
 use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure};
 use crate::figure::{self, Figure, Landmark, Quantity};
@@ -129,7 +129,7 @@ fn effect(
     let is_word = |name: &&str| matches!(table.column(name), Some(Column::Words { .. }));
     let by: Vec<&str> = match surface {
         true => vec![ALPHA, BLOCK],
-        false => keys.iter().copied().filter(is_word).collect(),
+        false => keys.iter().copied().filter(is_word).filter(|name| varies(table, name, &chosen)).collect(),
     };
     for &other in keys.iter().filter(|&&key| key != axis && !by.contains(&key)) {
         // What grows with the ranks, as memory does, goes with them.

@@ -60,7 +60,7 @@ impl Grid {
 fn prime_factors(mut number: usize) -> Vec<usize> {
     let (mut factors, mut candidate) = (Vec::new(), 2);
     while candidate * candidate <= number {
-        while number % candidate == 0 {
+        while number.is_multiple_of(candidate) {
             factors.push(candidate);
             number /= candidate;
         }

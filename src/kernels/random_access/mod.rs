@@ -135,6 +135,8 @@ const OUTPUTS: &[Output] = &[
     output("fullest_destination", Unit::None, "most of the first 1024 updates of a rank that go to one rank"),
     output("fullest_fair", Unit::None, "about what the fullest destination would get if all were as likely"),
     output("weak_starts", Unit::None, "1 if the fullest destination gets far more than that"),
+    output("cores_used", Unit::None, "threads that shared the table"),
+    output("processors", Unit::None, "processors that they could use"),
     output("page_bytes", Unit::Bytes, "pages granted to rank 0; absent if mixed or unknown"),
     output("huge_share", Unit::None, "share of rank 0's memory on huge pages"),
 ];

@@ -63,7 +63,7 @@ impl Problem {
             streams: Layout::new(bits, streams),
             mine: 0..streams,
             index: Index::new(kind, bits),
-            look_ahead: point.params.contains_key("Q").then(|| point.integer("Q")).unwrap_or(1) as usize,
+            look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
             pages: Pages::from_name(point.text("pages")),

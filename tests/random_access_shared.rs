@@ -1,0 +1,182 @@
+//! RandomAccess on one table shared by threads: the same tables as `sequential`, errors counted, modes as in the paper.
+
+use crate::random_access::{hash, number, run, table};
+use apexmap::kernels::random_access::layout::Layout;
+use apexmap::kernels::{self, Outcome};
+use apexmap::point::Point;
+use proptest::prelude::*;
+
+fn shared(words: u64, cores: u64) -> Point {
+    table("random_access.shared", 1, words).with("cores", cores)
+}
+
+/// The table that so many streams make one after another.
+fn sequential(streams: u64, like: &Point) -> String {
+    let point = table("random_access.sequential", 1, like.integer("N_words")).with("streams", streams);
+    let point = ["updates", "stream", "starts"].iter().fold(point, |point, name| match like.params.get(*name) {
+        Some(value) => point.with(name, value.clone()),
+        None => point,
+    });
+    let outcome = run(point);
+    assert_eq!(outcome.verdict, Ok(()));
+    hash(&outcome)
+}
+
+fn refusal(point: Point) -> String {
+    kernels::complete(point).unwrap_err()
+}
+
+fn verified(point: Point) -> Outcome {
+    let label = point.label();
+    let outcome = run(point);
+    assert_eq!(outcome.verdict, Ok(()), "{label}");
+    assert_eq!(number(&outcome, "errors"), 0.0, "{label}");
+    outcome
+}
+
+/// Mode, whether it keeps to the rules, and whether the node generates a single stream.
+const MODES: [(u64, bool, bool); 5] =
+    [(1, true, false), (5, false, false), (6, true, false), (7, false, true), (8, true, true)];
+
+fn check_all(cores: u64) {
+    for (mode, _, single) in MODES {
+        for by in ["partitioned", "atomic", "locks"] {
+            if mode == 1 && by != "partitioned" {
+                continue;
+            }
+            for (stream, look_ahead) in [("lfsr", 1u64), ("lcg", 7), ("lfsr", 1024)] {
+                if mode == 6 && look_ahead < cores {
+                    continue;
+                }
+                let point = shared(1 << 9, cores).with("mode", mode).with("updates_by", by).with("locks", 3u64);
+                let point = point.with("stream", stream).with("Q", look_ahead);
+                let expected = sequential(if single { 1 } else { cores }, &point);
+                let label = point.label();
+                assert_eq!(hash(&verified(point)), expected, "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_core_makes_the_table_of_sequential() {
+    check_all(1);
+}
+
+#[test]
+fn two_cores_make_the_table_of_sequential() {
+    check_all(2);
+}
+
+#[test]
+fn three_cores_make_the_table_of_sequential() {
+    check_all(3);
+}
+
+#[test]
+fn seven_cores_make_the_table_of_sequential() {
+    check_all(7);
+}
+
+#[test]
+fn a_single_unlocked_core_makes_no_errors() {
+    let point = shared(1 << 10, 1).with("updates_by", "unlocked");
+    let expected = sequential(1, &point);
+    assert_eq!(hash(&verified(point)), expected);
+}
+
+#[test]
+fn one_lock_and_a_lock_a_word_both_protect() {
+    for locks in [1u64, 16, 32, 256] {
+        verified(shared(256, 4).with("updates_by", "locks").with("locks", locks).with("updates", 50.0));
+    }
+}
+
+/// Whatever the number of errors, report and verdict agree. Two processors are needed for two cores to collide.
+#[test]
+fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
+    let run_on = |words: u64, updates: f64| {
+        let outcome = run(shared(words, 2).with("updates_by", "unlocked").with("updates", updates));
+        let (errors, share) = (number(&outcome, "errors"), number(&outcome, "error_fraction"));
+        assert_eq!(share, errors / words as f64);
+        match &outcome.verdict {
+            Ok(()) => assert!(share <= 0.01),
+            Err(reason) => assert!(share > 0.01 && reason.contains("at most 1 % may be"), "{reason}"),
+        }
+        assert!(share <= 0.01 || number(&outcome, "conformant") == 0.0);
+        errors
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    // Among few words many updates get lost, among many words few of them.
+    for (words, updates) in [(1 << 12, 200.0), (1 << 18, 4.0)] {
+        let lost = (0..100).any(|_| run_on(words, updates) > 0.0);
+        assert!(lost || processors == 1, "no update of {words} words was ever lost");
+    }
+}
+
+#[test]
+fn modes_are_marked_as_the_rules_have_them() {
+    for (mode, conformant, _) in MODES {
+        let outcome = verified(shared(1 << 10, 2).with("mode", mode).with("updates_by", "partitioned"));
+        assert_eq!(number(&outcome, "conformant"), f64::from(u8::from(conformant)), "mode {mode}");
+    }
+    let too_far = verified(shared(1 << 12, 2).with("mode", 8u64).with("Q", 2048u64));
+    assert_eq!(number(&too_far, "conformant"), 0.0);
+}
+
+#[test]
+fn modes_two_to_four_are_refused_with_the_reason_of_the_paper() {
+    for mode in [2u64, 3, 4] {
+        let reason = refusal(shared(1 << 10, 2).with("mode", mode));
+        assert!(reason.contains("if the table is defined at the core level"), "{reason}");
+        assert!(reason.contains("Section 3.2") && reason.contains("use mode 1, 5, 6, 7 or 8"), "{reason}");
+    }
+}
+
+#[test]
+fn the_look_ahead_limit_is_a_cores_or_the_nodes() {
+    let stored = |mode: u64, by: &str| {
+        let point = shared(1 << 12, 3).with("mode", mode).with("updates_by", by).with("Q", 100u64);
+        number(&verified(point), "stored_max")
+    };
+    for by in ["partitioned", "atomic"] {
+        assert_eq!(stored(5, by), 100.0, "each core's");
+        assert!(stored(6, by) <= 100.0 && stored(6, by) > 90.0, "all cores' together");
+        assert_eq!(stored(8, by), 100.0, "the only list");
+    }
+    assert_eq!(stored(1, "partitioned"), 100.0);
+    assert_eq!(stored(7, "atomic"), 100.0, "a core's equal share of 300");
+}
+
+#[test]
+fn what_was_used_is_told() {
+    let outcome = verified(shared(1 << 10, 5));
+    assert_eq!(number(&outcome, "cores_used"), 5.0);
+    let outcome = verified(shared(1 << 10, 0));
+    assert_eq!(number(&outcome, "cores_used"), number(&outcome, "processors"), "all of them");
+}
+
+#[test]
+fn what_a_shared_table_cannot_have_is_refused_with_the_reason() {
+    let point = |cores: u64| shared(64, cores);
+    assert!(refusal(point(2).with("mode", 1u64)).contains("use updates_by = \"partitioned\""));
+    assert!(refusal(point(65)).contains("65 cores are more than the 64 words"));
+    assert!(refusal(point(2).with("updates_by", "locks").with("locks", 65u64)).contains("65 locks"));
+    assert!(refusal(point(8).with("Q", 7u64)).contains("use a larger Q or fewer cores"));
+    assert!(refusal(point(2).with("mode", 9u64)).contains("mode must lie between 1 and 8"));
+    assert!(refusal(table("random_access.shared", 2, 64)).contains("runs on one rank"));
+}
+
+proptest! {
+    /// Every word has one lock, and there is no lock without words.
+    #[test]
+    fn a_lock_has_a_part_of_the_table(bits in 1u32..12, locks in 1usize..4096) {
+        let locks = 1 + (locks - 1) % (1 << bits);
+        let layout = Layout::new(bits, locks);
+        let owners: Vec<usize> = (0..1u64 << bits).map(|word| layout.prediction(word)).collect();
+        prop_assert!(owners.is_sorted());
+        prop_assert!(owners.iter().all(|&lock| lock < locks));
+        let distinct: std::collections::BTreeSet<_> = owners.into_iter().collect();
+        prop_assert_eq!(distinct.len(), locks);
+    }
+}
