@@ -1,13 +1,13 @@
 //! NAME: random_access.sequential. One process and its own table: the bound of one core.
 //!
 //! SOURCE: HPC Challenge definition, Figures 4 (one stream) and 5 (many independent streams).
-//! WORK: `immediate`: each value is generated and updates its word at once, the streams in turn. `look_ahead`: blocks
-//!   of values are generated and their words asked for while the block before is applied, Q values in all.
-//! DIFFERENCES: in `look_ahead` at most 128 values are on their way even if Q allows more, as more do not fit the
-//!   first-level cache; streams follow one another block by block.
+//! WORK: `immediate`: each value is generated and updates its word at once, the streams in turn. `look_ahead`: Q values
+//!   are stored, and the words of the next ones are asked for while those before are updated.
+//! DIFFERENCES: `look_ahead` stores at most 1024 values and asks for at most 128 words ahead even if Q allows more, as
+//!   that is all that a core has use for; its streams follow one another, each as a whole.
 
 use super::problem::Problem;
-use super::table::Table;
+use super::table::{FAR_AHEAD, Table};
 use super::*;
 use crate::comm::Comm;
 use crate::comm::arena::Arena;
@@ -24,7 +24,7 @@ pub const KERNEL: Algorithm = Algorithm {
     ),
     shared: true,
     refuse: enough_words,
-    buffers: |point| 2 * BLOCK as u64 + point.integer("streams"),
+    buffers: |point| stored(point) as u64 + point.integer("streams"),
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -49,8 +49,10 @@ pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// Values of a block; two are stored.
-const BLOCK: usize = 64;
+/// Values of `look_ahead`.
+fn stored(point: &Point) -> usize {
+    (point.integer("Q") as usize).min(problem::LOOK_AHEAD_LIMIT)
+}
 
 /// Runs on this rank alone; also what `star` does on every rank.
 pub(super) fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
@@ -60,7 +62,7 @@ pub(super) fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
         measure(comm, &problem, arena, rules, |table| immediate(table, &mut streams))
     } else {
-        let mut values = vec![0; problem.look_ahead.min(2 * BLOCK)];
+        let mut values = vec![0; stored(point)];
         measure(comm, &problem, arena, Rules::STRICT, |table| look_ahead(table, &mut streams, &mut values))
     }
 }
@@ -87,24 +89,23 @@ fn immediate(table: &mut Table, streams: &mut [Stream]) -> Tally {
     Tally { applied: streams.iter().map(|(_, left)| *left).sum(), ..tally }
 }
 
-/// While one half of `values` is applied, the words of the other half are on their way.
+/// The words of the last `ahead` values in `values` are on their way while the others are applied.
 fn look_ahead(table: &mut Table, streams: &mut [Stream], values: &mut [u64]) -> Tally {
     let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
-    let half = values.len() / 2;
-    let (mut coming, mut current) = values.split_at_mut(half);
+    let ahead = (values.len() / 2).min(FAR_AHEAD);
     let mut waiting = 0;
     for (generator, left) in streams {
         while *left > 0 {
-            let size = (half as u64).min(*left) as usize;
-            generator.fill(&mut coming[..size]);
-            coming[..size].iter().for_each(|&value| table.prefetch(value));
-            current[..waiting].iter().for_each(|&value| table.update(value));
-            std::mem::swap(&mut coming, &mut current);
+            let size = ((values.len() - ahead) as u64).min(*left) as usize;
+            let known = waiting + size;
+            generator.fill(&mut values[waiting..known]);
+            table.apply_but(&values[..known], ahead);
+            waiting = known.min(ahead);
+            values.copy_within(known - waiting..known, 0);
             *left -= size as u64;
             tally.applied += size as u64;
-            waiting = size;
         }
     }
-    current[..waiting].iter().for_each(|&value| table.update(value));
+    table.finish(&values[..waiting]);
     tally
 }
