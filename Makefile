@@ -1,4 +1,4 @@
-# Cargo does the work; this installs what the tests need besides Rust.
+# Cargo does the work; this installs what tests and benchmarks need besides Rust.
 .PHONY: build test bench install-deps
 
 build:
@@ -8,6 +8,7 @@ test: install-deps
 	cargo test --release --locked
 
 bench:
+	@.ci/install-deps bench
 	cargo bench --locked
 
 install-deps:

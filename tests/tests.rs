@@ -13,6 +13,7 @@
 //! - `mpi`: so does the MPI transport, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
+//! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
@@ -24,7 +25,8 @@
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `mock` a scripted launcher for the driver.
+//! `common` holds what several of them need, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! their launches.
 
 mod apex_map;
 mod architecture;
@@ -37,9 +39,11 @@ mod gf2;
 mod launch;
 mod mock;
 mod mpi;
+mod mpi_worker;
 mod numerics;
 mod processes;
 mod random_access;
+mod random_access_mpi;
 mod random_access_shared;
 mod report;
 mod resume;

@@ -7,7 +7,7 @@
 //!   that is all that a core has use for; its streams follow one another, each as a whole.
 
 use super::problem::Problem;
-use super::table::{FAR_AHEAD, Table};
+use super::table::{FAR_AHEAD, Place, Table, Whole};
 use super::*;
 use crate::comm::Comm;
 use crate::comm::arena::Arena;
@@ -60,17 +60,23 @@ pub(super) fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
     if point.text("method") == "immediate" || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
-        measure(comm, &problem, arena, rules, |table| immediate(table, &mut streams))
+        measure(comm, &problem, arena, rules, |table| match table.whole() {
+            Whole::Lowest(table) => immediate(table, &mut streams),
+            Whole::Above(table) => immediate(table, &mut streams),
+        })
     } else {
         let mut values = vec![0; stored(point)];
-        measure(comm, &problem, arena, Rules::STRICT, |table| look_ahead(table, &mut streams, &mut values))
+        measure(comm, &problem, arena, Rules::STRICT, |table| match table.whole() {
+            Whole::Lowest(table) => look_ahead(table, &mut streams, &mut values),
+            Whole::Above(table) => look_ahead(table, &mut streams, &mut values),
+        })
     }
 }
 
 type Stream = (stream::Generator, u64);
 
 /// Figures 4 and 5.
-fn immediate(table: &mut Table, streams: &mut [Stream]) -> Tally {
+fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
     let tally = Tally { stored: streams.len() as u64, buffers: streams.len() as u64, ..Tally::default() };
     if let [(generator, left)] = streams {
         // The compiler keeps a single stream in a register.
@@ -90,7 +96,7 @@ fn immediate(table: &mut Table, streams: &mut [Stream]) -> Tally {
 }
 
 /// The words of the last `ahead` values in `values` are on their way while the others are applied.
-fn look_ahead(table: &mut Table, streams: &mut [Stream], values: &mut [u64]) -> Tally {
+fn look_ahead(mut table: Table<impl Place>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
     let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
     let ahead = (values.len() / 2).min(FAR_AHEAD);
     let mut waiting = 0;

@@ -45,6 +45,10 @@ impl Index {
         Self { shift: if kind == Kind::Lfsr { 0 } else { 64 - bits }, mask: (1 << bits) - 1 }
     }
 
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
     #[inline(always)]
     pub fn of(&self, value: u64) -> u64 {
         value >> self.shift & self.mask

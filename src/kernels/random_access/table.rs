@@ -2,11 +2,58 @@
 
 use super::stream::Index;
 
-/// Words `first` to `first + words.len() - 1` of the table.
-pub struct Table<'a> {
-    pub words: &'a mut [u64],
+/// A way from a value to its place among the words of a part.
+pub trait Place: Copy {
+    /// The place, of so many; beyond them if the value belongs to another part.
+    fn of(self, value: u64, words: usize) -> usize;
+}
+
+/// Any part of a table.
+#[derive(Clone, Copy)]
+pub struct Part {
     first: u64,
     index: Index,
+}
+
+impl Place for Part {
+    #[inline(always)]
+    fn of(self, value: u64, _: usize) -> usize {
+        self.index.of(value).wrapping_sub(self.first) as usize
+    }
+}
+
+/// A whole table, 2^n words, whose words the lowest bits name.
+#[derive(Clone, Copy)]
+pub struct Lowest;
+
+impl Place for Lowest {
+    #[inline(always)]
+    fn of(self, value: u64, words: usize) -> usize {
+        value as usize & words.wrapping_sub(1)
+    }
+}
+
+/// The same for the bits above so many.
+#[derive(Clone, Copy)]
+pub struct Above(u32);
+
+impl Place for Above {
+    #[inline(always)]
+    fn of(self, value: u64, words: usize) -> usize {
+        (value >> self.0) as usize & words.wrapping_sub(1)
+    }
+}
+
+/// Words `first` to `first + words.len() - 1` of the table.
+pub struct Table<'a, P = Part> {
+    pub words: &'a mut [u64],
+    place: P,
+}
+
+/// A table of which no other part exists.
+pub enum Whole<'a> {
+    Lowest(Table<'a, Lowest>),
+    Above(Table<'a, Above>),
 }
 
 /// Updates in front of the one that is made whose words are asked for into the first-level cache.
@@ -17,13 +64,25 @@ pub const FAR_AHEAD: usize = 128;
 
 impl<'a> Table<'a> {
     pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
-        Self { words, first, index }
+        Self { words, place: Part { first, index } }
     }
 
+    /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
+    /// checks of what the number of words makes sure.
+    pub fn whole(&mut self) -> Whole<'_> {
+        debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
+        match self.place.index.shift() {
+            0 => Whole::Lowest(Table { words: self.words, place: Lowest }),
+            bits => Whole::Above(Table { words: self.words, place: Above(bits) }),
+        }
+    }
+}
+
+impl<P: Place> Table<'_, P> {
     /// Where in `words` a value belongs.
     #[inline(always)]
     pub fn place(&self, value: u64) -> usize {
-        self.index.of(value).wrapping_sub(self.first) as usize
+        self.place.of(value, self.words.len())
     }
 
     /// One update.

@@ -1,0 +1,124 @@
+//! What the kernel interface costs: instructions of the timed region of `random_access.sequential`, counted by callgrind,
+//! against those of a plain loop that makes the same updates in the same way.
+//!
+//! This program runs itself under valgrind, once as the kernel and once as the loop; the counts are the same in every run.
+
+use apexmap::comm::{Transport, World, threads};
+use apexmap::kernels;
+use apexmap::kernels::random_access::stream::{Generator, Kind};
+use apexmap::numerics::gf2;
+use apexmap::point::Point;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The word that makes this program one of the two.
+pub const ARGUMENT: &str = "instructions-of";
+
+const WORDS: u64 = 1 << 16;
+const UPDATES: u64 = 4 * WORDS;
+
+/// The kernel's instructions over the plain loop's, by method; `None` without valgrind.
+pub fn compare(folder: &Path) -> Option<Vec<(&'static str, u64, u64)>> {
+    Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().ok()?;
+    let count = |what, method| count(folder, what, method);
+    Some(["look_ahead", "immediate"].map(|method| (method, count("kernel", method), count("loop", method))).into())
+}
+
+/// Callgrind writes its counts whenever the clock is read: the second last part lies between the last two readings.
+fn count(folder: &Path, what: &str, method: &str) -> u64 {
+    let base = format!("{what}-{method}");
+    let this = std::env::current_exe().expect("this program");
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--dump-before=clock_gettime*"]);
+    valgrind.arg(format!("--callgrind-out-file={}", folder.join(&base).display()));
+    let run = valgrind.arg(this).args([ARGUMENT, what, method]).stdin(Stdio::null()).output().expect("valgrind starts");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let parts = std::fs::read_dir(folder).expect("the folder").flatten();
+    let parts = parts.filter(|entry| entry.file_name().to_string_lossy().starts_with(&base));
+    let field = |text: &str, name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
+    };
+    let mut counts: Vec<(u64, u64)> = parts
+        .filter_map(|part| {
+            let text = std::fs::read_to_string(part.path()).ok()?;
+            Some((field(&text, "part:")?, field(&text, "summary:").or(field(&text, "totals:"))?))
+        })
+        .collect();
+    counts.sort_unstable();
+    assert!(counts.len() >= 3, "callgrind sees no readings of the clock");
+    counts[counts.len() - 2].1
+}
+
+/// What runs under valgrind.
+pub fn run(what: &str, method: &str) {
+    match (what, method) {
+        ("kernel", _) => kernel(method),
+        (_, "immediate") => timed(immediate),
+        _ => timed(look_ahead),
+    }
+}
+
+fn kernel(method: &str) {
+    let point = Point::new("random_access.sequential", 1).with("N_words", WORDS).with("method", method);
+    let point = kernels::complete(point.with("starts", "reference").with("offset", "none")).expect("a valid point");
+    let kernel = kernels::find(&point.kernel).expect("the kernel");
+    let outcomes = threads::run(1, |comm, arena| {
+        kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena }).expect("it runs")
+    });
+    assert!(outcomes.iter().all(|outcome| outcome.as_ref().is_ok_and(|outcome| outcome.verdict.is_ok())));
+}
+
+fn timed(pass: impl FnOnce(&mut [u64])) {
+    let mut words: Vec<u64> = (0..WORDS).collect();
+    let start = Instant::now();
+    pass(black_box(&mut words));
+    black_box((start.elapsed(), words));
+}
+
+fn immediate(words: &mut [u64]) {
+    let (mask, mut value) = (words.len() as u64 - 1, 1);
+    for _ in 0..black_box(UPDATES) {
+        value = gf2::step(value);
+        words[(value & mask) as usize] ^= value;
+    }
+}
+
+/// 1024 values stored, words asked for 128 and 16 updates ahead.
+fn look_ahead(words: &mut [u64]) {
+    let mask = words.len() as u64 - 1;
+    let mut generator = Generator::after(Kind::Lfsr, 0);
+    let (mut values, mut waiting, mut left) = ([0; 1024], 0, black_box(UPDATES) as usize);
+    while left > 0 {
+        let size = left.min(values.len() - 128);
+        let known = waiting + size;
+        generator.fill(&mut values[waiting..known]);
+        for ((&value, &near), &far) in values[..known].iter().zip(&values[16..known]).zip(&values[128..known.max(128)])
+        {
+            ask::<2>(&words[(far & mask) as usize]);
+            ask::<3>(&words[(near & mask) as usize]);
+            words[(value & mask) as usize] ^= value;
+        }
+        waiting = known.min(128);
+        values.copy_within(known - waiting..known, 0);
+        left -= size;
+    }
+    for (i, &value) in values[..waiting].iter().enumerate() {
+        if let Some(near) = values[..waiting].get(i + 16) {
+            ask::<3>(&words[(near & mask) as usize]);
+        }
+        words[(value & mask) as usize] ^= value;
+    }
+}
+
+#[inline(always)]
+fn ask<const LEVEL: i32>(word: &u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of a word that exists.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<LEVEL>((word as *const u64).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}

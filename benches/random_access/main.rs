@@ -1,0 +1,156 @@
+//! `cargo bench --bench random_access [-- PAIRS]`: RandomAccess against Debian's `hpcc`, and the kernel interface against a
+//! plain loop.
+//!
+//! hpcc and apexmap run in turn, bound to cores by the same launcher, on tables of the same size, with the updates that
+//! hpcc makes: its stream, its starts, 4 updates a word, and one process's in 128 streams. Printed are ratios of medians
+//! (above 1: apexmap is faster), the least and greatest ratio of a pair, and the ratio aimed at. Other work on the machine
+//! moves rates by factors, and ratios less.
+
+mod hpcc;
+mod instructions;
+#[allow(dead_code)]
+#[path = "../../tests/mpi_worker.rs"]
+mod mpi_worker;
+
+use apexmap::kernels;
+use apexmap::numerics::statistics::median;
+use apexmap::point::Point;
+use apexmap::sample::{Event, Status};
+use hpcc::Hpcc;
+use mpi_worker::{OPEN_MPI, job};
+use std::path::Path;
+
+const PAIRS: usize = 5;
+/// The look-ahead that the definition allows.
+const LOOK_AHEAD: u64 = 1024;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [word, what, method] = &arguments[..]
+        && word == instructions::ARGUMENT
+    {
+        return instructions::run(what, method);
+    }
+    let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
+    let folder = std::env::temp_dir().join(format!("apexmap-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    print_instructions(&folder);
+    OPEN_MPI.worker();
+    println!("\n{pairs} pairs; GUPS are medians");
+    for (bits, target) in [(24, 3.0), (26, 2.0)] {
+        let title = format!("one process, 2^{bits} words, against hpcc's SingleRandomAccess");
+        compare(&folder, pairs, &title, 1 << bits, &alone(1 << bits, target), |hpcc| hpcc.single);
+    }
+    let title = "two ranks, 2^25 words in all, Q = 1024, against hpcc's MPIRandomAccess";
+    compare(&folder, pairs, title, 1 << 25, &together(1 << 25), |hpcc| hpcc.mpi);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+fn print_instructions(folder: &Path) {
+    let Some(counts) = instructions::compare(folder) else {
+        return println!("instructions: not counted, valgrind is not installed (`make bench` installs it)");
+    };
+    println!("instructions of the timed region, kernel over plain loop; aim: at most 1.02");
+    for (method, kernel, plain) in counts {
+        println!("  {method:<12} {kernel:>10} {plain:>10}  {:.4}", kernel as f64 / plain as f64);
+    }
+}
+
+/// A point, and the ratio aimed at.
+struct Contender {
+    label: String,
+    point: Point,
+    target: Option<f64>,
+}
+
+fn contender(kernel: &str, ranks: usize, words: u64, settings: &[(&str, &str)], target: Option<f64>) -> Contender {
+    let point = Point::new(kernel, ranks).with("N_words", words).with("Q", LOOK_AHEAD);
+    let point = point.with("starts", "reference").with("offset", "none");
+    let point = settings.iter().fold(point, |point, &(name, value)| match value.parse::<u64>() {
+        Ok(number) => point.with(name, number),
+        Err(_) => point.with(name, value),
+    });
+    let words = settings.iter().map(|(_, value)| *value);
+    let label = std::iter::once(kernel.trim_start_matches("random_access.")).chain(words);
+    Contender {
+        label: label.collect::<Vec<_>>().join(" "),
+        point: kernels::complete(point).expect("a valid point"),
+        target,
+    }
+}
+
+/// One process.
+fn alone(words: u64, target: f64) -> Vec<Contender> {
+    let one = |method, pages, target| {
+        let settings = [("method", method), ("pages", pages), ("streams", "128")];
+        contender("random_access.sequential", 1, words, &settings, target)
+    };
+    vec![
+        one("look_ahead", "huge", Some(target)),
+        one("look_ahead", "base", Some(1.2)),
+        one("immediate", "huge", None),
+        one("immediate", "base", None),
+    ]
+}
+
+/// Two ranks.
+fn together(words: u64) -> Vec<Contender> {
+    let two = |kernel: &str, settings: &[(&str, &str)], target| {
+        contender(&format!("random_access.{kernel}"), 2, words, settings, target)
+    };
+    vec![
+        two("hypercube", &[("SMSG", "2")], Some(6.0)),
+        two("hypercube", &[("SMSG", "2"), ("pages", "base")], None),
+        two("alltoallv", &[], None),
+        two("routed", &[], None),
+        two("base", &[("sending", "bucketed")], Some(1.0)),
+        two("base", &[("sending", "bucketed"), ("pages", "base")], Some(1.0)),
+        two("base", &[("sending", "immediate")], None),
+        two("one_sided", &[], None),
+    ]
+}
+
+fn compare(folder: &Path, pairs: usize, title: &str, words: u64, contenders: &[Contender], of: impl Fn(&Hpcc) -> f64) {
+    let ranks = contenders[0].point.ranks;
+    let (mut reference, mut ours) = (Vec::new(), vec![Vec::new(); contenders.len()]);
+    for pair in 0..pairs {
+        // Who comes first changes from pair to pair.
+        if pair % 2 == 0 {
+            reference.push(of(&Hpcc::run(folder, ranks, words)));
+        }
+        for (rates, contender) in ours.iter_mut().zip(contenders) {
+            rates.push(rate(contender));
+        }
+        if pair % 2 == 1 {
+            reference.push(of(&Hpcc::run(folder, ranks, words)));
+        }
+    }
+    let middle = |rates: &[f64]| median(rates).unwrap_or(f64::NAN);
+    println!("\n{title}: {:.4} GUPS", middle(&reference));
+    println!("  {:<34} {:>8} {:>7} {:>17}  aim", "", "GUPS", "ratio", "pairs");
+    for (rates, Contender { label, target, .. }) in ours.iter().zip(contenders) {
+        let mut ratios: Vec<f64> = rates.iter().zip(&reference).map(|(a, b)| a / b).collect();
+        ratios.sort_by(f64::total_cmp);
+        let (least, greatest) = (ratios[0], ratios[ratios.len() - 1]);
+        let ratio = middle(rates) / middle(&reference);
+        let aim = target
+            .map_or_else(String::new, |aim| format!("{aim:.1} {}", if ratio >= aim { "reached" } else { "missed" }));
+        println!("  {label:<34} {:>8.4} {ratio:>7.2} {least:>8.2} {greatest:>8.2}  {aim}", middle(rates));
+    }
+}
+
+/// GUPS of one run in a launch of its own.
+fn rate(contender: &Contender) -> f64 {
+    let point = &contender.point;
+    let mut found = None;
+    let ending = OPEN_MPI.run(&job("bench", point.ranks, 1, vec![point.clone()]), &mut |event| {
+        if let Event::Sample(sample) = event {
+            assert_eq!(sample.status, Status::Ok, "{}: {}", contender.label, sample.message);
+            assert_eq!(sample.outputs["conformant"].as_f64(), Some(1.0), "{} keeps the rules", contender.label);
+            found = sample.seconds;
+        }
+    });
+    assert_eq!(ending.status, Status::Ok, "{}", ending.message);
+    let kernel = kernels::find(&point.kernel).expect("a kernel");
+    kernel.work(point).operations / found.expect("a sample") / 1e9
+}

@@ -1,0 +1,108 @@
+//! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
+
+use apexmap::launch::{Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::point::Point;
+use apexmap::sample::Event;
+use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::worker::{Job, Repeat, Task};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Packages of Debian and its relatives; the Makefile installs them.
+const PACKAGES: &str = "openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-dev";
+
+/// One MPI library: what builds for it, what starts it, and how it calls itself.
+pub struct Mpi {
+    compiler: &'static str,
+    launcher: &'static (dyn Launcher + Sync),
+    pub name: &'static str,
+    worker: OnceLock<PathBuf>,
+}
+
+pub static OPEN_MPI: Mpi =
+    Mpi { compiler: "mpicc.openmpi", launcher: &OpenMpi, name: "Open MPI", worker: OnceLock::new() };
+pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: &Mpich, name: "MPICH", worker: OnceLock::new() };
+
+/// One build or launch at a time: ranks of different launches would wait for each other's processors.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Mpi {
+    /// The slim program, built once in a target folder of its own: mpi-sys does not notice when MPICC changes.
+    pub fn worker(&self) -> &Path {
+        self.worker.get_or_init(|| {
+            let _alone = alone();
+            let folder =
+                Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.id()));
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").arg("--target-dir").arg(&folder);
+            cargo.args(["--release", "--locked", "--quiet", "--no-default-features", "--features", "mpi"]);
+            // What this test's own cargo has set is not meant for another build.
+            let inherited = std::env::vars().map(|(name, _)| name);
+            inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
+                cargo.env_remove(name);
+            });
+            let built = cargo.env("MPICC", self.compiler).stdin(Stdio::null()).output().expect("cargo can be started");
+            let errors = String::from_utf8_lossy(&built.stderr);
+            assert!(
+                built.status.success(),
+                "no worker for {}; `make install-deps` installs what it needs, by hand: {PACKAGES}\n{errors}",
+                self.name
+            );
+            folder.join("release/apexmap")
+        })
+    }
+
+    /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
+    fn command(&self, worker: &Path, job: &Job, started: usize) -> (CommandLine, PathBuf) {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.id()));
+        std::fs::write(&file, serde_json::to_string(job).unwrap()).unwrap();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let program = check(self.launcher, worker, &path)
+            .unwrap_or_else(|error| panic!("{error}; `make install-deps` installs {PACKAGES}"));
+        let expected = job.ranks.to_string();
+        let arguments = ["worker", "--transport", "mpi", "--ranks", &expected, "--job", file.to_str().unwrap()];
+        let (worker, arguments) = (worker.to_owned(), arguments.map(String::from).to_vec());
+        let launch = LaunchJob { program, worker, arguments, ranks: started, ranks_per_node: None, here: Here::look() };
+        (self.launcher.command(&launch), file)
+    }
+
+    /// Runs a job as the driver does.
+    pub fn run(&self, job: &Job, on_event: &mut dyn FnMut(&Event)) -> Ending {
+        let (command, file) = self.command(self.worker(), job, job.ranks);
+        let _alone = alone();
+        let minutes = Duration::from_secs(300);
+        let limits = Limits { start: minutes, sample: minutes, end: minutes };
+        let mut on_event = |event: Event| {
+            on_event(&event);
+            Ok(())
+        };
+        Processes.execute(&command, &file.with_extension("stderr"), limits, &mut on_event).unwrap()
+    }
+
+    /// Starts a worker without the driver, for its exit code.
+    pub fn start(&self, worker: &Path, job: &Job, started: usize) -> Output {
+        let (command, _) = self.command(worker, job, started);
+        let _alone = alone();
+        let (program, arguments) = command.argv.split_first().unwrap();
+        Command::new(program).args(arguments).envs(command.env).stdin(Stdio::null()).output().unwrap()
+    }
+}
+
+pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Job {
+    let task = |(index, point)| Task { key: format!("{index}"), point, seconds_so_far: Vec::new(), next_repetition: 0 };
+    Job {
+        launch: format!("{name}-{ranks}"),
+        block: 0,
+        launcher: "test".into(),
+        transport: "mpi".into(),
+        ranks,
+        seed: 1,
+        repeat: Repeat { min: repetitions, max: repetitions, width: None, budget_seconds: None },
+        tasks: points.into_iter().enumerate().map(task).collect(),
+    }
+}

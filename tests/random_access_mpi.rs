@@ -1,0 +1,70 @@
+//! RandomAccess on both MPIs with real launches: every algorithm makes the table that `sequential` makes.
+
+use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
+use crate::random_access;
+use apexmap::kernels::{self, Kernel, Ranks};
+use apexmap::point::Point;
+use apexmap::sample::{Event, Sample, Status};
+
+/// Words of the table: few numbers of ranks divide it, and most buckets overflow it.
+const WORDS: u64 = 128;
+
+fn table(kernel: &str, ranks: usize) -> Point {
+    random_access::table(kernel, ranks, WORDS).with("updates", 2.0)
+}
+
+/// All that runs on so many ranks.
+fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static dyn Kernel> {
+    let all = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
+    all.filter(move |kernel| ranks == 1 || kernel.about().ranks == Ranks::Any)
+}
+
+fn points(ranks: usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    for kernel in kernels_on(ranks) {
+        for look_ahead in [1, 7, 1024] {
+            for variant in random_access::variants(kernel.id()) {
+                let mut point = table(kernel.id(), ranks).with("Q", look_ahead);
+                if kernel.parameters().iter().any(|parameter| parameter.name == "cores") {
+                    point = point.with("cores", 1u64);
+                }
+                let point = variant.into_iter().fold(point, |point, (name, value)| point.with(name, value));
+                points.push(kernels::complete(point).unwrap());
+            }
+        }
+    }
+    points
+}
+
+fn verify(mpi: &Mpi, ranks: usize) {
+    let points = points(ranks);
+    let sequential = table("random_access.sequential", 1).with("streams", ranks as u64).with("method", "immediate");
+    let expected = random_access::hash(&random_access::run(sequential));
+    let mut samples: Vec<Sample> = Vec::new();
+    let ending = mpi.run(&job("tables", ranks, 1, points.clone()), &mut |event| {
+        if let Event::Sample(sample) = event {
+            samples.push((**sample).clone());
+        }
+    });
+    assert_eq!(ending.status, Status::Ok, "{} on {ranks} ranks: {}", mpi.name, ending.message);
+    assert_eq!(samples.len(), points.len());
+    for sample in samples {
+        let label = sample.point.label();
+        assert_eq!(sample.status, Status::Ok, "{label}: {}", sample.message);
+        assert_eq!(sample.outputs["errors"].as_f64(), Some(0.0), "{label}");
+        // A table a rank: its hash is that of all of them.
+        if sample.point.kernel != "random_access.star" || ranks == 1 {
+            assert_eq!(sample.outputs["table_hash"].to_string(), expected, "{label}");
+        }
+    }
+}
+
+#[test]
+fn open_mpi_makes_the_tables_of_sequential_on_one_to_five_ranks() {
+    (1..=5).for_each(|ranks| verify(&OPEN_MPI, ranks));
+}
+
+#[test]
+fn mpich_makes_the_tables_of_sequential_on_one_to_five_ranks() {
+    (1..=5).for_each(|ranks| verify(&MPICH, ranks));
+}
