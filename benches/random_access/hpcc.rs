@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What it wrote about one run, in GUPS.
+/// What of its output counts.
 #[derive(Clone, Copy)]
-pub struct Hpcc {
+pub enum Section {
     /// All ranks on one table.
-    pub mpi: f64,
+    Mpi,
     /// One rank on its own.
-    pub single: f64,
+    Single,
 }
 
 /// No run takes so long, unless it hangs.
@@ -33,41 +33,34 @@ fn settings(order: u64, ranks: usize) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-impl Hpcc {
-    /// Runs it on `ranks` ranks bound to cores, on a table of `words` words in all.
-    ///
-    /// The three RandomAccess come first: what follows is not waited for, as the HPL alone would take minutes.
-    pub fn run(folder: &Path, ranks: usize, words: u64) -> Self {
-        // The table is the largest power of two of words that the matrix has: one row more than its root.
-        std::fs::write(folder.join("hpccinf.txt"), settings(words.isqrt() + 1, ranks)).expect("hpcc's settings");
-        let output = folder.join("hpccoutf.txt");
-        let _ = std::fs::remove_file(&output);
-        let mut mpirun = Command::new("mpirun.openmpi");
-        mpirun.args(["-n", &ranks.to_string(), "--bind-to", "core", "hpcc"]).current_dir(folder);
-        mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        mpirun.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut started = mpirun.spawn().expect("Open MPI is there");
-        let text = wait(&mut started, || {
-            let text = std::fs::read_to_string(&output).unwrap_or_default();
-            text.contains("End of SingleRandomAccess section").then_some(text)
-        });
-        let id = Pid::from_raw(started.id() as i32);
-        kill(id, Signal::SIGTERM).expect("hpcc is stopped");
-        started.wait().expect("hpcc ends");
-        let read = |section: &str, size: &str, rate: &str| {
-            let begin = text.find(&format!("Begin of {section} section")).expect("the section");
-            let lines = &text[begin..];
-            let table = number(lines, size, "= ");
-            let expected = if section == "MPIRandomAccess" { words } else { words / ranks as u64 };
-            assert_eq!(table, expected as f64, "hpcc's table");
-            assert!(lines.contains("Found 0 errors"), "hpcc made errors");
-            number(lines, rate, "")
-        };
-        Self {
-            mpi: read("MPIRandomAccess", "Total Main table size", "Billion(10^9) Updates    per second"),
-            single: read("SingleRandomAccess", "Main table size", "Single GUP/s"),
-        }
-    }
+/// Runs it on `ranks` ranks bound to cores, on a table of `words` words in all; GUPS.
+///
+/// The sections of RandomAccess come first: what follows is not waited for, as the HPL alone would take minutes.
+pub fn run(folder: &Path, ranks: usize, words: u64, section: Section) -> f64 {
+    // The table is the largest power of two of words that the matrix has: one row more than its root.
+    std::fs::write(folder.join("hpccinf.txt"), settings(words.isqrt() + 1, ranks)).expect("hpcc's settings");
+    let output = folder.join("hpccoutf.txt");
+    let _ = std::fs::remove_file(&output);
+    let mut mpirun = Command::new("mpirun.openmpi");
+    mpirun.args(["-n", &ranks.to_string(), "--bind-to", "core", "hpcc"]).current_dir(folder);
+    mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    mpirun.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let (name, size, rate) = match section {
+        Section::Mpi => ("MPIRandomAccess", "Total Main table size", "Billion(10^9) Updates    per second"),
+        Section::Single => ("SingleRandomAccess", "Main table size", "Single GUP/s"),
+    };
+    let mut started = mpirun.spawn().expect("Open MPI is there");
+    let text = wait(&mut started, || {
+        let text = std::fs::read_to_string(&output).unwrap_or_default();
+        text.contains(&format!("End of {name} section")).then_some(text)
+    });
+    let id = Pid::from_raw(started.id() as i32);
+    kill(id, Signal::SIGTERM).expect("hpcc is stopped");
+    started.wait().expect("hpcc ends");
+    let lines = &text[text.find(&format!("Begin of {name} section")).expect("the section")..];
+    assert_eq!(number(lines, size, "= "), words as f64, "hpcc's table");
+    assert!(lines.contains("Found 0 errors"), "hpcc made errors");
+    number(lines, rate, "")
 }
 
 /// The number of the first line with `name`: after the last `mark`, or else before or after the name.

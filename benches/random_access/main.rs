@@ -1,5 +1,5 @@
-//! `cargo bench --bench random_access [-- PAIRS]`: RandomAccess against Debian's `hpcc`, and the kernel interface against a
-//! plain loop.
+//! `cargo bench --bench random_access [-- PAIRS [alone|together]]`: RandomAccess against Debian's `hpcc`, and the kernel
+//! interface against a plain loop.
 //!
 //! hpcc and apexmap run in turn, bound to cores by the same launcher, on tables of the same size, with the updates that
 //! hpcc makes: its stream, its starts, 4 updates a word, and one process's in 128 streams. Printed are ratios of medians
@@ -16,7 +16,7 @@ use apexmap::kernels;
 use apexmap::numerics::statistics::median;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
-use hpcc::Hpcc;
+use hpcc::Section;
 use mpi_worker::{OPEN_MPI, job};
 use std::path::Path;
 
@@ -37,12 +37,15 @@ fn main() {
     print_instructions(&folder);
     OPEN_MPI.worker();
     println!("\n{pairs} pairs; GUPS are medians");
-    for (bits, target) in [(24, 3.0), (26, 2.0)] {
+    let wanted = |part| arguments.get(1).is_none_or(|only| only == part);
+    for (bits, target) in [(24, 3.0), (26, 2.0)].into_iter().filter(|_| wanted("alone")) {
         let title = format!("one process, 2^{bits} words, against hpcc's SingleRandomAccess");
-        compare(&folder, pairs, &title, 1 << bits, &alone(1 << bits, target), |hpcc| hpcc.single);
+        compare(&folder, pairs, &title, 1 << bits, &alone(1 << bits, target), Section::Single);
     }
-    let title = "two ranks, 2^25 words in all, Q = 1024, against hpcc's MPIRandomAccess";
-    compare(&folder, pairs, title, 1 << 25, &together(1 << 25), |hpcc| hpcc.mpi);
+    if wanted("together") {
+        let title = "two ranks, 2^25 words in all, Q = 1024, against hpcc's MPIRandomAccess";
+        compare(&folder, pairs, title, 1 << 25, &together(1 << 25), Section::Mpi);
+    }
     let _ = std::fs::remove_dir_all(&folder);
 }
 
@@ -110,19 +113,19 @@ fn together(words: u64) -> Vec<Contender> {
     ]
 }
 
-fn compare(folder: &Path, pairs: usize, title: &str, words: u64, contenders: &[Contender], of: impl Fn(&Hpcc) -> f64) {
+fn compare(folder: &Path, pairs: usize, title: &str, words: u64, contenders: &[Contender], section: Section) {
     let ranks = contenders[0].point.ranks;
     let (mut reference, mut ours) = (Vec::new(), vec![Vec::new(); contenders.len()]);
     for pair in 0..pairs {
         // Who comes first changes from pair to pair.
         if pair % 2 == 0 {
-            reference.push(of(&Hpcc::run(folder, ranks, words)));
+            reference.push(hpcc::run(folder, ranks, words, section));
         }
         for (rates, contender) in ours.iter_mut().zip(contenders) {
             rates.push(rate(contender));
         }
         if pair % 2 == 1 {
-            reference.push(of(&Hpcc::run(folder, ranks, words)));
+            reference.push(hpcc::run(folder, ranks, words, section));
         }
     }
     let middle = |rates: &[f64]| median(rates).unwrap_or(f64::NAN);
