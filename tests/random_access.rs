@@ -72,7 +72,11 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
 
 pub fn algorithms() -> Vec<&'static str> {
     let ids = kernels::ALL.iter().filter(|kernel| kernel.about().ranks == Ranks::Any).map(|kernel| kernel.id());
-    ids.filter(|id| id.starts_with("random_access.") && *id != "random_access.star").collect()
+    let ids = ids.filter(|id| {
+        let others = ["random_access.star", "random_access.roles"];
+        id.starts_with("random_access.") && !others.contains(id)
+    });
+    ids.collect()
 }
 
 fn check_all(ranks: usize) {
@@ -126,6 +130,49 @@ fn five_ranks_make_the_table_of_sequential() {
 #[test]
 fn seven_ranks_make_the_table_of_sequential() {
     check_all(7);
+}
+
+/// Cores of a node and those of them that route, on so many ranks.
+pub fn roles(ranks: usize, words: u64, cores: u64, routers: u64) -> Point {
+    table("random_access.roles", ranks, words).with("cores_per_node", cores).with("routers", routers)
+}
+
+#[test]
+fn cores_with_roles_make_the_table_of_sequential() {
+    const WORDS: u64 = 1 << 9;
+    let divisions = [
+        (2, 2, 1),
+        (4, 4, 3),
+        (3, 3, 1),
+        (4, 2, 1),
+        (6, 2, 1),
+        (6, 3, 1),
+        (8, 4, 2),
+        (8, 4, 3),
+        (12, 3, 2),
+        (16, 2, 1),
+    ];
+    for (ranks, cores, routers) in divisions {
+        let expected = expected(ranks / cores as usize, WORDS, "lfsr", "spaced");
+        for look_ahead in [1u64, 7, 1024] {
+            for dimensions in [1u64, 3] {
+                let point = roles(ranks, WORDS, cores, routers).with("Q", look_ahead).with("dimensions", dimensions);
+                let (label, outcome) = (point.label(), run(point));
+                assert_eq!(outcome.verdict, Ok(()), "{label}");
+                assert_eq!(hash(&outcome), expected, "{label}");
+                let load = |core: u64| number(&outcome, &format!("core{core}_load_seconds"));
+                assert!((0..cores).all(|core| load(core) > 0.0), "{label}");
+                assert!(!outcome.outputs.contains_key(format!("core{cores}_load_seconds").as_str()), "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn roles_need_whole_nodes_and_a_core_that_updates() {
+    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not whole nodes of cores_per_node = 4"));
+    assert!(refusal(roles(4, 64, 4, 4)).contains("leave none to update"));
+    assert!(refusal(roles(8, 64, 4, 3).with("X", 3u64)).contains("3 nodes, not 2"));
 }
 
 #[test]

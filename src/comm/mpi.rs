@@ -33,6 +33,7 @@ pub struct MpiComm {
     rank: usize,
     size: usize,
     oversubscribed: bool,
+    lists: RefCell<collective::Lists>,
     /// In the order of their creation, which is the same on all ranks.
     channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
     /// Ends MPI when the last of this and what came of it is dropped.
@@ -83,7 +84,15 @@ impl MpiComm {
             ));
         }
         let oversubscribed = oversubscribed(&world);
-        Ok(Self { world, rank, size, oversubscribed, channels: RefCell::default(), universe: Rc::new(universe) })
+        Ok(Self {
+            world,
+            rank,
+            size,
+            oversubscribed,
+            lists: RefCell::default(),
+            channels: RefCell::default(),
+            universe: Rc::new(universe),
+        })
     }
 
     /// Ends all ranks at once; what a rank that cannot go on must do, since the others would wait for it.

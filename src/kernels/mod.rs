@@ -24,6 +24,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::alltoallv::KERNEL,
     &random_access::hypercube::KERNEL,
     &random_access::routed::KERNEL,
+    &random_access::roles::KERNEL,
     &random_access::one_sided::KERNEL,
     &random_access::shared::KERNEL,
 ];

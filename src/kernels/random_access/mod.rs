@@ -17,6 +17,7 @@ pub mod hypercube;
 pub mod layout;
 pub mod one_sided;
 pub mod problem;
+pub mod roles;
 pub mod routed;
 pub mod sequential;
 pub mod shared;

@@ -141,26 +141,28 @@ const CHUNK: usize = 1 << 14;
 
 /// Makes all updates, every one straight from the rank that generates it to its owner, which is found by division.
 fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
-    if problem.owners.parts() == 1 {
+    let ranks = problem.nodes.count * problem.nodes.cores;
+    if ranks == 1 {
         return undo_alone(problem, table);
     }
-    let parts = problem.owners.parts();
-    let mut generator = problem.own_generator();
+    let mut generator = (!problem.mine.is_empty()).then(|| problem.own_generator());
     let mut left = problem.own_updates();
     let (mut values, mut sorted, mut received) = (vec![0; CHUNK], Vec::new(), Vec::new());
-    let mut demands = vec![0u64; 2 * parts];
+    let mut demands = vec![0u64; 2 * ranks];
     let mut fullest = 0;
     for round in 0..problem.rounds(CHUNK) {
         let values = &mut values[..left.min(CHUNK as u64) as usize];
         left -= values.len() as u64;
-        generator.fill(values);
-        let owner = |value: u64| problem.owners.by_division(problem.index.of(value));
+        if let Some(generator) = &mut generator {
+            generator.fill(values);
+        }
+        let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
         let mut tagged: Vec<(usize, u64)> = values.iter().map(|&value| (owner(value), value)).collect();
         if round == 0 {
-            fullest = fullest_of(tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner), parts);
+            fullest = fullest_of(tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner), ranks);
         }
         tagged.sort_by_key(|(owner, _)| *owner);
-        let mut counts = vec![0; parts];
+        let mut counts = vec![0; ranks];
         for &(owner, value) in &tagged {
             counts[owner] += 1;
             demands[2 * owner] += 1;
@@ -171,7 +173,7 @@ fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
         comm.all_to_all(&sorted, &counts, &mut received);
         received.iter().for_each(|&value| table.update(value));
     }
-    comm.all_to_all(&demands, &vec![2; parts], &mut received);
+    comm.all_to_all(&demands, &vec![2; ranks], &mut received);
     let sum = |demand: Demand, pair: &[u64]| Demand {
         updates: demand.updates + pair[0],
         hash: demand.hash ^ pair[1],
