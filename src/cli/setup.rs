@@ -80,11 +80,11 @@ impl Setup {
 }
 
 fn read(path: Option<&Path>) -> Result<Sweep> {
-    let cores = provenance::cores();
+    let machine = sweep::Machine::here();
     match path {
-        Some(path) => sweep::read(path, cores),
-        None if Path::new(QUICKSTART).is_file() => sweep::read(Path::new(QUICKSTART), cores),
-        None => sweep::parse(QUICKSTART_TEXT, Path::new(QUICKSTART), cores),
+        Some(path) => sweep::read(path, machine),
+        None if Path::new(QUICKSTART).is_file() => sweep::read(Path::new(QUICKSTART), machine),
+        None => sweep::parse(QUICKSTART_TEXT, Path::new(QUICKSTART), machine),
     }
 }
 

@@ -10,7 +10,6 @@ pub mod mpi;
 pub mod threads;
 
 use arena::Arena;
-use std::sync::atomic::AtomicU64;
 
 /// A set of ranks that run the same program. Methods marked *collective* are called by all ranks in the same order.
 pub trait Comm {
@@ -28,6 +27,8 @@ pub trait Comm {
     fn rank(&self) -> usize;
     /// The papers' P.
     fn size(&self) -> usize;
+    /// Ranks on this rank's node, itself included.
+    fn neighbours(&self) -> usize;
     /// More ranks than the processors that they may use, on some node.
     fn oversubscribed(&self) -> bool;
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
@@ -117,8 +118,6 @@ pub trait Opened {
     /// Collective: completes what all ranks have written, lends this rank's memory to `work`, and returns when all ranks
     /// are done with theirs.
     fn settle<R>(&mut self, work: impl FnOnce(&mut [u64]) -> R) -> R;
-    /// Rank `of`'s memory, if this rank can load and store it without the transport.
-    fn shared(&self, of: usize) -> Option<&[AtomicU64]>;
 }
 
 /// One of the transports.

@@ -32,6 +32,7 @@ pub struct MpiComm {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
+    neighbours: usize,
     oversubscribed: bool,
     lists: RefCell<collective::Lists>,
     /// In the order of their creation, which is the same on all ranks.
@@ -83,11 +84,12 @@ impl MpiComm {
                 ),
             ));
         }
-        let oversubscribed = oversubscribed(&world);
+        let (neighbours, oversubscribed) = node(&world);
         Ok(Self {
             world,
             rank,
             size,
+            neighbours,
             oversubscribed,
             lists: RefCell::default(),
             channels: RefCell::default(),
@@ -120,8 +122,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// Whether the ranks of this rank's node outnumber the processors they may use. Collective.
-fn oversubscribed(world: &SimpleCommunicator) -> bool {
+/// The ranks of this rank's node, and whether they outnumber the processors they may use. Collective.
+fn node(world: &SimpleCommunicator) -> (usize, bool) {
     use nix::sched::{CpuSet, sched_getaffinity};
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
@@ -133,7 +135,8 @@ fn oversubscribed(world: &SimpleCommunicator) -> bool {
         Err(_) => mine.fill(u64::MAX),
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
-    node.size() as u32 > all.iter().map(|word| word.count_ones()).sum()
+    let processors: u32 = all.iter().map(|word| word.count_ones()).sum();
+    (node.size() as usize, node.size() as u32 > processors)
 }
 
 impl Comm for MpiComm {
@@ -149,6 +152,10 @@ impl Comm for MpiComm {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn neighbours(&self) -> usize {
+        self.neighbours
     }
 
     fn oversubscribed(&self) -> bool {

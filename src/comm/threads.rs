@@ -210,6 +210,10 @@ impl Comm for ThreadComm {
         self.shared.size
     }
 
+    fn neighbours(&self) -> usize {
+        self.size()
+    }
+
     fn oversubscribed(&self) -> bool {
         !self.spin
     }

@@ -42,6 +42,8 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
 pub enum Domain {
     /// Whole numbers from `least` to `most`, both included.
     Integer { least: u64, most: u64, default: u64 },
+    /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
+    Size { least: u64, most: u64, default: u64 },
     /// Real numbers greater than `above`, up to and including `most`.
     Real { above: f64, most: f64, default: f64 },
     /// One of these words; the first is the default.
@@ -63,7 +65,7 @@ pub struct Parameter {
 impl Parameter {
     pub fn default_value(&self) -> Value {
         match self.domain {
-            Domain::Integer { default, .. } => Value::Integer(default),
+            Domain::Integer { default, .. } | Domain::Size { default, .. } => Value::Integer(default),
             Domain::Real { default, .. } => Value::Real(default),
             Domain::Choice(words) => Value::from(words[0]),
         }
@@ -73,7 +75,7 @@ impl Parameter {
     pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
         let name = self.name;
         match (self.domain, value) {
-            (Domain::Integer { least, most, .. }, value) => {
+            (Domain::Integer { least, most, .. } | Domain::Size { least, most, .. }, value) => {
                 let number = match value {
                     Value::Integer(v) => *v,
                     Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
@@ -160,6 +162,11 @@ pub trait Kernel: Sync {
     /// Combinations that cannot be run: the reason, and what would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
     fn work(&self, point: &Point) -> Work;
+    /// Work of a run that gave these outputs, if it may do less than the point asks.
+    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+        let _ = outputs;
+        self.work(point)
+    }
     /// Bytes of memory that each rank needs in all.
     fn memory(&self, point: &Point) -> u64;
     /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.

@@ -24,6 +24,11 @@ impl Nodes {
         Self { count: ranks, cores: 1, routers: 0 }
     }
 
+    /// Parts of the table.
+    pub fn owners(&self) -> usize {
+        self.count * (self.cores - self.routers)
+    }
+
     /// The rank that owns a part of the table.
     pub fn rank(&self, part: usize) -> usize {
         let owners = self.cores - self.routers;
@@ -65,7 +70,7 @@ impl Problem {
     /// A table distributed over some ranks of each node, whose first rank generates one stream.
     pub fn on_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
         let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
-        let whole = Self::whole(point, nodes.count * owners, nodes.count);
+        let whole = Self::whole(point, nodes.owners(), nodes.count);
         let part = core.checked_sub(nodes.routers).map(|core| node * owners + core);
         Self {
             nodes,
@@ -155,9 +160,14 @@ impl Problem {
         }
     }
 
-    /// Whether table, updates, look-ahead and stream are those of the definition.
-    pub fn keeps_rules(&self) -> bool {
-        self.kind == Kind::Lfsr && self.look_ahead <= LOOK_AHEAD_LIMIT && self.updates == 4 * self.owners.words()
+    /// The definition's rules of updates, look-ahead and stream that this does not keep to.
+    pub fn rules_broken(&self) -> Vec<&'static str> {
+        let kept = [
+            (self.kind == Kind::Lfsr, "stream"),
+            (self.look_ahead <= LOOK_AHEAD_LIMIT, "look-ahead"),
+            (self.updates == 4 * self.owners.words(), "updates"),
+        ];
+        kept.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule).collect()
     }
 }
 

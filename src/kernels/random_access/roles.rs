@@ -35,12 +35,12 @@ pub const KERNEL: Algorithm = Algorithm {
             "Sections 4.3, 5.1 and 6",
             Ranks::Any,
             &[
-                N_WORDS, UPDATES, Q, CORES, ROUTERS, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS,
-                OFFSET, PAGES, SEED,
+                N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM,
+                STARTS, OFFSET, PAGES, SEED,
             ],
         )
     },
-    shared: true,
+    table: Division::Over(|point| Plan::new(point).nodes.owners()),
     refuse,
     buffers: |point| {
         let plan = Plan::new(point);

@@ -24,9 +24,12 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 4.2, 4.3.1 and 6",
         Ranks::Any,
-        &[N_WORDS, UPDATES, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET,
+            PAGES, SEED,
+        ],
     ),
-    shared: true,
+    table: Division::OverRanks,
     refuse,
     buffers: |point| {
         let grid = grid(point, point.ranks);

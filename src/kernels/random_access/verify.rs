@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::kernels::Outcome;
 use crate::numerics::mix::{mix, seed};
 use crate::point::Value;
+use crate::provenance;
 use std::collections::BTreeMap;
 
 /// What a rank did.
@@ -96,6 +97,10 @@ pub fn measure_timed<C: Comm>(
     let seconds = clock.stopped.unwrap_or_else(|| comm.now()) - clock.started;
     comm.barrier();
 
+    // A rank's part of its node's memory: the sum is that of all nodes.
+    let memory = provenance::memory_bytes().unwrap_or(0) / comm.neighbours() as u64;
+    let memory = comm.sum(memory / crate::units::WORD_BYTES);
+
     let found = hash(&table, first);
     let demanded = undo(comm, problem, &mut table);
     let errors = table.words.iter().zip(first..).filter(|&(&word, place)| word != place).count() as u64;
@@ -113,7 +118,7 @@ pub fn measure_timed<C: Comm>(
         fullest: demanded.fullest,
         hash: found,
     };
-    Ok(report.gather(comm).outcome(problem, rules, granted))
+    Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
 
 /// A map of a value that is linear over GF(2), so that the table's hash follows from the updates in any order, and
@@ -279,7 +284,8 @@ impl Reports {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted) -> Outcome {
+    /// `memory` in words, of all nodes.
+    fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted, memory: u64) -> Outcome {
         let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
         seconds.sort_by(f64::total_cmp);
         let slowest = seconds[seconds.len() - 1];
@@ -290,7 +296,15 @@ impl Reports {
         let hops = self.sum(|rank| rank.tally.hops);
         let stored = self.most(|rank| rank.tally.stored);
         let flag = |set: bool| Value::Integer(u64::from(set));
-        let conformant = rules.conformant && problem.keeps_rules() && error_fraction <= MOST_ERRORS;
+        let memory_share = self.sum(|rank| rank.words) as f64 / memory as f64;
+        let mut broken = problem.rules_broken();
+        let others = [
+            (rules.conformant, "algorithm"),
+            (error_fraction <= MOST_ERRORS, "errors"),
+            // The largest power of two that fits into half of the memory.
+            (0.25 < memory_share && memory_share <= 0.5, "table size"),
+        ];
+        broken.extend(others.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
         let mut outputs = BTreeMap::from([
             ("rank_seconds_min", Value::Real(seconds[0])),
             ("rank_seconds_mean", Value::Real(mean)),
@@ -304,7 +318,10 @@ impl Reports {
             ("errors", Value::Integer(errors)),
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),
-            ("conformant", flag(conformant)),
+            ("updates_made", Value::Integer(generated)),
+            ("memory_share", Value::Real(memory_share)),
+            ("conformant", flag(broken.is_empty())),
+            ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
         ]);
         outputs.extend(self.skew(problem));
         outputs.extend(granted.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes))));
