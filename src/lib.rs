@@ -16,10 +16,11 @@
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
+//!    machine     machine cards: the numbers of a machine, measured or published
 //! 2  comm        what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1  numerics    mixing, power law, statistics: no input, no output
-//!    condition   `L * ranks <= M`; nearest: "did you mean"
-//! 0  error units source point provenance sample
+//!    condition   `L * ranks <= M`
+//! 0  error units source point provenance sample; nearest: "did you mean"; page: a TOML file being read
 //! ```
 //!
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
@@ -44,8 +45,12 @@ pub mod kernels;
 #[cfg(feature = "explore")]
 pub mod launch;
 #[cfg(feature = "explore")]
+pub mod machine;
+#[cfg(feature = "explore")]
 pub mod nearest;
 pub mod numerics;
+#[cfg(feature = "explore")]
+pub mod page;
 pub mod point;
 pub mod provenance;
 #[cfg(feature = "explore")]

@@ -6,6 +6,7 @@
 //! From the ground up:
 //! - `units`: quantities as people write and read them
 //! - `numerics`: power law, mixing, order statistics
+//! - `machine`: machine cards are read back as written; errors show the place
 //! - `gf2`: the streams of RandomAccess
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm`
@@ -37,6 +38,7 @@ mod driver;
 mod figure;
 mod gf2;
 mod launch;
+mod machine;
 mod mock;
 mod mpi;
 mod mpi_worker;
