@@ -162,6 +162,18 @@ impl Card {
         Ok(())
     }
 
+    /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
+    pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<()> {
+        let base = name.split("--").next().unwrap_or(name);
+        let instead = inverse(name).filter(|_| entry_of(base).is_none());
+        let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
+        let unit = entry_of(name.split("--").next().unwrap_or(&name)).map_or("", |entry| accepted(entry.unit)[0].0);
+        if let Some(other) = inverse(&name) {
+            self.numbers.remove(&other);
+        }
+        self.set(&name, Number::new(value, unit, how))
+    }
+
     /// The numbers as they stand on the card, by name.
     pub fn numbers(&self) -> &BTreeMap<String, Number> {
         &self.numbers
@@ -185,7 +197,7 @@ impl Card {
     /// As [`Card::get`]; the error says what is missing and how to find it.
     pub fn require(&self, name: &str) -> Result<f64> {
         self.get(name).ok_or_else(|| {
-            let meaning = entry_of(name).map_or("", |entry| entry.meaning);
+            let meaning = meaning_of(name).unwrap_or_default();
             Error::input(
                 format!("the card of {} has no {name} ({meaning})", self.name),
                 format!("add [numbers.{name}] to the card, or give it with --set {name}=..."),
@@ -208,6 +220,25 @@ impl Card {
             Factor::Per(divisor) => Some(of(number)? / divisor),
             Factor::Cycles => Some(of(number)? / self.get("clock_hz")?),
         }
+    }
+}
+
+/// The base unit of a number, which may be the inverse of one in the catalogue.
+pub fn unit_of(name: &str) -> Option<Unit> {
+    if let Some(entry) = entry_of(name) {
+        return Some(entry.unit);
+    }
+    entry_of(&inverse(name)?).map(|entry| match entry.unit {
+        Unit::BytesPerSecond => Unit::SecondsPerByte,
+        _ => Unit::BytesPerSecond,
+    })
+}
+
+/// What a number means, which may be the inverse of one in the catalogue.
+pub fn meaning_of(name: &str) -> Option<String> {
+    match entry_of(name) {
+        Some(entry) => Some(entry.meaning.to_owned()),
+        None => entry_of(&inverse(name)?).map(|entry| format!("{}: one over the rate", entry.meaning)),
     }
 }
 
