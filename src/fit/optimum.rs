@@ -6,9 +6,16 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-/// Residuals beyond so many standard deviations count linearly. Wider than the usual 1.345, which costs 5 % of the
-/// efficiency for normal noise: gross outliers are what timings have, and the intervals need nearly normal residuals.
-pub const HUBER: f64 = 2.5;
+/// Residuals beyond so many standard deviations count linearly.
+///
+/// Wider than the usual 1.345, which costs 5 % of the efficiency for normal noise: gross outliers are what timings have, and
+/// the intervals need nearly normal residuals. Wider still where few degrees of freedom make the scale itself uncertain.
+pub fn limit(scale: f64, freedom: usize) -> f64 {
+    2.5 * (1.0 + 5.0 / freedom.max(1) as f64) * scale
+}
+
+/// Relative; the derivatives are differences, good to ten digits.
+const TOLERANCE: f64 = 1e-11;
 
 /// Less than this is rounding, not noise.
 const LEAST_SCALE: f64 = 1e-10;
@@ -70,6 +77,8 @@ pub struct Optimum {
     pub residuals: DVector<f64>,
     /// Robust standard deviation of the residuals.
     pub scale: f64,
+    /// Residuals beyond this count linearly.
+    pub limit: f64,
     /// Huber's loss, as a sum of squares: equal to it without outliers.
     pub deviance: f64,
 }
@@ -88,6 +97,7 @@ fn from(task: &Task, start: &[f64], held: Option<(usize, f64, f64)>) -> Option<O
         theta[at] = value;
     }
     let mut roots = DVector::from_element(task.data.len(), 1.0);
+    let freedom = task.data.len().saturating_sub(theta.len());
     let (mut scale, mut residuals) = (LEAST_SCALE, task.residuals(&theta));
     // Weights settle within a few rounds; the limit guards against two that alternate.
     for round in 0..30 {
@@ -96,14 +106,16 @@ fn from(task: &Task, start: &[f64], held: Option<(usize, f64, f64)>) -> Option<O
         theta = next;
         residuals = task.residuals(&theta);
         scale = held.map_or_else(|| spread(&residuals, theta.len()), |(_, _, scale)| scale);
-        let weights = residuals.map(|r| (HUBER * scale / r.abs()).min(1.0).sqrt());
+        let limit = limit(scale, freedom);
+        let weights = residuals.map(|r| (limit / r.abs()).min(1.0).sqrt());
         let changed = (&weights - &roots).amax();
         roots = weights;
         if round > 0 && moved < 1e-9 || changed < 1e-9 {
             break;
         }
     }
-    Some(Optimum { deviance: deviance(&residuals, scale), theta, residuals, scale })
+    let limit = limit(scale, freedom);
+    Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit })
 }
 
 fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>, held: Option<(usize, f64)>) -> Option<Vec<f64>> {
@@ -116,7 +128,7 @@ fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>, held: Option<(usize, 
     }
     let problem = Weighted { task, roots: roots.clone(), theta: DVector::from_vec(moving), held };
     problem.residuals()?;
-    let (solved, _) = LevenbergMarquardt::new().with_patience(50).minimize(problem);
+    let (solved, _) = LevenbergMarquardt::new().with_tol(TOLERANCE).with_patience(50).minimize(problem);
     let theta = solved.all();
     theta.iter().all(|value| value.is_finite()).then_some(theta)
 }
@@ -129,8 +141,7 @@ fn spread(residuals: &DVector<f64>, parameters: usize) -> f64 {
     (1.4826 * median(&sizes).unwrap_or(0.0) * (n / freedom).sqrt()).max(LEAST_SCALE)
 }
 
-/// Huber's loss times two: r^2 within, HUBER s (2 |r| - HUBER s) beyond.
-fn deviance(residuals: &DVector<f64>, scale: f64) -> f64 {
-    let limit = HUBER * scale;
+/// Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond.
+fn deviance(residuals: &DVector<f64>, limit: f64) -> f64 {
     residuals.iter().map(|r| if r.abs() <= limit { r * r } else { limit * (2.0 * r.abs() - limit) }).sum()
 }

@@ -82,7 +82,8 @@ impl<'a> Task<'a> {
         (DVector::from_iterator(rows, weighted), matrix)
     }
 
-    /// Where to begin: the first guesses, and for linear models what least squares with positive parameters give.
+    /// Where to begin: the first guesses; for linear models what least squares with positive parameters give, for others
+    /// each guess moved.
     pub fn starts(&self) -> Vec<Vec<f64>> {
         let first: Vec<f64> = self.free.iter().map(|&at| self.base[at].ln()).collect();
         let mut starts = vec![first];
@@ -96,6 +97,15 @@ impl<'a> Task<'a> {
                     value.ln().clamp(least, most)
                 };
                 starts.push(found.iter().enumerate().map(bounded).collect());
+            }
+        } else {
+            // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
+            for at in 0..self.free.len() {
+                for factor in [0.2f64, 5.0] {
+                    let mut start = starts[0].clone();
+                    start[at] += factor.ln();
+                    starts.push(start);
+                }
             }
         }
         starts

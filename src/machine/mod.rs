@@ -163,7 +163,9 @@ impl Card {
     }
 
     /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
-    pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<()> {
+    ///
+    /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let base = name.split("--").next().unwrap_or(name);
         let instead = inverse(name).filter(|_| entry_of(base).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
@@ -171,7 +173,8 @@ impl Card {
         if let Some(other) = inverse(&name) {
             self.numbers.remove(&other);
         }
-        self.set(&name, Number::new(value, unit, how))
+        self.set(&name, Number::new(value, unit, how))?;
+        Ok(name)
     }
 
     /// The numbers as they stand on the card, by name.

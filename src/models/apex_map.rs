@@ -52,6 +52,7 @@ impl Model for Surface {
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: true,
+            design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network",
             assumes: "caches hold the hottest bytes; levels do not overlap; latencies and gaps are those of many accesses in \
                       flight; no contention between ranks",
         };

@@ -36,6 +36,7 @@ impl Model for Bottleneck {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
+            design: "P = 1, 2, 4 with one rank a node: from many ranks on, the cost of an update's own work and of its message cannot be told apart",
             assumes: "perfect overlap of processors and network; an even load of the links across the middle",
         };
         &ABOUT

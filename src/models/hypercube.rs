@@ -28,6 +28,7 @@ impl Model for Hypercube {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
+            design: "at least three rank counts from 1 on (P = 1, 2, 4), at one Q",
             assumes: "every stage costs the same on any number of ranks: no contention, enough bisection bandwidth",
         };
         &ABOUT
@@ -77,6 +78,7 @@ impl Model for AllToAll {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
+            design: "rank counts from 1 on (P = 1, 2, 4, 8) and several Q (such as 16, 128, 1024, 8192) at more than one of them",
             assumes: "no contention; every rank scans its Q updates once in each of the d stages",
         };
         &ABOUT

@@ -32,6 +32,7 @@ impl Model for LostUpdates {
             column: "error_share",
             unit: Unit::None,
             linear: false,
+            design: "several numbers of cores and table sizes",
             assumes: "cores update independently; words are hit evenly",
         };
         &ABOUT

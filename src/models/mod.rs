@@ -111,6 +111,8 @@ pub struct About {
     pub unit: Unit,
     /// One over the prediction is a sum of the fitted parameters, each times a function of the variables.
     pub linear: bool,
+    /// The points that tell its parameters apart, after "measure".
+    pub design: &'static str,
     /// What it leaves out.
     pub assumes: &'static str,
 }

@@ -25,7 +25,7 @@ impl Model for Nic {
             variables: &[BYTES, CORES],
             parameters: &[
                 Parameter::fitted("inject_seconds", "N", 1e-10, 1e-3, 50e-9),
-                Parameter::fitted("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
+                Parameter::given("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
                 Parameter::fitted("io_bandwidth_bytes_per_second", "I/O bus", 1e6, 1e13, 5e9),
                 Parameter::given("io_efficiency", "64/72", 0.0, 1.0, 0.9),
                 Parameter::given("io_command_bytes", "command", 0.0, 4096.0, 16.0),
@@ -37,6 +37,7 @@ impl Model for Nic {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
+            design: "messages of 8 bytes to some KiB on one core and on all cores",
             assumes: "the bounds do not interact; cores do not slow each other",
         };
         &ABOUT

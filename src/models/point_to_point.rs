@@ -29,6 +29,7 @@ impl Model for PointToPoint {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
+            design: "messages from 8 bytes to some MiB, several on both sides of the eager limit",
             assumes: "one message at a time; one switch of protocol",
         };
         &ABOUT

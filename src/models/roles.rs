@@ -44,6 +44,7 @@ impl Model for Roles {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
+            design: "several numbers of nodes, so that buckets differ",
             assumes: "no network bound; the routing cores' load as measured on one machine size",
         };
         &ABOUT
@@ -82,6 +83,7 @@ impl Model for Routed {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
+            design: "tori with few nodes (1, 2, 4) and with many, so that the hops an update differ",
             assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound",
         };
         &ABOUT
