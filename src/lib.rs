@@ -16,10 +16,13 @@
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
+//!    machine     machine cards: the numbers of a machine, measured or published
+//!    models      analytic models: a machine's numbers to a rate; one file a model, one line in `models::ALL`
+//!    published   the papers' tables
 //! 2  comm        what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1  numerics    mixing, power law, statistics: no input, no output
-//!    condition   `L * ranks <= M`; nearest: "did you mean"
-//! 0  error units source point provenance sample
+//!    condition   `L * ranks <= M`
+//! 0  error units source point provenance sample; nearest: "did you mean"; page: a TOML file being read
 //! ```
 //!
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
@@ -30,6 +33,8 @@
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
 //!   sweeps, plans, stores, figures and the report's tables take it from there.
 //! * a launcher: a file in `launch/`, its line in `launch::ALL`, and its name in `sweep::Launcher`.
+//! * a model: a file in `models/` that implements [`models::Model`], and its line in [`models::ALL`]; new numbers in
+//!   `machine/catalogue.rs`. Predictions, fits, validation and help take it from there.
 //! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
 //! * a command: a file in `cli/` and its variant in `cli::Command`.
 
@@ -44,10 +49,18 @@ pub mod kernels;
 #[cfg(feature = "explore")]
 pub mod launch;
 #[cfg(feature = "explore")]
+pub mod machine;
+#[cfg(feature = "explore")]
+pub mod models;
+#[cfg(feature = "explore")]
 pub mod nearest;
 pub mod numerics;
+#[cfg(feature = "explore")]
+pub mod page;
 pub mod point;
 pub mod provenance;
+#[cfg(feature = "explore")]
+pub mod published;
 #[cfg(feature = "explore")]
 pub mod report;
 pub mod sample;

@@ -20,6 +20,7 @@ pub enum Unit {
     Cycles,
     BytesPerSecond,
     PerSecond,
+    SecondsPerByte,
 }
 
 impl Unit {
@@ -34,6 +35,7 @@ impl Unit {
             Unit::Cycles => "cycles",
             Unit::BytesPerSecond => "B/s",
             Unit::PerSecond => "1/s",
+            Unit::SecondsPerByte => "s/B",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
 const FLOORS: [&[&str]; 9] = [
-    &["error", "nearest", "point", "provenance", "sample", "source", "units"],
+    &["error", "nearest", "page", "point", "provenance", "sample", "source", "units"],
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],

@@ -6,6 +6,8 @@
 //! From the ground up:
 //! - `units`: quantities as people write and read them
 //! - `numerics`: power law, mixing, order statistics
+//! - `machine`: machine cards are read back as written; errors show the place
+//! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
 //! - `gf2`: the streams of RandomAccess
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm`
@@ -37,7 +39,9 @@ mod driver;
 mod figure;
 mod gf2;
 mod launch;
+mod machine;
 mod mock;
+mod models;
 mod mpi;
 mod mpi_worker;
 mod numerics;

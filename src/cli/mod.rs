@@ -13,6 +13,8 @@ mod plan;
 #[cfg(feature = "explore")]
 mod plot;
 #[cfg(feature = "explore")]
+mod predict;
+#[cfg(feature = "explore")]
 mod progress;
 #[cfg(feature = "explore")]
 mod report;
@@ -48,6 +50,7 @@ Examples:
   apexmap plan sweeps/memory-sizes.toml    what a sweep would run, and what of it is done
   apexmap run sweeps/memory-sizes.toml     run it, or continue it
   apexmap plot results/quickstart contour --where 'P == 1'
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
   apexmap kernels                          what can be measured, with parameters and sources
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing; \
@@ -72,6 +75,12 @@ enum Command {
     Report(report::Arguments),
     /// List the kernels with their parameters, outputs and sources
     Kernels(kernels::Arguments),
+    /// List the models with their variables, numbers and sources, and the published machines
+    #[cfg(feature = "explore")]
+    Models(predict::ModelsArguments),
+    /// Predict rates from a model and a machine card
+    #[cfg(feature = "explore")]
+    Predict(predict::Arguments),
     /// Print a completion script for a shell
     #[cfg(feature = "explore")]
     Completions(completions::Arguments),
@@ -111,6 +120,10 @@ fn dispatch(command: &Command) -> Result<()> {
         #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
         Command::Kernels(arguments) => kernels::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Models(arguments) => predict::list(arguments),
+        #[cfg(feature = "explore")]
+        Command::Predict(arguments) => predict::run(arguments),
         #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),

@@ -4,12 +4,12 @@
 
 use super::settings::LaunchSpec;
 use super::{expand, settings, spec, values};
-use crate::error::{Error, Result};
-use crate::nearest::suggest;
+use crate::error::Result;
+use crate::page;
+pub(super) use crate::page::Page;
 use crate::point::Point;
 use crate::provenance;
 use crate::worker::Repeat;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A checked sweep: all its points can be run, as far as the kernels can tell.
@@ -49,23 +49,13 @@ impl Machine {
 ///
 /// Every error names the file; those about its text hold the place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
-    let bytes = std::fs::read(path).map_err(|e| Error {
-        next: "check the path; the ready sweeps are the files of the folder sweeps/".into(),
-        ..Error::file("read the sweep", path, e)
-    })?;
-    let text = String::from_utf8(bytes).map_err(|e| {
-        let first = e.utf8_error().valid_up_to();
-        Error::input(
-            format!("{} is not a text in UTF-8 (byte {first})", path.display()),
-            "a sweep is a TOML text; save the file as UTF-8",
-        )
-    })?;
+    let text = page::text(path, "sweep", "check the path; the ready sweeps are the files of the folder sweeps/")?;
     parse(&text, path, machine)
 }
 
 /// As [`read`], of a text that stands in the file `path`.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
-    let page = Page { path, text };
+    let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
     let name = settings::name(&file, &page)?;
     let launch = settings::launch(&file.launch, &page)?;
@@ -100,48 +90,4 @@ pub fn schema() -> String {
         table["additionalProperties"] = false.into();
     }
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
-}
-
-/// The file that is read, for errors about places in it.
-pub(super) struct Page<'a> {
-    pub path: &'a Path,
-    pub text: &'a str,
-}
-
-impl Page<'_> {
-    pub fn wrong(&self, span: Range<usize>, what: impl Into<String>, next: impl Into<String>) -> Error {
-        Error::input(what, next).at(self.path, self.text, span)
-    }
-
-    /// Number of the line, from 1.
-    pub fn line(&self, at: usize) -> usize {
-        self.text[..at].matches('\n').count() + 1
-    }
-
-    /// An error of the TOML parser, or of serde about a key or a type.
-    fn unreadable(&self, error: &toml::de::Error) -> Error {
-        let message = error.message();
-        let span = error.span().unwrap_or(0..0);
-        // serde names what it found and what it knows in backticks: unknown field `x`, expected one of `y`, `z`
-        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-        let (what, next) = match quoted.split_first() {
-            Some((key, known)) if message.starts_with("unknown field") => {
-                (format!("there is no key \"{key}\" here"), suggest(key, known))
-            }
-            Some((word, known)) if message.starts_with("unknown variant") => {
-                (format!("\"{word}\" is not known here"), suggest(word, known))
-            }
-            Some((key, [])) if message.starts_with("missing field") => {
-                (format!("the key \"{key}\" is missing here"), format!("add {key} = ..."))
-            }
-            _ if message.contains("expected a sequence") => {
-                (message.to_owned(), "write a list, [a, b], or the table's name in double brackets, [[name]]".into())
-            }
-            _ if message.starts_with("invalid type: sequence") => {
-                (message.to_owned(), "one value is needed here; lists and ranges stand in [axes]".into())
-            }
-            _ => (message.to_owned(), "correct the text here; the files of sweeps/ are examples".to_owned()),
-        };
-        self.wrong(span, what.replace('\n', "; "), next)
-    }
 }

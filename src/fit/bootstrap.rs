@@ -1,0 +1,72 @@
+//! Studentised bootstrap over whole launches.
+
+use super::interval::covariance;
+use super::optimum::{Optimum, minimise};
+use super::task::Task;
+use super::{Estimate, Observation, Options};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use std::collections::BTreeMap;
+
+/// Fewer launches of a point than this do not show how launches differ.
+const LEAST_LAUNCHES: usize = 4;
+
+/// Adds bootstrap intervals if every point was measured in enough launches.
+///
+/// Launches are drawn with replacement among those of the same points, so that every resample keeps the design. The
+/// interval of ln p is its estimate less the quantiles of (p* - p) / se*, times its standard error.
+pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: Options) {
+    let groups = groups(task);
+    let enough = groups.iter().all(|launches| launches.len() >= LEAST_LAUNCHES);
+    let (true, true, Some(errors)) = (options.resamples > 0, enough, deviations(task, optimum)) else { return };
+    let mut rng = Pcg64Mcg::seed_from_u64(options.seed);
+    let mut studentised: Vec<Vec<f64>> = vec![Vec::new(); estimates.len()];
+    for _ in 0..options.resamples {
+        let mut again = task.clone();
+        again.data.clear();
+        for launches in &groups {
+            for _ in 0..launches.len() {
+                again.data.extend_from_slice(&launches[rng.random_range(0..launches.len())]);
+            }
+        }
+        let Some(found) = minimise(&again, &[optimum.theta.clone()], None) else { continue };
+        let Some(its_errors) = deviations(&again, &found) else { continue };
+        for (at, values) in studentised.iter_mut().enumerate() {
+            values.push((found.theta[at] - optimum.theta[at]) / its_errors[at]);
+        }
+    }
+    for (at, (estimate, values)) in estimates.iter_mut().zip(&mut studentised).enumerate() {
+        // Half of the resamples without a result is a design that hangs by single launches.
+        if values.len() * 2 < options.resamples as usize || values.iter().any(|v| !v.is_finite()) {
+            continue;
+        }
+        values.sort_by(f64::total_cmp);
+        let quantile = |share: f64| values[((values.len() as f64 * share) as usize).min(values.len() - 1)];
+        let end = |share: f64| (optimum.theta[at] - errors[at] * quantile(share)).exp();
+        estimate.bootstrap = Some((end(0.975), end(0.025)));
+    }
+}
+
+/// Launches, as the observations of each, among those that measured the same points.
+fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Vec<&'a Observation>>> {
+    let mut launches: BTreeMap<u32, Vec<&Observation>> = BTreeMap::new();
+    for seen in &task.data {
+        launches.entry(seen.launch).or_default().push(seen);
+    }
+    let mut groups: Vec<(Vec<Vec<u64>>, Vec<Vec<&Observation>>)> = Vec::new();
+    for observations in launches.into_values() {
+        let bits = |seen: &&Observation| seen.x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        let mut points: Vec<Vec<u64>> = observations.iter().map(bits).collect();
+        points.sort();
+        match groups.iter_mut().find(|(known, _)| *known == points) {
+            Some((_, members)) => members.push(observations),
+            None => groups.push((points, vec![observations])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}
+
+fn deviations(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
+    let covariance = covariance(task, optimum)?;
+    Some(covariance.diagonal().iter().map(|v| v.sqrt()).collect())
+}

@@ -1,0 +1,86 @@
+//! Whether the points of a design can tell the parameters apart.
+
+use super::optimum::Optimum;
+use super::task::Task;
+use crate::error::{Error, Result};
+use nalgebra::{DMatrix, DVector};
+
+/// Noise that is taken for granted, relative: a fit through few points may seem exact by chance.
+const NOISE: f64 = 0.05;
+
+/// A contribution to the time that a design should be able to see.
+const SHARE: f64 = 0.1;
+
+/// A parameter is not identified if its standard error is more than so many times its size: the 95 % interval would span more
+/// than a factor of 10 either way.
+const WIDEST: f64 = 1.17;
+
+/// Refuses a design that cannot tell a parameter.
+///
+/// # Errors
+/// Naming the parameters that are told worst, how badly, and the points that would tell them.
+pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
+    let errors = relative_errors(task, optimum);
+    let about = task.model.about();
+    let unclear: Vec<(usize, f64)> = task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > WIDEST).collect();
+    if unclear.is_empty() {
+        return Ok(());
+    }
+    let name = |(at, error): &(usize, f64)| {
+        let number = about.parameters[*at].number;
+        if error.is_finite() && *error < 1e4 {
+            format!("{number} (standard error {error:.1} times its size)")
+        } else {
+            format!("{number} (not at all)")
+        }
+    };
+    let names: Vec<_> = unclear.iter().map(name).collect();
+    Err(Error::input(
+        format!("{}: these points cannot tell {}", about.id, names.join(", ")),
+        format!("measure {}; or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
+    ))
+}
+
+/// Standard errors relative to the parameters, for noise of at least 5 %.
+///
+/// In linear models the size of a parameter is at least what makes a tenth of the time of a typical point, so that
+/// one that the data do without is not called unknown.
+fn relative_errors(task: &Task, optimum: &Optimum) -> Vec<f64> {
+    let noise = optimum.scale.max(NOISE);
+    if task.model.about().linear {
+        let (_, design) = task.design();
+        if design.iter().all(|v| v.is_finite()) {
+            let parameters = task.parameters(&optimum.theta);
+            let size = |(column, &at): (usize, &usize)| {
+                let mut weights: Vec<f64> = design.column(column).iter().copied().filter(|w| *w > 0.0).collect();
+                weights.sort_by(f64::total_cmp);
+                let typical = weights.get(weights.len() / 2).map_or(0.0, |w| SHARE / w);
+                parameters[at].max(typical)
+            };
+            let sizes = DVector::from_iterator(task.free.len(), task.free.iter().enumerate().map(size));
+            // In units of their sizes, so that nanoseconds and bytes can be told apart from rounding.
+            let scaled = design * DMatrix::from_diagonal(&sizes);
+            return errors(&scaled, noise);
+        }
+    }
+    errors(&task.jacobian(&optimum.theta), noise)
+}
+
+/// Square roots of the diagonal of noise^2 (J^T J)^-1; infinite in directions that the singular values leave open.
+pub fn errors(jacobian: &DMatrix<f64>, noise: f64) -> Vec<f64> {
+    let svd = jacobian.clone().svd(false, true);
+    let Some(directions) = svd.v_t else { return vec![f64::INFINITY; jacobian.ncols()] };
+    let largest = svd.singular_values.max();
+    let variance = |column: usize| {
+        let part = |(row, &singular): (usize, &f64)| {
+            let along = directions[(row, column)];
+            match singular > 1e-9 * largest {
+                true => (along / singular).powi(2),
+                false if along.abs() < 1e-6 => 0.0,
+                false => f64::INFINITY,
+            }
+        };
+        svd.singular_values.iter().enumerate().map(part).sum::<f64>()
+    };
+    (0..jacobian.ncols()).map(|column| noise * variance(column).sqrt()).collect()
+}

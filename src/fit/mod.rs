@@ -1,0 +1,259 @@
+//! Fits of models to measurements: estimates with intervals, and how far to trust them.
+//!
+//! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
+//! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
+//! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
+//! refused, with the points that would.
+
+pub mod bootstrap;
+pub mod identify;
+pub mod interval;
+pub mod optimum;
+pub mod quality;
+pub mod task;
+pub mod yardstick;
+
+use crate::error::{Error, Result};
+use crate::machine::{Card, Number};
+use crate::models::Model;
+use optimum::Optimum;
+use quality::Quality;
+use serde::Serialize;
+use task::Task;
+
+/// A measured rate at a point: the median of a launch's samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Observation {
+    /// The model's variables, in its order.
+    pub x: Vec<f64>,
+    /// The column that the model predicts; positive.
+    pub y: f64,
+    /// Which launch it is from: launches are independent of each other, samples within one are not.
+    pub launch: u32,
+}
+
+/// A parameter, found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Name on machine cards.
+    pub number: &'static str,
+    pub symbol: &'static str,
+    /// In the base unit.
+    pub value: f64,
+    /// 95 % profile-likelihood interval. A low end of 0 says that the data do without this parameter.
+    pub low: f64,
+    pub high: f64,
+    /// 95 % interval by studentised bootstrap over launches, if there are enough.
+    pub bootstrap: Option<(f64, f64)>,
+}
+
+/// A measurement beside its prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub x: Vec<f64>,
+    pub launch: u32,
+    pub measured: f64,
+    pub predicted: f64,
+    /// 95 % band for another measurement at this point.
+    pub low: f64,
+    pub high: f64,
+    pub binding: &'static str,
+}
+
+/// What a fit found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fit {
+    pub model: &'static str,
+    pub estimates: Vec<Estimate>,
+    /// Parameters that were given, in base units.
+    pub held: Vec<(&'static str, f64)>,
+    /// Parameters on which no point depends.
+    pub absent: Vec<&'static str>,
+    pub points: Vec<Point>,
+    pub quality: Quality,
+    /// Every parameter of the model, in its order; NaN where absent.
+    #[serde(skip)]
+    pub parameters: Vec<f64>,
+}
+
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    pub seed: u64,
+    /// Resamples of the bootstrap; 0 for none.
+    pub resamples: u32,
+    /// Errors with points left out, which cost a fit each.
+    pub leave_out: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { seed: 1, resamples: 499, leave_out: true }
+    }
+}
+
+/// Fits a model's parameters.
+///
+/// `held` has a value for each parameter that is not to be fitted, in the order of the model's parameters.
+///
+/// # Errors
+/// If there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
+/// points that would.
+pub fn fit(model: &dyn Model, data: &[Observation], held: &[Option<f64>], options: Options) -> Result<Fit> {
+    check(model, data)?;
+    let (task, absent) = prepare(model, data, held)?;
+    let optimum = solve(&task)?;
+    identify::check(&task, &optimum)?;
+    let covariance = interval::covariance(&task, &optimum);
+    let deviation = |at: usize| covariance.as_ref().map_or(1.0, |c| c[(at, at)].sqrt());
+    let parameters = task.parameters(&optimum.theta);
+    let mut estimates = Vec::new();
+    for (at, &index) in task.free.iter().enumerate() {
+        let parameter = &model.about().parameters[index];
+        let (low, high) = interval::profile(&task, &optimum, at, deviation(at));
+        // The logarithm of a parameter that the data do without runs to its bound.
+        let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
+        let value = parameters[index];
+        let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
+        estimates.push(Estimate { number: parameter.number, symbol: parameter.symbol, value, low, high, bootstrap: None });
+    }
+    bootstrap::add(&task, &optimum, &mut estimates, options);
+    let free = |at: &usize| task.free.contains(at) || absent.contains(at);
+    let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
+    let name = |at: usize| model.about().parameters[at].number;
+    Ok(Fit {
+        model: model.about().id,
+        held: given.map(|at| (name(at), parameters[at])).collect(),
+        absent: absent.iter().map(|&at| name(at)).collect(),
+        points: points(&task, &optimum, covariance.as_ref(), &parameters),
+        quality: quality::of(&task, &optimum, options.leave_out),
+        estimates,
+        parameters,
+    })
+}
+
+fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
+    let about = model.about();
+    if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
+        let what = format!("{} is {} at a point: rates must be positive to be fitted", about.column, wrong.y);
+        return Err(Error::input(what, "leave such points out with --where"));
+    }
+    Ok(())
+}
+
+/// Sorts the parameters into held, fitted and absent.
+fn prepare<'a>(
+    model: &'a dyn Model,
+    data: &'a [Observation],
+    held: &[Option<f64>],
+) -> Result<(Task<'a>, Vec<usize>)> {
+    let about = model.about();
+    let parameters = about.parameters;
+    let base = parameters.iter().zip(held).map(|(parameter, held)| held.unwrap_or(parameter.first)).collect();
+    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| held[at].is_none()).collect();
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
+    let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
+    free.retain(|at| !absent.contains(at));
+    task.free = free;
+    let different = distinct(data).len();
+    if task.free.is_empty() {
+        return Err(Error::input(
+            format!("{}: no point depends on a parameter that is to be fitted", about.id),
+            format!("measure {}", about.design),
+        ));
+    }
+    if different <= task.free.len() {
+        let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
+        return Err(Error::input(
+            format!("{}: {different} different points cannot tell {} parameters: {}", about.id, names.len(), names.join(", ")),
+            format!("measure {}; or hold a parameter with --hold NAME=VALUE", about.design),
+        ));
+    }
+    Ok((task, absent))
+}
+
+/// Whether any prediction depends on a parameter, at the first guesses or far from them.
+fn matters(task: &Task, at: usize) -> bool {
+    let parameter = &task.model.about().parameters[at];
+    let mut p = task.base.clone();
+    let mut predictions = |value: f64| {
+        p[at] = value;
+        task.data.iter().map(|seen| task.model.predict(&seen.x, &p).value.to_bits()).collect::<Vec<_>>()
+    };
+    let first = predictions(parameter.first);
+    [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
+}
+
+/// The different points of the data, in the order of their first appearance.
+pub fn distinct(data: &[Observation]) -> Vec<&[f64]> {
+    let mut found: Vec<&[f64]> = Vec::new();
+    for seen in data {
+        if !found.contains(&seen.x.as_slice()) {
+            found.push(&seen.x);
+        }
+    }
+    found
+}
+
+fn solve(task: &Task) -> Result<Optimum> {
+    optimum::minimise(task, &task.starts(), None).ok_or_else(|| {
+        let id = task.model.about().id;
+        Error::input(
+            format!("{id}: the fit found no parameters that give finite rates at all points"),
+            "see that the numbers held with --machine and --hold are right, and leave points out with --where",
+        )
+    })
+}
+
+fn points(
+    task: &Task,
+    optimum: &Optimum,
+    covariance: Option<&nalgebra::DMatrix<f64>>,
+    parameters: &[f64],
+) -> Vec<Point> {
+    let t = interval::t_quantile(task.data.len() - optimum.theta.len());
+    let noise = interval::variance(optimum, optimum.theta.len());
+    let point = |seen: &&Observation| {
+        let prediction = task.model.predict(&seen.x, parameters);
+        let gradient = task.gradient(&seen.x, &optimum.theta);
+        let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
+        let width = (t * (noise + of_parameters).sqrt()).exp();
+        Point {
+            x: seen.x.clone(),
+            launch: seen.launch,
+            measured: seen.y,
+            predicted: prediction.value,
+            low: prediction.value / width,
+            high: prediction.value * width,
+            binding: prediction.binding,
+        }
+    };
+    task.data.iter().map(point).collect()
+}
+
+impl Fit {
+    /// The parameters as a machine card, for `apexmap predict`.
+    ///
+    /// # Errors
+    /// If a parameter is no number of machine cards, which is a fault of the model.
+    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
+        let mut card = Card::new(name, &format!("numbers of {} fitted to a measurement", self.model), source);
+        for (number, value) in &self.held {
+            card.set_base(number, *value, "given to the fit")?;
+        }
+        for estimate in &self.estimates {
+            let how = format!("fit of {} to {} points; 95 % profile-likelihood interval", self.model, self.points.len());
+            let name = card.set_base(estimate.number, estimate.value, &how)?;
+            let (low, high) = if name == estimate.number {
+                (estimate.low, estimate.high)
+            } else {
+                (1.0 / estimate.high, 1.0 / estimate.low)
+            };
+            let number = card.numbers()[&name].clone();
+            if low.is_finite() && high.is_finite() {
+                card.set(&name, Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number })?;
+            }
+        }
+        Ok(card)
+    }
+}

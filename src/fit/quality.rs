@@ -1,0 +1,101 @@
+//! How well a fit describes its data, and data that it has not seen.
+
+use super::optimum::{Optimum, minimise};
+use super::task::Task;
+use super::{Observation, interval};
+use serde::Serialize;
+
+/// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quality {
+    pub observations: usize,
+    /// Different points.
+    pub points: usize,
+    pub launches: usize,
+    /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
+    pub smape: f64,
+    /// Standard deviation of ln(measured / predicted), robust.
+    pub log_spread: f64,
+    /// The SMAPE of each point as predicted by a fit to all others.
+    pub left_out: Option<f64>,
+    /// The largest P and the SMAPE there of a fit to all smaller ones.
+    pub largest_left_out: Option<(f64, f64)>,
+    /// Akaike's criterion with the correction for few data; smaller is better, among models of the same data. Absent if there are
+    /// too few data for it.
+    pub aicc: Option<f64>,
+}
+
+/// Mean of 2 |y - f| / (y + f).
+pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let errors: Vec<f64> = pairs.map(|(y, f)| 2.0 * (y - f).abs() / (y.abs() + f.abs())).collect();
+    errors.iter().sum::<f64>() / errors.len() as f64
+}
+
+/// n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1), with k parameters, the variance among them; `None` unless n > k + 1.
+pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
+    let (rows, parameters) = (n as f64, k as f64);
+    (n > k + 1).then(|| {
+        rows * (squares / rows).ln() + 2.0 * parameters + 2.0 * parameters * (parameters + 1.0) / (rows - parameters - 1.0)
+    })
+}
+
+pub fn of(task: &Task, optimum: &Optimum, leave_out: bool) -> Quality {
+    let n = task.data.len();
+    let mut launches: Vec<u32> = task.data.iter().map(|seen| seen.launch).collect();
+    launches.sort_unstable();
+    launches.dedup();
+    let squares: f64 = optimum.residuals.iter().map(|r| r * r).sum();
+    let parameters = task.parameters(&optimum.theta);
+    Quality {
+        observations: n,
+        points: different(task).len(),
+        launches: launches.len(),
+        smape: smape(task.data.iter().map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value))),
+        log_spread: interval::variance(optimum, optimum.theta.len()).sqrt(),
+        left_out: leave_out.then(|| left_out(task, optimum)).flatten(),
+        largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),
+        aicc: aicc(squares, n, optimum.theta.len() + 1),
+    }
+}
+
+fn different<'a>(task: &Task<'a>) -> Vec<&'a [f64]> {
+    let mut found: Vec<&[f64]> = Vec::new();
+    for seen in &task.data {
+        if !found.contains(&seen.x.as_slice()) {
+            found.push(&seen.x);
+        }
+    }
+    found
+}
+
+/// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
+fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
+    let mut rest = task.clone();
+    rest.data.retain(|seen| !out(seen));
+    if different(&rest).len() < rest.free.len() {
+        return None;
+    }
+    let found = minimise(&rest, &[optimum.theta.clone()], None)?;
+    let parameters = rest.parameters(&found.theta);
+    let gone = task.data.iter().filter(|seen| out(seen));
+    Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())
+}
+
+fn left_out(task: &Task, optimum: &Optimum) -> Option<f64> {
+    let points = different(task);
+    let mut pairs = Vec::new();
+    for point in points {
+        pairs.extend(predicted_without(task, optimum, |seen| seen.x == point)?);
+    }
+    Some(smape(pairs.into_iter()))
+}
+
+fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {
+    let at = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
+    let largest = task.data.iter().map(|seen| seen.x[at]).max_by(f64::total_cmp)?;
+    if task.data.iter().all(|seen| seen.x[at] == largest) {
+        return None;
+    }
+    let pairs = predicted_without(task, optimum, |seen| seen.x[at] == largest)?;
+    Some((largest, smape(pairs.into_iter())))
+}

@@ -1,0 +1,113 @@
+//! A model, data and what is free: residuals and their derivatives, all in logarithms.
+
+use super::Observation;
+use crate::models::Model;
+use crate::numerics::nnls::nnls;
+use nalgebra::{DMatrix, DVector};
+
+/// Parameters are positive and times err by factors: fits move in the logarithm of the parameters, and a residual is
+/// ln(predicted / measured).
+#[derive(Clone)]
+pub struct Task<'a> {
+    pub model: &'a dyn Model,
+    pub data: Vec<&'a Observation>,
+    /// Every parameter of the model; the free ones hold their first guess.
+    pub base: Vec<f64>,
+    /// Which parameters are fitted.
+    pub free: Vec<usize>,
+}
+
+/// Step of the central differences, in logarithms: their error is about the step squared.
+const STEP: f64 = 1e-6;
+
+impl<'a> Task<'a> {
+    /// All parameters, the free ones from their logarithms, kept within their bounds.
+    pub fn parameters(&self, theta: &[f64]) -> Vec<f64> {
+        let mut all = self.base.clone();
+        for (&at, &value) in self.free.iter().zip(theta) {
+            let parameter = &self.model.about().parameters[at];
+            all[at] = value.exp().clamp(parameter.least, parameter.most);
+        }
+        all
+    }
+
+    pub fn bounds(&self, free: usize) -> (f64, f64) {
+        let parameter = &self.model.about().parameters[self.free[free]];
+        (parameter.least.ln(), parameter.most.ln())
+    }
+
+    pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
+        let p = self.parameters(theta);
+        let residual = |seen: &&Observation| (self.model.predict(&seen.x, &p).value / seen.y).ln();
+        DVector::from_iterator(self.data.len(), self.data.iter().map(residual))
+    }
+
+    /// d ln(predicted) / d ln(parameter).
+    pub fn jacobian(&self, theta: &[f64]) -> DMatrix<f64> {
+        let mut jacobian = DMatrix::zeros(self.data.len(), theta.len());
+        let mut moved = theta.to_vec();
+        for at in 0..theta.len() {
+            moved[at] = theta[at] + STEP;
+            let up = self.residuals(&moved);
+            moved[at] = theta[at] - STEP;
+            let down = self.residuals(&moved);
+            moved[at] = theta[at];
+            jacobian.set_column(at, &((up - down) / (2.0 * STEP)));
+        }
+        jacobian
+    }
+
+    /// d ln(predicted) / d ln(parameter) at one point.
+    pub fn gradient(&self, x: &[f64], theta: &[f64]) -> DVector<f64> {
+        let one = Observation { x: x.to_vec(), y: 1.0, launch: 0 };
+        let task = Task { model: self.model, data: vec![&one], base: self.base.clone(), free: self.free.clone() };
+        task.jacobian(theta).row(0).transpose()
+    }
+
+    /// For linear models: measured rate x (time with all free parameters 0), and the same of each parameter's factor;
+    /// their sum should be 1 in every row.
+    pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
+        let time = |seen: &Observation, one: Option<usize>| {
+            let mut p = self.base.clone();
+            self.free.iter().for_each(|&at| p[at] = f64::from(u8::from(Some(at) == one)));
+            1.0 / self.model.predict(&seen.x, &p).value
+        };
+        let rows = self.data.len();
+        let constant: Vec<f64> = self.data.iter().map(|seen| time(seen, None)).collect();
+        let factor = |row: usize, column: usize| {
+            (time(self.data[row], Some(self.free[column])) - constant[row]) * self.data[row].y
+        };
+        let matrix = DMatrix::from_fn(rows, self.free.len(), factor);
+        let weighted = self.data.iter().zip(&constant).map(|(seen, constant)| constant * seen.y);
+        (DVector::from_iterator(rows, weighted), matrix)
+    }
+
+    /// Where to begin: the first guesses; for linear models what least squares with positive parameters give, for others
+    /// each guess moved.
+    pub fn starts(&self) -> Vec<Vec<f64>> {
+        let first: Vec<f64> = self.free.iter().map(|&at| self.base[at].ln()).collect();
+        let mut starts = vec![first];
+        if self.model.about().linear {
+            let (constant, matrix) = self.design();
+            if matrix.iter().chain(constant.iter()).all(|v| v.is_finite()) {
+                let target = constant.map(|constant| 1.0 - constant);
+                let found = nnls(&matrix, &target);
+                let bounded = |(at, value): (usize, &f64)| {
+                    let (least, most) = self.bounds(at);
+                    value.ln().clamp(least, most)
+                };
+                starts.push(found.iter().enumerate().map(bounded).collect());
+            }
+        } else {
+            // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
+            for at in 0..self.free.len() {
+                for factor in [0.2f64, 5.0] {
+                    let mut start = starts[0].clone();
+                    start[at] += factor.ln();
+                    starts.push(start);
+                }
+            }
+        }
+        starts
+    }
+}

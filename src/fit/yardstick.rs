@@ -1,0 +1,101 @@
+//! A model without knowledge: time as a sum of a few terms v^i log2(v)^j of the variables, chosen by cross-validation.
+//! An analytic model that does not beat it explains nothing that a curve would not.
+
+use super::quality::smape;
+use super::Observation;
+use crate::numerics::nnls::nnls;
+use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
+
+const POWERS: [f64; 7] = [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0];
+const LOGARITHMS: [i32; 3] = [0, 1, 2];
+
+/// Terms beside the constant.
+const MOST_TERMS: usize = 2;
+
+/// v^power log2(v)^logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// Index of the variable.
+    pub variable: usize,
+    pub power: f64,
+    pub logarithm: i32,
+}
+
+impl Term {
+    fn at(&self, x: &[f64]) -> f64 {
+        let value = x[self.variable];
+        value.powf(self.power) * value.log2().powi(self.logarithm)
+    }
+}
+
+/// The best sum of terms: time = constant + sum of coefficient x term.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Yardstick {
+    pub constant: f64,
+    pub terms: Vec<(Term, f64)>,
+    /// SMAPE of each point as predicted from all others.
+    pub left_out: f64,
+}
+
+/// Chooses by leave-one-out error among all sums of up to two terms; `None` if fewer than four points differ.
+///
+/// Time is one over the rate, times `work(x)`: what the rate is a rate of, such as the ranks.
+pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Yardstick> {
+    let points = super::distinct(data);
+    if points.len() < 4 {
+        return None;
+    }
+    let variables = (0..points[0].len()).filter(|&at| points.iter().any(|x| x[at] != points[0][at]));
+    let mut terms: Vec<Term> = Vec::new();
+    for variable in variables {
+        for power in POWERS {
+            let all = LOGARITHMS.iter().map(|&logarithm| Term { variable, power, logarithm });
+            terms.extend(all.filter(|term| term.power != 0.0 || term.logarithm != 0));
+        }
+    }
+    terms.retain(|term| points.iter().all(|x| term.at(x).is_finite() && term.at(x) >= 0.0));
+    let mut chosen: Vec<Term> = Vec::new();
+    let mut best = left_out(data, &points, &chosen, work);
+    // One term at a time, as long as it lowers the error on points not seen.
+    while chosen.len() < MOST_TERMS && points.len() > chosen.len() + 2 {
+        let with = |term: &Term| [chosen.as_slice(), &[*term]].concat();
+        let errors = terms.iter().map(|term| (left_out(data, &points, &with(term), work), *term));
+        let Some((error, term)) = errors.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+        if error >= best {
+            break;
+        }
+        best = error;
+        chosen.push(term);
+    }
+    let coefficients = solve(data.iter().collect(), &chosen, work);
+    Some(Yardstick {
+        constant: coefficients[0],
+        terms: chosen.into_iter().zip(coefficients.iter().skip(1).copied()).collect(),
+        left_out: best,
+    })
+}
+
+fn row(x: &[f64], terms: &[Term]) -> Vec<f64> {
+    std::iter::once(1.0).chain(terms.iter().map(|term| term.at(x))).collect()
+}
+
+/// Coefficients by least squares of relative errors.
+fn solve(data: Vec<&Observation>, terms: &[Term], work: &dyn Fn(&[f64]) -> f64) -> DVector<f64> {
+    let rows: Vec<Vec<f64>> = data.iter().map(|seen| row(&seen.x, terms)).collect();
+    let scale = |at: usize| data[at].y / work(&data[at].x);
+    let a = DMatrix::from_fn(rows.len(), terms.len() + 1, |i, j| rows[i][j] * scale(i));
+    nnls(&a, &DVector::from_element(rows.len(), 1.0))
+}
+
+fn left_out(data: &[Observation], points: &[&[f64]], terms: &[Term], work: &dyn Fn(&[f64]) -> f64) -> f64 {
+    let mut pairs = Vec::new();
+    for point in points {
+        let (out, rest): (Vec<&Observation>, Vec<_>) = data.iter().partition(|seen| seen.x == *point);
+        let coefficients = solve(rest, terms, work);
+        let time: f64 = row(point, terms).iter().zip(coefficients.iter()).map(|(a, b)| a * b).sum();
+        pairs.extend(out.iter().map(|seen| (seen.y, work(&seen.x) / time)));
+    }
+    // A time of 0 is an infinite rate: as wrong as can be.
+    smape(pairs.into_iter().map(|(y, f)| if f.is_finite() { (y, f) } else { (y, 0.0) }))
+}

@@ -1,0 +1,99 @@
+//! The numbers that machine cards hold: names, units and meanings.
+
+use crate::units::Unit;
+
+/// A number that a card may hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    pub name: &'static str,
+    /// The unit in which [`super::Card::get`] returns it.
+    pub unit: Unit,
+    pub meaning: &'static str,
+}
+
+const fn entry(name: &'static str, unit: Unit, meaning: &'static str) -> Entry {
+    Entry { name, unit, meaning }
+}
+
+/// Every number, in the order of a machine: core, memory, cores together, network, and what models fit as a whole.
+pub const CATALOGUE: &[Entry] = &[
+    entry("clock_hz", Unit::Hertz, "rate of the cycles that numbers in cycles count"),
+    entry("cores", Unit::None, "processor cores of a node"),
+    // RandomAccess on a core
+    entry("update_seconds", Unit::Seconds, "one random update of a table in local memory (t_u)"),
+    entry("generate_seconds", Unit::Seconds, "one value of the random stream (t_g)"),
+    entry("loop_seconds", Unit::Seconds, "loop overhead an update (t_os)"),
+    entry("local_seconds", Unit::Seconds, "generating, updating and loop overhead together (t_g + t_u + t_os)"),
+    entry("send_seconds", Unit::Seconds, "sending, an update (t_s)"),
+    entry("receive_seconds", Unit::Seconds, "receiving, an update (t_r)"),
+    entry("operation_seconds", Unit::Seconds, "overhead of a send and receive, an update (t_op)"),
+    entry("remote_seconds", Unit::Seconds, "sending, receiving and their overhead together (t_s + t_r + t_op)"),
+    entry("packet_receive_seconds", Unit::Seconds, "receiving a packet, whatever it holds (t_pkt_rcv)"),
+    entry("update_role_seconds", Unit::Seconds, "overhead of the core that updates, an update (t_op3)"),
+    entry("role_0_seconds", Unit::Seconds, "load of the core that generates and routes along X, an update (T_0)"),
+    entry("role_1_seconds", Unit::Seconds, "load of the core that routes along Y, an update (T_1)"),
+    entry("role_2_seconds", Unit::Seconds, "load of the core that routes along Z, an update (T_2)"),
+    entry("hop_seconds", Unit::Seconds, "routing an update over one hop in software"),
+    entry("copy_seconds_per_byte", Unit::SecondsPerByte, "copying bytes in memory"),
+    entry("division_seconds", Unit::Seconds, "the owner of a word by an integer division"),
+    entry("prediction_seconds", Unit::Seconds, "the owner of a word by multiplication and correction"),
+    entry("atomic_seconds", Unit::Seconds, "one random atomic update of a table in local memory"),
+    entry("locked_update_seconds", Unit::Seconds, "one random update of a table in local memory under a lock"),
+    entry("barrier_seconds", Unit::Seconds, "a barrier of the ranks"),
+    entry(
+        "lost_window_seconds",
+        Unit::Seconds,
+        "from reading a word to writing it back in an update that is not atomic",
+    ),
+    // memory, by level
+    entry("l1_bytes", Unit::Bytes, "size of the first-level data cache of a core"),
+    entry("l1_latency_seconds", Unit::Seconds, "a dependent access that hits the first level"),
+    entry("l1_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes from the first level"),
+    entry("l2_bytes", Unit::Bytes, "size of the second-level cache, as one core sees it"),
+    entry("l2_latency_seconds", Unit::Seconds, "a dependent access that hits the second level"),
+    entry("l2_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes from the second level"),
+    entry("l3_bytes", Unit::Bytes, "size of the third-level cache, as one core sees it"),
+    entry("l3_latency_seconds", Unit::Seconds, "a dependent access that hits the third level"),
+    entry("l3_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes from the third level"),
+    entry("memory_bytes", Unit::Bytes, "main memory of a node"),
+    entry("memory_latency_seconds", Unit::Seconds, "a dependent access to main memory"),
+    entry("memory_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, one core"),
+    entry("node_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, all cores of a node"),
+    entry("l1_access_seconds", Unit::Seconds, "a random access that hits the first level, as many go on at once"),
+    entry("l2_access_seconds", Unit::Seconds, "a random access that hits the second level, as many go on at once"),
+    entry("l3_access_seconds", Unit::Seconds, "a random access that hits the third level, as many go on at once"),
+    entry("memory_access_seconds", Unit::Seconds, "a random access to main memory, as many go on at once"),
+    entry("network_access_seconds", Unit::Seconds, "a random access to another rank's memory, as many go on at once"),
+    entry("line_bytes", Unit::Bytes, "size of a cache line"),
+    entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
+    // network
+    entry("network_latency_seconds", Unit::Seconds, "a short message, one way"),
+    entry("network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "long messages, one way, one rank"),
+    entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
+    entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
+    entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
+    entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
+    entry("rendezvous_seconds", Unit::Seconds, "added to the latency of a message above eager_bytes"),
+    entry("link_bandwidth_bytes_per_second", Unit::BytesPerSecond, "a link between routers, one direction"),
+    entry("router_latency_seconds", Unit::Seconds, "crossing a router"),
+    entry("link_efficiency", Unit::None, "share of a link's bytes that is left after packet framing and flow control"),
+    entry("node_network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "between a node and the network"),
+    entry("bisection_bytes_per_second", Unit::BytesPerSecond, "bisection bandwidth, one direction (B)"),
+    entry("update_wire_bytes", Unit::Bytes, "bytes an update costs on the wire, headers and acknowledgement too (b)"),
+    // network interface
+    entry("io_bandwidth_bytes_per_second", Unit::BytesPerSecond, "bus between processor and network interface"),
+    entry("io_latency_seconds", Unit::Seconds, "crossing that bus, one way"),
+    entry("io_efficiency", Unit::None, "share of that bus's bytes that is left after packet framing"),
+    entry("io_command_bytes", Unit::Bytes, "command that goes with each message over that bus"),
+    entry("message_header_bytes", Unit::Bytes, "bytes that the network adds to each message"),
+    entry("inject_seconds", Unit::Seconds, "processor time to inject a message, besides moving its bytes"),
+    entry("store_seconds_per_byte", Unit::SecondsPerByte, "processor time to move a byte to the network interface"),
+    // what models fit as a whole
+    entry("round_seconds", Unit::Seconds, "generating and applying the updates of one round (T_1)"),
+    entry("stage_seconds", Unit::Seconds, "one stage of a hypercube exchange, copying included (T_C)"),
+];
+
+/// The entry of a name without its qualifier.
+pub fn entry_of(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,104 @@
+//! RandomAccess by rounds: every rank generates Q updates, all exchange them, each rank applies what it received.
+//!
+//! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
+//!   exchange).
+
+use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, bound, variable};
+use crate::source::HYPERCUBE_RANDOM_ACCESS;
+use crate::units::{Unit, WORD_BYTES};
+
+/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates a second.
+///
+/// T_1 and T_C are those of the Q at hand: they say nothing about another one.
+pub struct Hypercube;
+
+impl Model for Hypercube {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.hypercube",
+            summary: "rounds in a hypercube: T_P = T_1 + T_C log2 P",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 3 and Table 2",
+            variables: &[RANKS, LOOK_AHEAD],
+            parameters: &[
+                Parameter::fitted("round_seconds", "T_1", 1e-9, 10.0, 50e-6),
+                Parameter::fitted("stage_seconds", "T_C", 1e-9, 10.0, 30e-6),
+            ],
+            explains: &["random_access.hypercube"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "at least three rank counts from 1 on (P = 1, 2, 4), at one Q",
+            assumes: "every stage costs the same on any number of ranks: no contention, enough bisection bandwidth",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, look_ahead] = *x else { unreachable!("two variables") };
+        let (compute, exchange) = (p[0], p[1] * ranks.log2());
+        let binding = if compute >= exchange { "computation" } else { "exchange" };
+        bound(ranks * look_ahead / (compute + exchange), binding)
+    }
+}
+
+/// Messages that a rank sends in an exchange of P = k^d ranks in d dimensions: d (k - 1) (paper, Section 2).
+pub fn messages(ranks: f64, dimensions: f64) -> f64 {
+    dimensions * (ranks.powf(1.0 / dimensions) - 1.0)
+}
+
+/// Updates that a rank sends in it: d Q (k - 1) / k (paper, Section 2).
+pub fn volume(ranks: f64, dimensions: f64, look_ahead: f64) -> f64 {
+    let side = ranks.powf(1.0 / dimensions);
+    dimensions * look_ahead * (side - 1.0) / side
+}
+
+/// The round in parts, so that Q and the number of dimensions d are variables too:
+/// T = Q t + L latency + 8 V / bandwidth + 8 d Q copy, with L messages and V updates sent a rank.
+pub struct AllToAll;
+
+const DIMENSIONS: Variable =
+    variable("d", Unit::None, "dimensions of the exchange, 1 to log2 P; 0 is log2 P, the hypercube", Some(0.0));
+
+impl Model for AllToAll {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "random_access.all_to_all",
+            summary: "rounds of a d-dimensional exchange in parts: updates, latency, bandwidth, copying",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 2, V and L; Section 3",
+            variables: &[RANKS, LOOK_AHEAD, DIMENSIONS],
+            parameters: &[
+                Parameter::fitted("local_seconds", "t_g + t_u", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 5e-6),
+                Parameter::given("network_bandwidth_bytes_per_second", "bandwidth", 1e5, 1e13, 1e9),
+                Parameter::fitted("copy_seconds_per_byte", "copy", 1e-13, 1e-6, 1e-9),
+            ],
+            explains: &["random_access.hypercube", "random_access.alltoallv"],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "rank counts from 1 on (P = 1, 2, 4, 8) and several Q (such as 16, 128, 1024, 8192) at more than one of them",
+            assumes: "no contention; every rank scans its Q updates once in each of the d stages",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [ranks, look_ahead, dimensions] = *x else { unreachable!("three variables") };
+        let [local, latency, bandwidth, copy] = *p else { unreachable!("four parameters") };
+        let dimensions = if dimensions == 0.0 { ranks.log2() } else { dimensions };
+        let word = WORD_BYTES as f64;
+        // On one rank there is nothing to exchange, and log2 P is no number of dimensions.
+        let exchange = |of: f64| if ranks > 1.0 { of } else { 0.0 };
+        let parts = [
+            bound(look_ahead * local, "computation"),
+            bound(exchange(messages(ranks, dimensions) * latency), "latency"),
+            bound(exchange(volume(ranks, dimensions, look_ahead) * word / bandwidth), "bandwidth"),
+            bound(exchange(dimensions * look_ahead * word * copy), "copying"),
+        ];
+        let total: f64 = parts.iter().map(|part| part.value).sum();
+        let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four parts");
+        bound(ranks * look_ahead / total, longest.binding)
+    }
+}

@@ -1,0 +1,64 @@
+//! The message rate of a node: its cores, its I/O bus, its link.
+//!
+//! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
+
+use super::{About, Model, Parameter, Prediction, Variable, bound, least, variable};
+use crate::source::NIC_MESSAGE_RATE;
+use crate::units::Unit;
+
+/// Equations (4), (5) and (6): messages a second.
+pub struct Nic;
+
+const BYTES: Variable = variable("bytes", Unit::Bytes, "payload of a message", None);
+const CORES: Variable = variable("cores", Unit::None, "cores of the node that send", Some(1.0));
+
+/// Least bytes that a payload takes on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
+const IO_WORD: f64 = 8.0;
+
+impl Model for Nic {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "message_rate.nic",
+            summary: "messages of a node: cores, I/O bus and link each set a bound",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (1) to (6)",
+            variables: &[BYTES, CORES],
+            parameters: &[
+                Parameter::fitted("inject_seconds", "N", 1e-10, 1e-3, 50e-9),
+                Parameter::given("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
+                Parameter::fitted("io_bandwidth_bytes_per_second", "I/O bus", 1e6, 1e13, 5e9),
+                Parameter::given("io_efficiency", "64/72", 0.0, 1.0, 0.9),
+                Parameter::given("io_command_bytes", "command", 0.0, 4096.0, 16.0),
+                Parameter::given("link_bandwidth_bytes_per_second", "link", 1e6, 1e13, 5e9),
+                Parameter::given("link_efficiency", "64/72 x 16/21", 0.0, 1.0, 0.7),
+                Parameter::given("message_header_bytes", "header", 0.0, 4096.0, 28.0),
+            ],
+            explains: &[],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: false,
+            design: "messages of 8 bytes to some KiB on one core and on all cores",
+            assumes: "the bounds do not interact; cores do not slow each other",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        least(&bounds(x, p))
+    }
+}
+
+/// The three bounds in messages a second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
+/// Equations (1) and (2).
+pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
+    let [bytes, cores] = *x else { unreachable!("two variables") };
+    let [inject, store, io, io_efficiency, command, link, link_efficiency, header] = *p else {
+        unreachable!("eight parameters")
+    };
+    let aligned = bytes.max(IO_WORD);
+    [
+        bound(cores / (inject + bytes * store), "cores"),
+        bound(io * io_efficiency / (aligned + command), "I/O bus"),
+        bound(link * link_efficiency / (bytes + header), "link"),
+    ]
+}

@@ -1,0 +1,48 @@
+//! How many links a network has across its middle.
+
+/// The topologies, by the words that users write; the index is a variable's value.
+pub const NAMES: &[&str] = &["torus", "mesh", "fat_tree", "dragonfly", "given"];
+
+/// Sides of the most even box of so many nodes in `dimensions` dimensions, longest first: 8192 nodes are 32 x 16 x 16.
+pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
+    let mut sides = vec![1; dimensions.max(1)];
+    let mut factors = Vec::new();
+    let (mut left, mut factor) = (nodes.max(1), 2);
+    while factor * factor <= left {
+        while left.is_multiple_of(factor) {
+            factors.push(factor);
+            left /= factor;
+        }
+        factor += 1;
+    }
+    if left > 1 {
+        factors.push(left);
+    }
+    for factor in factors.into_iter().rev() {
+        *sides.iter_mut().min().expect("at least one side") *= factor;
+    }
+    sides.sort_unstable_by(|a, b| b.cmp(a));
+    sides
+}
+
+/// Links, each counted in one direction, that cross the cut into two halves; `None` for `given`.
+///
+/// Torus and mesh are cut across their longest side (a torus is cut twice, unless that side has two nodes, which share
+/// one link). A fat tree has full bisection: half the nodes send at once, a link each. A balanced dragonfly with a
+/// global link between every two groups has about one for every four nodes.
+pub fn bisection_links(topology: usize, nodes: f64, dimensions: usize) -> Option<f64> {
+    let across = || {
+        let longest = sides(nodes as u64, dimensions)[0] as f64;
+        (nodes / longest, longest)
+    };
+    match NAMES.get(topology)? {
+        &"torus" => {
+            let (section, longest) = across();
+            Some(if longest > 2.0 { 2.0 * section } else { section })
+        }
+        &"mesh" => Some(across().0),
+        &"fat_tree" => Some(nodes / 2.0),
+        &"dragonfly" => Some(nodes / 4.0),
+        _ => None,
+    }
+}

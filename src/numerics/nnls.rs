@@ -1,0 +1,48 @@
+//! Least squares with coefficients that are not negative.
+
+use nalgebra::{DMatrix, DVector};
+
+/// The x >= 0 that minimises |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, Chapter 23).
+///
+/// Coefficients that would be negative are exactly 0. `A` has at least one row.
+pub fn nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
+    let columns = a.ncols();
+    let (mut x, mut passive) = (DVector::zeros(columns), vec![false; columns]);
+    let tolerance = 1e-12 * (a.transpose() * b).amax().max(f64::MIN_POSITIVE);
+    // Each step frees one column; a column may come back, but rarely: the limit only guards against cycling by rounding.
+    for _ in 0..10 * columns.max(1) {
+        let gradient = a.transpose() * (b - a * &x);
+        let blocked = (0..columns).filter(|&j| !passive[j] && gradient[j] > tolerance);
+        let Some(next) = blocked.max_by(|&i, &j| gradient[i].total_cmp(&gradient[j])) else { break };
+        passive[next] = true;
+        loop {
+            let z = solve(a, b, &passive);
+            let outside = |j: &usize| passive[*j] && z[*j] <= 0.0;
+            let step = (0..columns).filter(outside).map(|j| x[j] / (x[j] - z[j])).min_by(f64::total_cmp);
+            let Some(step) = step else {
+                x = z;
+                break;
+            };
+            x += (&z - &x) * step;
+            for j in 0..columns {
+                if passive[j] && (x[j] <= 1e-14 * x.amax() || z[j] <= 0.0 && step == 0.0 && j == next) {
+                    passive[j] = false;
+                    x[j] = 0.0;
+                }
+            }
+        }
+    }
+    x
+}
+
+/// Ordinary least squares over the passive columns; the others are 0.
+fn solve(a: &DMatrix<f64>, b: &DVector<f64>, passive: &[bool]) -> DVector<f64> {
+    let chosen: Vec<usize> = (0..passive.len()).filter(|&j| passive[j]).collect();
+    let part = a.select_columns(&chosen);
+    let solved = part.svd(true, true).solve(b, 1e-14).expect("singular vectors were asked for");
+    let mut x = DVector::zeros(passive.len());
+    for (at, &column) in chosen.iter().enumerate() {
+        x[column] = solved[at];
+    }
+    x
+}

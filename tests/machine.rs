@@ -1,0 +1,146 @@
+//! Machine cards: what is written is read back, what is wrong is answered with its place.
+
+use apexmap::machine::{CATALOGUE, Card, Number, PUBLISHED};
+use apexmap::units::Unit;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn card(numbers: &str) -> apexmap::error::Result<Card> {
+    let text = format!("name = \"M\"\nsummary = \"made up\"\nsource = \"test\"\n{numbers}");
+    Card::parse(&text, Path::new("m.toml"))
+}
+
+fn refused(numbers: &str) -> (String, String, Option<String>) {
+    let error = card(numbers).expect_err("a wrong card");
+    let place = error.place.map(|place| place.text[place.span.clone()].to_owned());
+    (error.what, error.next, place)
+}
+
+const CLOCK: &str = "[numbers.clock_hz]\nvalue = 850\nunit = \"MHz\"\nhow = \"paper\"\n";
+
+#[test]
+fn numbers_are_given_in_the_unit_of_their_source_and_read_in_base_units() {
+    let text = format!(
+        "{CLOCK}[numbers.update_seconds]\nvalue = 90\nunit = \"cycles\"\nlow = 85\nhigh = 170\nhow = \"paper\"\n\
+         [numbers.network_latency_seconds]\nvalue = 7\nunit = \"us\"\nhow = \"paper\"\n\
+         [numbers.l1_bytes]\nvalue = 32\nunit = \"KiB\"\nhow = \"paper\"\n"
+    );
+    let card = card(&text).expect("a card");
+    assert_eq!(card.get("clock_hz"), Some(850e6));
+    assert_eq!(card.get("update_seconds"), Some(90.0 / 850e6));
+    assert_eq!(card.interval("update_seconds"), Some((85.0 / 850e6, 170.0 / 850e6)));
+    assert_eq!(card.get("network_latency_seconds"), Some(7e-6));
+    assert_eq!(card.interval("network_latency_seconds"), None);
+    assert_eq!(card.get("l1_bytes"), Some(32768.0));
+    assert_eq!(card.get("cores"), None);
+    let missing = card.require("cores").expect_err("it is not there");
+    assert!(missing.next.contains("[numbers.cores]"), "{missing}");
+}
+
+#[test]
+fn a_bandwidth_also_gives_the_seconds_a_byte_and_the_other_way_round() {
+    let text = "[numbers.network_bandwidth_bytes_per_second]\nvalue = 2\nunit = \"GB/s\"\nlow = 1\nhigh = 4\nhow = \"x\"\n\
+                [numbers.copy_seconds_per_byte--huge]\nvalue = 0.5\nunit = \"ns/B\"\nhow = \"x\"\n";
+    let card = card(text).expect("a card");
+    assert_eq!(card.get("network_seconds_per_byte"), Some(0.5e-9));
+    assert_eq!(card.interval("network_seconds_per_byte"), Some((0.25e-9, 1e-9)));
+    let copied = card.get("copy_bandwidth_bytes_per_second--huge").expect("the inverse");
+    assert!((copied / 2e9 - 1.0).abs() < 1e-15, "{copied}");
+    assert_eq!(card.get("copy_bandwidth_bytes_per_second"), None);
+}
+
+#[test]
+fn qualified_numbers_are_found_beside_the_plain_one() {
+    let mut card = Card::new("M", "made up", "test");
+    for (name, value) in
+        [("update_seconds", 3.0), ("update_seconds--128MiB-huge", 1.0), ("update_seconds--1GiB-base", 2.0)]
+    {
+        card.set(name, Number::new(value, "ns", "made up")).expect("a number");
+    }
+    assert_eq!(card.get("update_seconds"), Some(3e-9));
+    assert_eq!(card.variants("update_seconds"), [("128MiB-huge", 1e-9), ("1GiB-base", 2e-9)]);
+    assert!(card.set("update_seconds--128 MiB", Number::new(1.0, "ns", "x")).is_err());
+}
+
+#[test]
+fn errors_show_the_place_and_what_would_be_right() {
+    let (what, next, place) = refused("[numbers.update_second]\nvalue = 1\nunit = \"s\"\nhow = \"x\"\n");
+    assert!(what.contains("update_second") && next.contains("\"update_seconds\""), "{what} {next}");
+    assert_eq!(place.as_deref(), Some("update_second"));
+    let (what, next, _) = refused("[numbers.update_seconds]\nvalue = 1\nunit = \"MB\"\nhow = \"x\"\n");
+    assert!(what.contains("\"MB\"") && next.contains("\"ns\""), "{what} {next}");
+    let (what, next, _) = refused("[numbers.update_seconds]\nvalue = 1\nunit = \"cycles\"\nhow = \"x\"\n");
+    assert!(what.contains("clock") && next.contains("clock_hz"), "{what} {next}");
+    let (what, ..) = refused("[numbers.cores]\nvalue = -1\nhow = \"x\"\n");
+    assert!(what.contains("negative"), "{what}");
+    let (what, ..) = refused("[numbers.cores]\nvalue = nan\nhow = \"x\"\n");
+    assert!(what.contains("finite"), "{what}");
+    let (what, ..) = refused("[numbers.cores]\nvalue = 2\nlow = 3\nhigh = 4\nhow = \"x\"\n");
+    assert!(what.contains("interval"), "{what}");
+    let (what, ..) = refused("[numbers.cores]\nvalue = 2\nlow = 1\nhow = \"x\"\n");
+    assert!(what.contains("interval"), "{what}");
+    let (what, next, _) = refused("[numbers.cores]\nvalue = 2\nsize = 1\nhow = \"x\"\n");
+    assert!(what.contains("\"size\"") && next.contains("value"), "{what} {next}");
+    let (what, ..) = refused("[numbers.cores]\nvalue = 2\n");
+    assert!(what.contains("\"how\""), "{what}");
+    let missing = Card::find("bluegene-q").expect_err("no such machine");
+    assert!(missing.next.contains("path of a card"), "{missing}");
+    let missing = Card::read(Path::new("/nowhere/m.toml")).expect_err("no such file");
+    assert!(missing.what.contains("/nowhere/m.toml"), "{missing}");
+}
+
+/// A unit that a number of this kind may have.
+fn unit(of: Unit) -> &'static str {
+    match of {
+        Unit::Seconds => "ns",
+        Unit::SecondsPerByte => "ns/B",
+        Unit::Bytes => "KiB",
+        Unit::BytesPerSecond => "GB/s",
+        Unit::PerSecond => "M/s",
+        Unit::Hertz => "GHz",
+        _ => "",
+    }
+}
+
+#[test]
+fn every_published_machine_can_be_read_and_says_where_each_number_is_from() {
+    assert_eq!(PUBLISHED.len(), 7);
+    for (name, _) in PUBLISHED {
+        let card = Card::find(name).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(!card.numbers().is_empty() && card.source.contains("paper"), "{name}");
+        for (number, entry) in card.numbers() {
+            assert!(
+                entry.how.contains("Table") || entry.how.contains("Section") || entry.how.contains("Equation"),
+                "{name} {number}"
+            );
+            assert!(card.get(number).is_some(), "{name} {number}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(
+        name in "\\PC*", how in "\\PC*",
+        values in proptest::collection::vec((0..CATALOGUE.len(), 0.0..1e300f64, proptest::option::of(0.0..1.0f64)), 0..8),
+    ) {
+        let mut card = Card::new(&name, "two\nlines \"quoted\"", &how);
+        card.provenance.insert("host".into(), toml::Value::String(name.clone()));
+        for (at, value, spread) in values {
+            let entry = CATALOGUE[at];
+            let mut number = Number::new(value, unit(entry.unit), how.clone());
+            if let Some(spread) = spread {
+                number = number.with_interval(value * (1.0 - spread), value * (1.0 + spread));
+            }
+            card.set(entry.name, number).expect("a number");
+        }
+        let read = Card::parse(&card.to_toml(), Path::new("m.toml")).expect("its own text");
+        prop_assert_eq!(read, card);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in "\\PC*", key in "[a-z_-]{1,20}", value in "[-0-9a-z.\"]{0,8}") {
+        let _ = Card::parse(&text, Path::new("m.toml"));
+        let _ = card(&format!("[numbers.{key}]\nvalue = {value}\nhow = \"x\"\n"));
+    }
+}

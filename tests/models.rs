@@ -1,0 +1,264 @@
+//! Models reproduce the numbers that their papers print, where the papers follow their own equations, and are shown to
+//! differ where they do not; published tables are whole.
+
+use apexmap::machine::Card;
+use apexmap::models::{self, ALL, Prediction, apex_map, hypercube, nic, roles, topology};
+use apexmap::published;
+use std::collections::BTreeSet;
+
+/// Predicts with the numbers of a card; variables by name.
+fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Prediction {
+    let model = models::find(id).expect("a model");
+    let card = Card::find(card).expect("a card");
+    let x =
+        model.variables(&|name| given.iter().find(|(known, _)| *known == name).map(|(_, v)| *v)).expect("variables");
+    model.predict(&x, &model.parameters(&card).expect("parameters"))
+}
+
+/// A value as printed with as many digits as `printed` has.
+fn as_printed(value: f64, printed: &str) -> String {
+    let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    format!("{value:.decimals$}")
+}
+
+#[test]
+fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_guesses() {
+    let ids: BTreeSet<_> = ALL.iter().map(|model| model.about().id).collect();
+    assert_eq!(ids.len(), ALL.len());
+    for model in ALL {
+        let about = model.about();
+        assert!(!about.assumes.is_empty() && !about.place.is_empty(), "{}", about.id);
+        for parameter in about.parameters {
+            assert!(!parameter.meaning().is_empty(), "{}", parameter.number);
+            assert!(parameter.least <= parameter.first && parameter.first <= parameter.most, "{}", parameter.number);
+        }
+        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
+        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or(64.0)).collect();
+        assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
+        for kernel in about.explains {
+            assert!(apexmap::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
+        }
+    }
+    assert!(models::find("random_access.hypercub").err().expect("unknown").next.contains("random_access.hypercube"));
+}
+
+#[test]
+fn linear_models_are_linear_in_what_they_fit() {
+    for model in ALL.iter().filter(|model| model.about().linear) {
+        let about = model.about();
+        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or(64.0)).collect();
+        let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
+        if about.id == "random_access.bottleneck" {
+            continue; // linear only where the processors bind: tested by its crossovers
+        }
+        let time = |p: &[f64]| 1.0 / model.predict(&x, p).value;
+        let base = time(&first);
+        for (at, parameter) in about.parameters.iter().enumerate().filter(|(_, parameter)| !parameter.given) {
+            let moved = |by: f64| {
+                let mut p = first.clone();
+                p[at] *= by;
+                time(&p) - base
+            };
+            assert!((moved(3.0) - 2.0 * moved(2.0)).abs() <= 1e-9 * base, "{} {}", about.id, parameter.number);
+        }
+    }
+}
+
+#[test]
+fn the_hypercube_model_gives_the_paper_s_model_row_to_the_last_digit() {
+    let table = published::table("hypercube-table-2").expect("a table");
+    let mut compared = 0;
+    for (row, printed) in
+        (0..table.rows.len()).map(|row| (row, table.word(row, "gups_model"))).filter(|p| !p.1.is_empty())
+    {
+        let ranks = table.number(row, "processors").expect("a number");
+        let gups = predict("random_access.hypercube", "red-storm", &[("P", ranks)]).value / 1e9;
+        assert_eq!(as_printed(gups, printed), printed, "{ranks} processors");
+        compared += 1;
+    }
+    assert_eq!(compared, 8);
+}
+
+#[test]
+fn the_hypercube_model_gives_44_gups_on_a_large_bluegene_l() {
+    let gups = predict("random_access.hypercube", "bluegene-l", &[("P", 131072.0)]).value / 1e9;
+    assert_eq!(format!("{gups:.0}"), "44");
+    assert_eq!(published::quoted("bgl_hypercube_model_gups").expect("quoted"), 44.0);
+}
+
+#[test]
+fn exchanges_send_the_messages_and_volumes_of_the_paper() {
+    // Section 2: 10000 processors send 9999 messages in one dimension and 198 in two ("200").
+    assert_eq!(hypercube::messages(10000.0, 1.0), 9999.0);
+    assert!((hypercube::messages(10000.0, 2.0) - 198.0).abs() < 1e-9);
+    // The hypercube: log2 P messages and log2(P) Q / 2 updates; one dimension: Q (P - 1) / P.
+    assert!((hypercube::messages(1024.0, 10.0) - 10.0).abs() < 1e-9);
+    assert!((hypercube::volume(1024.0, 10.0, 1024.0) - 5120.0).abs() < 1e-6);
+    assert_eq!(hypercube::volume(1024.0, 1.0, 1024.0), 1023.0);
+}
+
+#[test]
+fn buckets_of_roles_are_those_of_table_4_from_256_nodes_on_and_differ_below() {
+    let table = published::table("bluegene-table-4").expect("a table");
+    let pairs = table.pairs("nodes", "bucket_updates");
+    let differing: Vec<_> =
+        pairs.iter().map(|&(n, printed)| (n, printed, roles::bucket(n, 1024.0))).filter(|(_, a, b)| a != b).collect();
+    assert_eq!(pairs.len(), 10);
+    assert_eq!(differing, [(64.0, 29.0, 31.0), (128.0, 27.0, 28.0)]);
+    // With the printed buckets, 330 cycles a packet give the printed receive times, rounded or cut to one decimal.
+    for (row, bucket) in pairs.iter().map(|pair| pair.1).enumerate() {
+        let printed = table.number(row, "receive_cycles").expect("a number");
+        assert!((330.0 / bucket - printed).abs() < 0.1, "{bucket}: {printed}");
+    }
+}
+
+#[test]
+fn equation_7_gives_the_printed_bottlenecks_but_for_three_rows_that_do_not_follow_it() {
+    let table = published::table("bluegene-table-4").expect("a table");
+    let mut apart = Vec::new();
+    for (nodes, printed) in table.pairs("nodes", "bgp_multi_bottleneck") {
+        let gups = predict("random_access.roles", "bluegene-p", &[("P", nodes)]).value / 1e9;
+        let difference = 100.0 * (printed / gups - 1.0);
+        if difference.abs() > 2.0 {
+            apart.push(format!("{nodes} {difference:.1}"));
+        }
+    }
+    assert_eq!(apart, ["1024 -2.9", "2048 -5.4", "4096 -10.1"]);
+}
+
+#[test]
+fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
+    assert_eq!(roles::hops(64.0), 2.25);
+    let rate = predict("random_access.routed", "bluegene-p", &[("P", 64.0)]).value;
+    assert!((64.0 * 850e6 / rate - 456.5).abs() < 1e-6); // printed 457
+    assert_eq!(format!("{:.2}", rate / 1e9), "0.12");
+}
+
+#[test]
+fn equation_1_gives_both_crossovers_that_the_paper_names() {
+    let binding = |nodes: u64, per_node: f64| {
+        let given = [("P", nodes as f64 * per_node), ("ranks_per_node", per_node)];
+        predict("random_access.bottleneck", "bluegene-p", &given).binding
+    };
+    // Virtual-node mode, four ranks a node: at 8 Ki nodes. Co-processor mode, one: beyond 256 Ki.
+    assert_eq!([binding(4096, 4.0), binding(8192, 4.0)], ["processors", "bisection"]);
+    assert_eq!([binding(262_144, 1.0), binding(524_288, 1.0)], ["processors", "bisection"]);
+}
+
+#[test]
+fn bisections_are_counted_as_on_paper() {
+    assert_eq!(topology::sides(8192, 3), [32, 16, 16]);
+    assert_eq!(topology::sides(96, 3), [6, 4, 4]);
+    assert_eq!(topology::sides(7, 2), [7, 1]);
+    let links = |name: &str, nodes: f64| {
+        let at = topology::NAMES.iter().position(|known| *known == name).expect("a topology");
+        topology::bisection_links(at, nodes, 3)
+    };
+    assert_eq!(links("torus", 64.0), Some(32.0));
+    assert_eq!(links("torus", 8.0), Some(4.0));
+    assert_eq!(links("mesh", 64.0), Some(16.0));
+    assert_eq!(links("fat_tree", 64.0), Some(32.0));
+    assert_eq!(links("dragonfly", 64.0), Some(16.0));
+    assert_eq!(links("given", 64.0), None);
+}
+
+#[test]
+fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
+    let card = Card::find("simulated-nic").expect("a card");
+    let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
+    let [cores, io, link] = nic::bounds(&[8.0, 4.0], &p);
+    // Worked by hand from Equations (1) to (5): 2.3e9 x 64/72 / 24 and 4.8e9 x 64/72 x 16/21 / 36.
+    assert!((io.value / 85.185e6 - 1.0).abs() < 1e-4 && (io.value * 8.0 / 0.6815e9 - 1.0).abs() < 1e-4);
+    assert!((link.value / 90.300e6 - 1.0).abs() < 1e-4 && (link.value * 8.0 / 0.7224e9 - 1.0).abs() < 1e-4);
+    assert!((cores.value - 4.0 * 2e9 / 52.0).abs() < 1.0);
+    // "Four-byte messages require just as much I/O bandwidth as 8-byte messages."
+    assert_eq!(nic::bounds(&[4.0, 4.0], &p)[1].value, io.value);
+    // "Even 100 cycles of overhead per message is acceptable": the equation leaves four cores 8 % short of the bus.
+    let mut slow = p.clone();
+    slow[0] = 100.0 / 2e9;
+    let [cores, io, _] = nic::bounds(&[8.0, 4.0], &slow);
+    assert!((cores.value / 78.43e6 - 1.0).abs() < 1e-4 && (1.0 - cores.value / io.value - 0.079).abs() < 1e-3);
+    // "Only 20 cycles of overhead can be allowed [on one core] to achieve full message rate on 4- or 8-byte messages."
+    slow[0] = 20.0 / 2e9;
+    let [cores, io, _] = nic::bounds(&[8.0, 1.0], &slow);
+    assert!(cores.value > io.value, "{cores:?} {io:?}");
+    slow[0] = 100.0 / 2e9;
+    let [cores, io, link] = nic::bounds(&[128.0, 1.0], &slow);
+    assert!(cores.value > io.value.min(link.value), "100 cycles are acceptable for 128 bytes");
+}
+
+#[test]
+fn the_surface_sends_the_paper_s_share_of_accesses_to_the_network() {
+    let share = |alpha: f64| apex_map::shares(&[alpha, 1.0, 256.0 * 67108864.0, 256.0], &[32768.0, 1e6, 4e6])[4];
+    assert_eq!(format!("{:.1} {:.2}", 100.0 * share(1.0), 100.0 * share(0.001)), "99.6 0.55");
+}
+
+#[test]
+fn levels_share_all_accesses_between_them() {
+    for alpha in [0.001, 0.1, 1.0] {
+        for (memory, ranks) in [(4096.0, 1.0), (67108864.0, 1.0), (1048576.0, 16.0)] {
+            for block in [1.0, 64.0, 4096.0] {
+                let shares = apex_map::shares(&[alpha, block, memory, ranks], &[32768.0, 1048576.0, 3.6e7]);
+                assert!(
+                    (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && shares.iter().all(|s| *s >= 0.0),
+                    "{shares:?}"
+                );
+            }
+        }
+    }
+    // All in the first level: nothing is left for the others.
+    assert_eq!(apex_map::shares(&[0.5, 1.0, 4096.0, 1.0], &[32768.0, 1e6, 1e7]), [1.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn races_do_not_explain_the_growth_of_the_published_error_rates() {
+    let rows = published::table("bluegene-table-2a").expect("a table").pairs("updates_mi", "error_rate_mean");
+    let (first, last) = (rows[0], rows[rows.len() - 1]);
+    assert_eq!((last.0 / first.0, format!("{:.1}", last.1 / first.1)), (16.0, "6.6".into()));
+    // The model's rate has no number of updates in it at all.
+    let about = models::find("random_access.lost_updates").expect("a model").about();
+    assert_eq!(about.variables.iter().map(|v| v.name).collect::<Vec<_>>(), ["cores", "N_words"]);
+}
+
+#[test]
+fn published_tables_are_whole_and_say_where_they_are_from() {
+    for (name, _) in published::TABLES {
+        let table = published::table(name).unwrap_or_else(|e| panic!("{e}"));
+        assert!(table.header.len() >= 4 && table.header[0].starts_with("Paper"), "{name}");
+        assert!(table.header.iter().any(|line| line.starts_with("Transcription")), "{name}");
+        assert!(table.header.iter().any(|line| line.starts_with("Units")), "{name}");
+        assert!(!table.rows.is_empty(), "{name}");
+    }
+    assert!(published::table("hypercube-table-5").expect_err("none").next.contains("hypercube-table-"));
+    assert!(published::parse("t", "a,b\n1\n").expect_err("a short row").what.contains("line 2"));
+}
+
+#[test]
+fn printed_columns_agree_with_each_other() {
+    // Parallel efficiencies of the hypercube paper follow from its rates (Table 2 and Table 4).
+    let table = published::table("hypercube-table-2").expect("a table");
+    for ((ranks, gups), (_, efficiency)) in
+        table.pairs("processors", "gups").into_iter().zip(table.pairs("processors", "efficiency_percent"))
+    {
+        let computed = 100.0 * gups / (ranks * 0.0180);
+        assert!((computed - efficiency).abs() < 0.06, "{ranks}: {computed} {efficiency}");
+    }
+    let table = published::table("hypercube-table-4").expect("a table");
+    for ((q, gups), (_, efficiency)) in
+        table.pairs("look_ahead", "gups").into_iter().zip(table.pairs("look_ahead", "efficiency_percent"))
+    {
+        let computed = 100.0 * gups / (32.0 * 0.0180);
+        assert!((computed / efficiency - 1.0).abs() < 0.005, "{q}: {computed} {efficiency}");
+    }
+    let table = published::table("bluegene-table-2a").expect("a table");
+    for row in 0..table.rows.len() {
+        let of = |column: &str| table.number(row, column).expect("a number");
+        assert!((of("error_rate_deviation") / of("error_rate_mean") - of("ratio")).abs() < 0.006, "row {row}");
+    }
+    // Table 1 of the NIC paper: the fields of a command sum to the printed totals.
+    let table = published::table("nic-table-1").expect("a table");
+    let bits: Vec<f64> = (0..table.rows.len()).filter_map(|row| table.number(row, "bits")).collect();
+    assert_eq!((bits[..7].iter().sum::<f64>(), bits[7], bits[7] + bits[8]), (111.0, 111.0, bits[9]));
+    let table = published::table("nic-table-2").expect("a table");
+    assert_eq!((0..6).filter_map(|row| table.number(row, "bytes")).sum::<f64>(), 36.0);
+}
