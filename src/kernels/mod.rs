@@ -4,6 +4,7 @@
 //! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
 
 pub mod apex_map;
+pub mod message_rate;
 pub mod random_access;
 
 use crate::comm::World;
@@ -26,6 +27,13 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::routed::KERNEL,
     &random_access::one_sided::KERNEL,
     &random_access::shared::KERNEL,
+    &message_rate::ping_pong::KERNEL,
+    &message_rate::streaming::KERNEL,
+    &message_rate::bidirectional::KERNEL,
+    &message_rate::cyclic::KERNEL,
+    &message_rate::indirect::KERNEL,
+    &message_rate::block_cyclic::KERNEL,
+    &message_rate::random::KERNEL,
 ];
 
 /// The kernel with this id; the error names the nearest one.
