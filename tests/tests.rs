@@ -15,6 +15,8 @@
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
+//! - `message_rate`: every pattern, its destinations, and its verification against faults
+//! - `message_rate_mpi`: every pattern on both MPIs
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -25,7 +27,7 @@
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
@@ -34,9 +36,12 @@ mod arena;
 mod comm;
 mod common;
 mod driver;
+mod faulty;
 mod figure;
 mod gf2;
 mod launch;
+mod message_rate;
+mod message_rate_mpi;
 mod mock;
 mod mpi;
 mod mpi_worker;

@@ -173,9 +173,7 @@ impl ThreadComm {
         self.barrier();
         result
     }
-}
 
-impl ThreadComm {
     /// Collective: tells all ranks where this rank's memory is, and learns where theirs are.
     fn publish(&self, start: *mut u64, words: usize) -> Vec<Memory> {
         lock(&self.shared.opened)[self.rank] = Some(Memory { start, words });

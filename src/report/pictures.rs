@@ -132,9 +132,9 @@ fn effect(
         false => keys.iter().copied().filter(is_word).filter(|name| varies(table, name, &chosen)).collect(),
     };
     for &other in keys.iter().filter(|&&key| key != axis && !by.contains(&key)) {
-        // What grows with the ranks, as memory does, goes with them.
+        // What grows with the ranks, as memory does, goes with them; so does the number of messages with their length.
         let column = table.require(other)?;
-        let may_follow = axis == "ranks" && other != "kernel";
+        let may_follow = matches!(axis, "ranks" | "message_bytes") && other != "kernel";
         if may_follow
             && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
         {

@@ -38,7 +38,9 @@ impl Puts for ThreadPuts<'_> {
         unsafe {
             let source = std::slice::from_raw_parts(source.cast_const(), items);
             let target = std::slice::from_raw_parts(target.cast::<AtomicU32>(), items);
-            let (Some((last, source)), Some((end, target))) = (source.split_last(), target.split_last()) else { return };
+            let (Some((last, source)), Some((end, target))) = (source.split_last(), target.split_last()) else {
+                return;
+            };
             let pairs = if target.as_ptr().addr().is_multiple_of(8) { source.len() / 2 } else { 0 };
             let wide = std::slice::from_raw_parts(target.as_ptr().cast::<AtomicU64>(), pairs);
             for (target, source) in wide.iter().zip(source.chunks_exact(2)) {

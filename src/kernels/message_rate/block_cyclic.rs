@@ -19,7 +19,9 @@ pub const KERNEL: Pattern = Pattern {
     refuse: |point| {
         let (window, block) = (point.integer("window"), point.integer("block"));
         if window % block != 0 {
-            return Err(format!("window = {window} messages are not whole blocks of {block}; use a divisor of the window"));
+            return Err(format!(
+                "window = {window} messages are not whole blocks of {block}; use a divisor of the window"
+            ));
         }
         in_nodes(point)
     },

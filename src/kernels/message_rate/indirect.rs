@@ -59,7 +59,7 @@ impl Route for Indirect {
 pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
-    let route = (comm.rank() < cores)
-        .then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
+    let route =
+        (comm.rank() < cores).then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
     route::run(comm, point, arena, route.as_ref(), true)
 }

@@ -39,9 +39,7 @@ pub fn measure<C: Comm>(
     let other = match (invalidated_bytes(point), point.text("caches")) {
         (None, "cold") => return Err(unknown_caches()),
         (None, _) => None,
-        (Some(bytes), _) => {
-            Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, OTHER_MEMORY, |i| i as u64)?.0)
-        }
+        (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, OTHER_MEMORY, |i| i as u64)?.0),
     };
     let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, other);
     exchange.clear();
@@ -77,12 +75,7 @@ fn unknown_caches() -> Error {
 }
 
 /// Parts of a run until one is not faster than all before it, on any rank: rounds run, and whether they were steady.
-fn warm_up<C: Comm>(
-    comm: &C,
-    exchange: &mut impl Exchange,
-    rounds: usize,
-    other: Option<&[u64]>,
-) -> (usize, bool) {
+fn warm_up<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> (usize, bool) {
     let part = rounds.div_ceil(4);
     let mut best = f64::INFINITY;
     for parts in 1..=MOST_PARTS {

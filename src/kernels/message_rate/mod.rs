@@ -86,12 +86,8 @@ const CACHE_BYTES: Parameter = Parameter {
     meaning: "cache: bytes to be pushed out where caches = cold; 0 stands for the largest cache that the system reports",
     domain: Domain::Integer { least: 0, most: 1 << 40, default: 0 },
 };
-const SEED: Parameter = parameter(
-    "seed",
-    "seed",
-    "seed: of the destinations",
-    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
-);
+const SEED: Parameter =
+    parameter("seed", "seed", "seed: of the destinations", Domain::Integer { least: 0, most: u64::MAX, default: 1 });
 
 /// Messages are made of such items, the paper's `int`s.
 const ITEM_BYTES: u64 = 4;
@@ -145,7 +141,8 @@ impl Kernel for Pattern {
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        let (bytes, window, messages) = (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
+        let (bytes, window, messages) =
+            (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
         if bytes % ITEM_BYTES != 0 {
             let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
             return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
@@ -155,7 +152,10 @@ impl Kernel for Pattern {
             return Err(format!("messages = {messages} are not whole windows of {window}; use {above}"));
         }
         if messages / window > 1 << 24 {
-            return Err(format!("{} rounds are more than 2^24; use fewer messages or a longer window", messages / window));
+            return Err(format!(
+                "{} rounds are more than 2^24; use fewer messages or a longer window",
+                messages / window
+            ));
         }
         (self.refuse)(point)
     }

@@ -93,7 +93,8 @@ impl Side {
 
     fn garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
         let Shape { items, stride, .. } = self.shape;
-        let intact = |(buffer, &identity): (&[u32], &u64)| is_intact(&buffer[..items], identity, self.last_turn(rounds));
+        let intact =
+            |(buffer, &identity): (&[u32], &u64)| is_intact(&buffer[..items], identity, self.last_turn(rounds));
         memory.chunks_exact(stride).zip(incoming).filter(|&message| !intact(message)).count() as u64
     }
 }

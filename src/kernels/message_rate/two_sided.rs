@@ -35,7 +35,8 @@ pub fn run<C: Comm, R: Route>(
     acknowledged: bool,
 ) -> Result<Outcome> {
     let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
-    let (me, mut outgoing) = (comm.rank(), route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route)));
+    let (me, mut outgoing) =
+        (comm.rank(), route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route)));
     let from = |&(from, count): &(usize, usize)| (0..count).map(move |number| identity(from, me, number));
     let mut incoming: Vec<u64> = peers.from.iter().flat_map(from).collect();
     if shape.one_buffer {
@@ -49,9 +50,9 @@ pub fn run<C: Comm, R: Route>(
     }
     let acknowledgements =
         if acknowledged { Some(comm.messages(Tag::Reply, LINE, peers.to.len() * LINE)?) } else { None };
-    let messages = if shape.one_buffer { (peers.to.iter().map(|&(_, count)| count).sum::<usize>()) as f64 } else { sent };
-    let rounds: Rounds<C, R> =
-        Rounds { data, acknowledgements, route, peers, shape, outgoing, incoming, wrong: 0 };
+    let messages =
+        if shape.one_buffer { (peers.to.iter().map(|&(_, count)| count).sum::<usize>()) as f64 } else { sent };
+    let rounds: Rounds<C, R> = Rounds { data, acknowledgements, route, peers, shape, outgoing, incoming, wrong: 0 };
     measure(comm, point, arena, rounds, messages)
 }
 
@@ -87,7 +88,9 @@ impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
         let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));
         self.wrong += wrong.count() as u64;
         if let Some(acknowledgements) = &mut self.acknowledgements {
-            (0..self.peers.to.len()).zip(&self.peers.to).for_each(|(i, &(to, _))| acknowledgements.receive(i * LINE, 1, to));
+            (0..self.peers.to.len())
+                .zip(&self.peers.to)
+                .for_each(|(i, &(to, _))| acknowledgements.receive(i * LINE, 1, to));
             self.peers.from.iter().for_each(|&(from, _)| acknowledgements.send(0, 1, from));
             acknowledgements.complete();
         }
