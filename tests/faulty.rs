@@ -3,7 +3,7 @@
 use apexmap::comm::threads::{
     ThreadComm, ThreadInbox, ThreadMessages, ThreadOpened, ThreadOutbox, ThreadPuts, ThreadWindow,
 };
-use apexmap::comm::{Comm, Messages, Posted, Puts, Tag};
+use apexmap::comm::{Comm, Messages, Outbox, Posted, Puts, Tag};
 use apexmap::error::Result;
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
@@ -23,6 +23,8 @@ pub enum Fault {
     },
     /// Messages come to the places of their predecessors or successors.
     Swapped,
+    /// Whoever opens a mailbox has a message that nobody sent.
+    Unasked,
 }
 
 pub struct Faulty<'a> {
@@ -99,7 +101,12 @@ impl Comm for Faulty<'_> {
         self.comm.all_arrived(arrival)
     }
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
-        self.comm.mailbox(tag, receives, sends, words)
+        let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
+        if self.fault == Fault::Unasked {
+            assert!(outbox.send((self.rank() + 1) % self.size(), &[0]), "there is room");
+            self.comm.barrier();
+        }
+        (inbox, outbox)
     }
     fn lines(
         &self,
@@ -119,7 +126,8 @@ impl Comm for Faulty<'_> {
     }
     fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<FaultyMessages<'_>> {
         let messages = self.comm.messages(tag, outgoing, incoming)?;
-        Ok(FaultyMessages { messages, rank: self.rank(), fault: self.fault(tag), sent: 0, received: 0 })
+        let (rank, fault) = (self.rank(), self.fault(tag));
+        Ok(FaultyMessages { messages, rank, fault, sent: 0, received: 0, spoiled: Vec::new() })
     }
     fn puts(&self, outgoing: usize, incoming: usize) -> Result<FaultyPuts<'_>> {
         Ok(FaultyPuts { puts: self.comm.puts(outgoing, incoming)?, rank: self.rank(), fault: self.fault, put: 0 })
@@ -132,13 +140,17 @@ pub struct FaultyMessages<'m> {
     fault: Fault,
     sent: usize,
     received: usize,
+    /// Items to become wrong when they have come.
+    spoiled: Vec<usize>,
 }
 
 impl Messages for FaultyMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
+        self.complete();
         self.messages.outgoing()
     }
     fn incoming(&mut self) -> &mut [u32] {
+        self.complete();
         self.messages.incoming()
     }
     fn send(&mut self, at: usize, items: usize, to: usize) {
@@ -146,11 +158,6 @@ impl Messages for FaultyMessages<'_> {
         match self.fault {
             Fault::Nothing => {}
             Fault::Lost { every } if self.rank == 0 && self.sent.is_multiple_of(every) => {}
-            Fault::Corrupted { every, item } if self.rank == 0 && self.sent.is_multiple_of(every) => {
-                self.messages.outgoing()[at + item] ^= 1;
-                self.messages.send(at, items, to);
-                self.messages.outgoing()[at + item] ^= 1;
-            }
             Fault::Swapped if self.rank == 0 => {
                 // Buffers come in pairs of neighbours, on lines of 16 items.
                 let stride = items.next_multiple_of(16);
@@ -164,10 +171,17 @@ impl Messages for FaultyMessages<'_> {
         match self.fault {
             Fault::Nothing => {}
             Fault::Lost { every } if self.rank == 1 && self.received.is_multiple_of(every) => {}
+            Fault::Corrupted { every, item } if self.rank == 1 && self.received.is_multiple_of(every) => {
+                self.messages.receive(at, items, from);
+                self.spoiled.push(at + item);
+            }
             _ => self.messages.receive(at, items, from),
         }
     }
     fn complete(&mut self) {
+        for item in std::mem::take(&mut self.spoiled) {
+            self.messages.incoming()[item] ^= 1;
+        }
         self.messages.complete();
     }
 }

@@ -4,6 +4,7 @@
 //! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
 
 pub mod apex_map;
+pub mod calibrate;
 pub mod message_rate;
 pub mod random_access;
 
@@ -34,6 +35,12 @@ pub const ALL: &[&dyn Kernel] = &[
     &message_rate::indirect::KERNEL,
     &message_rate::block_cyclic::KERNEL,
     &message_rate::random::KERNEL,
+    &calibrate::network::send::KERNEL,
+    &calibrate::network::receive::KERNEL,
+    &calibrate::network::poll::KERNEL,
+    &calibrate::network::copy::KERNEL,
+    &calibrate::network::barrier::KERNEL,
+    &calibrate::network::bisection::Bisection,
 ];
 
 /// The kernel with this id; the error names the nearest one.

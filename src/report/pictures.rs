@@ -219,7 +219,8 @@ fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
     rows.iter().copied().filter(wanted).collect()
 }
 
-fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
+/// Draws a figure into the result's folder.
+pub fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let svg = figure::svg(drawn)?;
     folder.replace_text(&folder.figures().join(format!("{file}.svg")), &svg)?;
     figure::png(drawn, &folder.figures().join(format!("{file}.png")))?;

@@ -43,13 +43,13 @@ pub const MESSAGE_BYTES: Parameter = Parameter {
     meaning: "message: bytes of content, a multiple of 4",
     domain: Domain::Integer { least: ITEM_BYTES, most: 1 << 30, default: 8 },
 };
-const WINDOW: Parameter = parameter(
+pub const WINDOW: Parameter = parameter(
     "window",
     "window",
     "window: messages to each destination before the sender waits for all of them",
     Domain::Integer { least: 1, most: 1 << 20, default: 64 },
 );
-const MESSAGES: Parameter = parameter(
+pub const MESSAGES: Parameter = parameter(
     "messages",
     "messages",
     "messages: from each sender to each destination in one run, a multiple of the window",
@@ -61,25 +61,25 @@ const SENDERS: Parameter = parameter(
     "senders: ranks of a node; those of the first node send, each to its counterparts on the others",
     Domain::Integer { least: 1, most: 1 << 16, default: 1 },
 );
-const OPERATION: Parameter = parameter(
+pub const OPERATION: Parameter = parameter(
     "operation",
     "operation",
     "operation: send (two-sided, received and acknowledged) or put (one-sided)",
     Domain::Choice(&["send", "put"]),
 );
-const BUFFERS: Parameter = parameter(
+pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
     "buffers: distinct for each message of a window, or one for all, as the OSU micro-benchmarks have it",
     Domain::Choice(&["distinct", "one"]),
 );
-const CACHES: Parameter = parameter(
+pub const CACHES: Parameter = parameter(
     "caches",
     "caches",
     "caches: warm, or cold: before each round every rank reads cache_bytes of other memory, off the clock",
     Domain::Choice(&["warm", "cold"]),
 );
-const CACHE_BYTES: Parameter = Parameter {
+pub const CACHE_BYTES: Parameter = Parameter {
     name: "cache_bytes",
     column: "cache_bytes",
     unit: Unit::Bytes,
@@ -98,7 +98,7 @@ const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Outp
     Output { column, unit, meaning }
 }
 
-const OUTPUTS: &[Output] = &[
+pub const OUTPUTS: &[Output] = &[
     output("message_seconds_min", Unit::Seconds, "time of a message: that of rank 0's fastest round over its messages"),
     output("message_seconds_p05", Unit::Seconds, "time of a message, 5th percentile of rank 0's rounds"),
     output("message_seconds_p50", Unit::Seconds, "time of a message, median of rank 0's rounds"),
