@@ -6,12 +6,16 @@
 
 mod collective;
 mod mailbox;
+mod messages;
 mod opened;
 mod pool;
+mod puts;
 mod window;
 
 pub use mailbox::{MpiInbox, MpiOutbox};
+pub use messages::MpiMessages;
 pub use opened::MpiOpened;
+pub use puts::MpiPuts;
 pub use window::MpiWindow;
 
 use super::{Comm, Posted, Tag};
@@ -145,6 +149,8 @@ impl Comm for MpiComm {
     type Outbox = MpiOutbox;
     type Window<'m> = MpiWindow<'m>;
     type Opened<'m> = MpiOpened<'m>;
+    type Messages<'m> = MpiMessages<'m>;
+    type Puts<'m> = MpiPuts<'m>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -261,6 +267,14 @@ impl Comm for MpiComm {
 
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> MpiOpened<'m> {
         MpiOpened::open(self, memory)
+    }
+
+    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<MpiMessages<'_>> {
+        MpiMessages::new(self, tag, outgoing, incoming)
+    }
+
+    fn puts(&self, outgoing: usize, incoming: usize) -> Result<MpiPuts<'_>> {
+        MpiPuts::new(self, outgoing, incoming)
     }
 }
 

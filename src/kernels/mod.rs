@@ -4,6 +4,8 @@
 //! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
 
 pub mod apex_map;
+pub mod calibrate;
+pub mod message_rate;
 pub mod random_access;
 
 use crate::comm::World;
@@ -27,6 +29,19 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::roles::KERNEL,
     &random_access::one_sided::KERNEL,
     &random_access::shared::KERNEL,
+    &message_rate::ping_pong::KERNEL,
+    &message_rate::streaming::KERNEL,
+    &message_rate::bidirectional::KERNEL,
+    &message_rate::cyclic::KERNEL,
+    &message_rate::indirect::KERNEL,
+    &message_rate::block_cyclic::KERNEL,
+    &message_rate::random::KERNEL,
+    &calibrate::network::send::KERNEL,
+    &calibrate::network::receive::KERNEL,
+    &calibrate::network::poll::KERNEL,
+    &calibrate::network::copy::KERNEL,
+    &calibrate::network::barrier::KERNEL,
+    &calibrate::network::bisection::Bisection,
 ];
 
 /// The kernel with this id; the error names the nearest one.

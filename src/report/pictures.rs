@@ -152,9 +152,9 @@ fn at_corners(
     headline: &str,
 ) -> Result<Vec<usize>> {
     for &other in others {
-        // What grows with the ranks, as memory does, goes with them.
+        // What grows with the ranks, as memory does, goes with them; so does the number of messages with their length.
         let column = table.require(other)?;
-        let may_follow = axis == "ranks" && other != "kernel";
+        let may_follow = matches!(axis, "ranks" | "message_bytes") && other != "kernel";
         if may_follow
             && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
         {
@@ -175,7 +175,11 @@ fn by_words(table: &Table, mut chosen: Vec<usize>, others: &[&str], axis: &str, 
         let column = table.require(other)?;
         let mut own = true;
         for curve in curves(&chosen)? {
-            let parts = if axis == "ranks" { cells(table, &curve, &[axis], "ranks")? } else { Vec::new() };
+            let parts = if matches!(axis, "ranks" | "message_bytes") {
+                cells(table, &curve, &[axis], "ranks")?
+            } else {
+                Vec::new()
+            };
             let follows = !parts.is_empty() && parts.iter().all(|cell| columns::constant(column, &cell.rows));
             own &= follows || !varies(table, other, &curve);
         }
@@ -276,7 +280,8 @@ fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
     rows.iter().copied().filter(wanted).collect()
 }
 
-fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
+/// Draws a figure into the result's folder.
+pub fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let svg = figure::svg(drawn)?;
     folder.replace_text(&folder.figures().join(format!("{file}.svg")), &svg)?;
     figure::png(drawn, &folder.figures().join(format!("{file}.png")))?;

@@ -1,0 +1,3 @@
+//! Calibration: what models take as given, each measured by a kernel of its own.
+
+pub mod network;
