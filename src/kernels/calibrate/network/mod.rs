@@ -63,13 +63,13 @@ const fn parameter(name: &'static str, column: &'static str, meaning: &'static s
     Parameter { name, column, unit: Unit::None, meaning, domain }
 }
 
-const OUTPUTS: &[Output] = &[Output {
+pub(super) const OUTPUTS: &[Output] = &[Output {
     column: "operation_seconds",
     unit: Unit::Seconds,
     meaning: "time of one operation, on the slowest rank",
 }];
 
-const HEADLINE: &str = "operation_seconds";
+pub(super) const HEADLINE: &str = "operation_seconds";
 
 const fn about(
     id: &'static str,
@@ -84,7 +84,7 @@ const fn about(
 }
 
 /// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
-fn outcome<C: Comm>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
+pub(super) fn outcome<C: Comm>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
     let report = [seconds.to_bits(), wrong];
     let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
     let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
