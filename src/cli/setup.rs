@@ -39,7 +39,11 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &SweepArguments) -> Result<Self> {
-        let sweep = read(arguments.sweep.as_deref())?;
+        Self::of(read(arguments.sweep.as_deref())?, arguments)
+    }
+
+    /// For a sweep that the arguments need not name.
+    pub fn of(sweep: Sweep, arguments: &SweepArguments) -> Result<Self> {
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
         let context = Context {
