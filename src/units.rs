@@ -73,10 +73,16 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, f64)] {
     ];
     const SECONDS: &[(&str, f64)] =
         &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)];
+    const BYTES_PER_SECOND: &[(&str, f64)] = &[("B/s", 1.0), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+    const SECONDS_PER_BYTE: &[(&str, f64)] = &[("s/B", 1.0), ("ns/B", 1e-9)];
+    const HERTZ: &[(&str, f64)] = &[("Hz", 1.0), ("MHz", 1e6), ("GHz", 1e9)];
     match unit {
         Unit::Words => WORDS,
         Unit::Bytes => BYTES,
         Unit::Seconds => SECONDS,
+        Unit::BytesPerSecond => BYTES_PER_SECOND,
+        Unit::SecondsPerByte => SECONDS_PER_BYTE,
+        Unit::Hertz => HERTZ,
         _ => &[],
     }
 }

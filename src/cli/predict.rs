@@ -72,7 +72,8 @@ pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
     text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
 }
 
-fn variable(model: &'static dyn Model, name: &str) -> Result<&'static Variable> {
+/// A variable of a model by its name.
+pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     let about = model.about();
     let variables = about.variables.iter();
     variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
@@ -83,7 +84,7 @@ fn variable(model: &'static dyn Model, name: &str) -> Result<&'static Variable> 
 }
 
 /// A number with or without a unit.
-fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
+pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
         units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
     if !value.is_finite() || value < 0.0 {
@@ -94,7 +95,7 @@ fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
 }
 
 /// `4`, `1,2,4`, `1..64` or words.
-fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
+pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let name = variable.name;
     let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
         Some(at) => Ok(at as f64),
