@@ -25,6 +25,8 @@
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
 //! - `resume`: whole runs, killed, resumed, failed, looked at
+//! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `common` holds what several of them need, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
@@ -36,7 +38,9 @@ mod arena;
 mod comm;
 mod common;
 mod driver;
+mod explain;
 mod figure;
+mod fit;
 mod gf2;
 mod launch;
 mod machine;

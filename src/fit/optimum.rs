@@ -8,10 +8,10 @@ use nalgebra::{DMatrix, DVector, Dyn};
 
 /// Residuals beyond so many standard deviations count linearly.
 ///
-/// Wider than the usual 1.345, which costs 5 % of the efficiency for normal noise: gross outliers are what timings have, and
-/// the intervals need nearly normal residuals. Wider still where few degrees of freedom make the scale itself uncertain.
+/// A little wider than the usual 1.345, which costs 5 % of the efficiency for normal noise; and the wider, the fewer degrees
+/// of freedom there are to tell the scale: the intervals then need nearly all residuals in full.
 pub fn limit(scale: f64, freedom: usize) -> f64 {
-    2.5 * (1.0 + 5.0 / freedom.max(1) as f64) * scale
+    (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
 
 /// Relative; the derivatives are differences, good to ten digits.

@@ -113,7 +113,7 @@ impl<'a> Task<'a> {
         }
         // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
         for at in 0..self.free.len() {
-            for factor in [0.2f64, 5.0] {
+            for factor in [0.1f64, 0.2, 0.4, 0.7, 2.0, 5.0] {
                 let mut start = starts[0].clone();
                 start[at] += factor.ln();
                 starts.push(start);

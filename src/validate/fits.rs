@@ -9,7 +9,8 @@ use crate::published;
 use crate::units::{self, Unit};
 
 pub fn all() -> Result<Vec<Fitted>> {
-    Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, single_core()?])
+    let (free, held) = single_core()?;
+    Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
 
 /// Observations of rates in GUPS.
@@ -23,8 +24,23 @@ fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<V
 
 /// Given parameters come from the card, all others are fitted.
 fn fitted(id: &str, card: &str, source: &str, rows: &[(Vec<(&str, f64)>, f64)], remarks: &[&str]) -> Result<Fitted> {
+    holding(id, card, source, rows, remarks, &[])
+}
+
+/// As [`fitted`], with these parameters from the card too.
+fn holding(
+    id: &str,
+    card: &str,
+    source: &str,
+    rows: &[(Vec<(&str, f64)>, f64)],
+    remarks: &[&str],
+    held: &[&str],
+) -> Result<Fitted> {
     let (model, card) = (models::find(id)?, Card::find(card)?);
-    let role = |parameter: &models::Parameter| match card.get(parameter.number).filter(|_| parameter.given) {
+    let role = |parameter: &models::Parameter| match card
+        .get(parameter.number)
+        .filter(|_| parameter.given || held.contains(&parameter.number))
+    {
         Some(value) => Role::Hold(value),
         None => Role::Fit,
     };
@@ -86,8 +102,11 @@ fn multi_core() -> Result<Fitted> {
     fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks)
 }
 
-fn single_core() -> Result<Fitted> {
+/// Both parameters, which large tori cannot part, and the hop alone.
+fn single_core() -> Result<(Fitted, Fitted)> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
-    fitted("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core", &rows, &[])
+    let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");
+    let remarks = ["local_seconds held at the paper's 92 cycles"];
+    Ok((fitted(id, card, source, &rows, &[])?, holding(id, card, source, &rows, &remarks, &["local_seconds"])?))
 }
