@@ -160,6 +160,11 @@ fn scaled(value: f64, base: f64, names: &[&str]) -> String {
     format!("{} {}", significant(value), names[at]).trim_end().to_owned()
 }
 
+/// A parameter's value: whole numbers in full, others to three significant digits.
+pub fn exact(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { value.to_string() } else { significant(value) }
+}
+
 /// Three significant digits, without an exponent for everyday magnitudes and without trailing zeros.
 pub fn significant(value: f64) -> String {
     if !value.is_finite() {

@@ -143,6 +143,11 @@ fn fit_prints_estimates_and_a_card_that_predict_takes() {
             .expect("JSON");
     assert_eq!(json["fit"]["points"].as_array().map(Vec::len), Some(25));
     assert_eq!(json["variables"], serde_json::json!(["P", "Q"]));
+    let pictures = scratch.join("pictures");
+    let to = pictures.to_str().expect("a path");
+    printed(&["fit", path, "--model", "random_access.hypercube", "--figures", to]);
+    let svg = std::fs::read_to_string(pictures.join("random_access.hypercube-curves.svg")).expect("a picture");
+    assert!(svg.contains("model and measurement") && pictures.join("random_access.hypercube-curves.png").is_file());
     let error = refused(&["fit", path, "--model", "random_access.hypercube", "--where", "P >= 8 && P <= 8"]);
     assert!(error.contains("cannot tell 2 parameters") && error.contains("P = 1, 2, 4"), "{error}");
     let error = refused(&["fit", path, "--model", "random_access.hypercube", "--hold", "round_second=1"]);

@@ -4,7 +4,7 @@ use super::plot::condition;
 use super::predict::{Format, amount, number, pretty};
 use super::print;
 use crate::error::{Error, Result};
-use crate::explain::{self, Data};
+use crate::explain::{self, Data, figures};
 use crate::figure::select;
 use crate::fit::yardstick::{self, Yardstick};
 use crate::fit::{self, Fit, Options, Role};
@@ -12,8 +12,9 @@ use crate::machine::Card;
 use crate::models::{self, Model};
 use crate::store::Folder;
 use crate::store::manifest::Manifest;
+use crate::units;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// Seed of the bootstrap
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Folder for pictures of the fit: model and measurement, residual map
+    #[arg(long, value_name = "FOLDER")]
+    figures: Option<PathBuf>,
     /// toml is a machine card
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -65,6 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let fit = fit::fit(model, &data.observations, &roles, options)?;
     let work = explain::work(model);
     let curve = yardstick::choose(&data.observations, &work);
+    if let Some(to) = &arguments.figures {
+        draw(model, &fit, &data, to)?;
+    }
     let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
     print(&match arguments.format {
         Format::Table => report(model, &fit, &data, curve.as_ref()),
@@ -79,6 +86,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }))?,
         Format::Toml => fit.card(&manifest.machine, &source)?.to_toml(),
     })
+}
+
+/// Writes the pictures, and names them on standard error: standard output is the fit's.
+fn draw(model: &dyn Model, fit: &Fit, data: &Data, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+    let over = if data.oversubscribed { ", oversubscribed" } else { "" };
+    let smape = 100.0 * fit.quality.smape;
+    let subtitle = format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples);
+    let figures = figures::of(model, fit, &subtitle);
+    if figures.is_empty() {
+        eprintln!("no picture: more than two variables vary; choose some with --where");
+    }
+    for (name, drawn) in figures {
+        for end in ["svg", "png"] {
+            let file = to.join(format!("{}-{name}.{end}", fit.model));
+            super::plot::write(&drawn, &file)?;
+            eprintln!("{}", file.display());
+        }
+    }
+    Ok(())
 }
 
 fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)>> {
@@ -124,6 +151,9 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest) -> Resul
     Ok(model.about().parameters.iter().map(role).collect())
 }
 
+/// Head of the column of bootstrap intervals.
+const BOOTSTRAP: &str = "bootstrap over launches";
+
 /// Points shown at most in the table of residuals.
 const MOST_POINTS: usize = 24;
 
@@ -139,11 +169,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Yardstick>) 
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than processors; this is no model of a machine with enough.\n\n");
     }
-    let _ = writeln!(
-        text,
-        "{:<40}{:>12}   {:<28}{}",
-        "number", "estimate", "95 % interval (profile)", "bootstrap over launches"
-    );
+    let _ = writeln!(text, "{:<40}{:>12}   {:<28}{}", "number", "estimate", "95 % interval (profile)", BOOTSTRAP);
     for estimate in &fit.estimates {
         let unit = models::scan::parameter(model, estimate.number).map_or(crate::units::Unit::None, |p| p.unit());
         let interval = |(low, high): (f64, f64)| format!("[{}, {}]", amount(low, unit), amount(high, unit));
@@ -198,7 +224,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     let _ = writeln!(text, "{:>14}{:>14}{:>10}  {:<30}set by", "measured", "predicted", "ratio", "95 % band");
     for point in points {
         for &at in &varied {
-            let _ = write!(text, "{:>12}", point.x[at]);
+            let _ = write!(text, "{:>12}", units::exact(point.x[at]));
         }
         let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
         let _ = writeln!(

@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn write(drawn: &Figure, file: &Path) -> Result<()> {
+/// Writes a figure as what its name ends in.
+pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
     match file.extension().and_then(|end| end.to_str()) {
         Some("svg") => std::fs::write(file, figure::svg(drawn)?).map_err(|e| Error::file("write", file, e)),
         Some("png") => figure::png(drawn, file),

@@ -141,8 +141,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
     for &at in &shown_columns {
         let _ = write!(text, "{:>12}", about.variables[at].name);
     }
-    let _ =
-        writeln!(text, "  {:>14}  {:<28}{}", about.column, if rows[0].band.is_some() { "95 %" } else { "" }, "set by");
+    let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
     for row in rows {
         for &at in &shown_columns {
             let _ = write!(text, "{:>12}", shown(&about.variables[at], row.at[at]));

@@ -77,7 +77,7 @@ fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) 
     if different(&rest).len() < rest.free.len() {
         return None;
     }
-    let found = minimise(&rest, &[optimum.theta.clone()], None)?;
+    let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
     let parameters = rest.parameters(&found.theta);
     let gone = task.data.iter().filter(|seen| out(seen));
     Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())

@@ -1,5 +1,7 @@
 //! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
 
+pub mod figures;
+
 use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;
 use crate::fit::{Fit, Observation};
@@ -9,6 +11,7 @@ use crate::numerics::statistics::median;
 use crate::provenance::Host;
 use crate::store::Table;
 use crate::store::columns;
+use crate::units;
 use std::collections::BTreeMap;
 
 /// What a model is fitted to.
@@ -116,8 +119,10 @@ pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> 
     let worst =
         fit.points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)));
     if let Some(worst) = worst {
-        let at: Vec<String> =
-            varied(fit).into_iter().map(|i| format!("{} = {}", about.variables[i].name, worst.x[i])).collect();
+        let at: Vec<String> = varied(fit)
+            .into_iter()
+            .map(|i| format!("{} = {}", about.variables[i].name, units::exact(worst.x[i])))
+            .collect();
         let ratio = worst.measured / worst.predicted;
         text += &format!("; it is farthest off at {}, where {ratio:.2} of the prediction was measured", at.join(", "));
     }
