@@ -10,16 +10,19 @@
 //! ```text
 //! 8  cli         the command line, one file a command
 //! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//!    validate    the models against the papers' tables
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
+//!    explain     a model against a store: observations, what the host tells, a sentence
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
 //!    machine     machine cards: the numbers of a machine, measured or published
 //!    models      analytic models: a machine's numbers to a rate; one file a model, one line in `models::ALL`
 //!    published   the papers' tables
+//!    fit         a model's numbers from measurements, with intervals and what they are worth
 //! 2  comm        what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1  numerics    mixing, power law, statistics: no input, no output
 //!    condition   `L * ranks <= M`
@@ -47,7 +50,11 @@ pub mod comm;
 pub mod condition;
 pub mod error;
 #[cfg(feature = "explore")]
+pub mod explain;
+#[cfg(feature = "explore")]
 pub mod figure;
+#[cfg(feature = "explore")]
+pub mod fit;
 pub mod kernels;
 #[cfg(feature = "explore")]
 pub mod launch;
@@ -73,4 +80,6 @@ pub mod store;
 #[cfg(feature = "explore")]
 pub mod sweep;
 pub mod units;
+#[cfg(feature = "explore")]
+pub mod validate;
 pub mod worker;

@@ -73,10 +73,16 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, f64)] {
     ];
     const SECONDS: &[(&str, f64)] =
         &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)];
+    const BYTES_PER_SECOND: &[(&str, f64)] = &[("B/s", 1.0), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
+    const SECONDS_PER_BYTE: &[(&str, f64)] = &[("s/B", 1.0), ("ns/B", 1e-9)];
+    const HERTZ: &[(&str, f64)] = &[("Hz", 1.0), ("MHz", 1e6), ("GHz", 1e9)];
     match unit {
         Unit::Words => WORDS,
         Unit::Bytes => BYTES,
         Unit::Seconds => SECONDS,
+        Unit::BytesPerSecond => BYTES_PER_SECOND,
+        Unit::SecondsPerByte => SECONDS_PER_BYTE,
+        Unit::Hertz => HERTZ,
         _ => &[],
     }
 }
@@ -152,6 +158,11 @@ fn scaled(value: f64, base: f64, names: &[&str]) -> String {
         at += 1;
     }
     format!("{} {}", significant(value), names[at]).trim_end().to_owned()
+}
+
+/// A parameter's value: whole numbers in full, others to three significant digits.
+pub fn exact(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 { value.to_string() } else { significant(value) }
 }
 
 /// Three significant digits, without an exponent for everyday magnitudes and without trailing zeros.

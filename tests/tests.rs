@@ -30,6 +30,8 @@
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
+//! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
@@ -43,8 +45,10 @@ mod calibrate_network;
 mod comm;
 mod common;
 mod driver;
+mod explain;
 mod faulty;
 mod figure;
+mod fit;
 mod gf2;
 mod launch;
 mod machine;

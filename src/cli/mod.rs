@@ -8,6 +8,8 @@ mod calibrate;
 #[cfg(feature = "explore")]
 pub mod complain;
 mod completions;
+#[cfg(feature = "explore")]
+mod fit;
 mod kernels;
 #[cfg(feature = "explore")]
 mod plan;
@@ -25,6 +27,8 @@ mod run;
 mod setup;
 #[cfg(feature = "explore")]
 mod status;
+#[cfg(feature = "explore")]
+mod validate;
 mod worker;
 
 use crate::error::{Error, Result};
@@ -85,6 +89,12 @@ enum Command {
     /// Predict rates from a model and a machine card
     #[cfg(feature = "explore")]
     Predict(predict::Arguments),
+    /// Fit a model's numbers to a result, with intervals and residuals
+    #[cfg(feature = "explore")]
+    Fit(fit::Arguments),
+    /// Recompute the papers' model values, fit the models to the papers' measurements, and say what disagrees
+    #[cfg(feature = "explore")]
+    Validate(validate::Arguments),
     /// Print a completion script for a shell
     #[cfg(feature = "explore")]
     Completions(completions::Arguments),
@@ -130,6 +140,10 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Models(arguments) => predict::list(arguments),
         #[cfg(feature = "explore")]
         Command::Predict(arguments) => predict::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Fit(arguments) => fit::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Validate(arguments) => validate::run(arguments),
         #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),

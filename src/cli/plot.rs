@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(folder) => folder.table()?,
         None => parquet::read(&arguments.result)?,
     };
-    let condition = arguments.condition.as_deref().map(|text| parse(text, &table)).transpose()?;
+    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
     let rows = select::rows(&table, condition.as_ref());
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
@@ -77,7 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn write(drawn: &Figure, file: &Path) -> Result<()> {
+/// Writes a figure as what its name ends in.
+pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
     match file.extension().and_then(|end| end.to_str()) {
         Some("svg") => std::fs::write(file, figure::svg(drawn)?).map_err(|e| Error::file("write", file, e)),
         Some("png") => figure::png(drawn, file),
@@ -89,7 +90,7 @@ fn write(drawn: &Figure, file: &Path) -> Result<()> {
 }
 
 /// A condition over the table's columns, by their own or the papers' names.
-fn parse(text: &str, table: &Table) -> Result<Condition> {
+pub fn condition(text: &str, table: &Table) -> Result<Condition> {
     let mut known = Vec::new();
     for name in table.names() {
         let kind = match table.column(name) {

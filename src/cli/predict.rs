@@ -72,7 +72,8 @@ pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
     text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
 }
 
-fn variable(model: &'static dyn Model, name: &str) -> Result<&'static Variable> {
+/// A variable of a model by its name.
+pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     let about = model.about();
     let variables = about.variables.iter();
     variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
@@ -83,7 +84,7 @@ fn variable(model: &'static dyn Model, name: &str) -> Result<&'static Variable> 
 }
 
 /// A number with or without a unit.
-fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
+pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
         units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
     if !value.is_finite() || value < 0.0 {
@@ -94,7 +95,7 @@ fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
 }
 
 /// `4`, `1,2,4`, `1..64` or words.
-fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
+pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     let name = variable.name;
     let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
         Some(at) => Ok(at as f64),
@@ -140,8 +141,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
     for &at in &shown_columns {
         let _ = write!(text, "{:>12}", about.variables[at].name);
     }
-    let _ =
-        writeln!(text, "  {:>14}  {:<28}{}", about.column, if rows[0].band.is_some() { "95 %" } else { "" }, "set by");
+    let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
     for row in rows {
         for &at in &shown_columns {
             let _ = write!(text, "{:>12}", shown(&about.variables[at], row.at[at]));

@@ -29,7 +29,7 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
                 again.data.extend_from_slice(&launches[rng.random_range(0..launches.len())]);
             }
         }
-        let Some(found) = minimise(&again, &[optimum.theta.clone()], None) else { continue };
+        let Some(found) = minimise(&again, std::slice::from_ref(&optimum.theta), None) else { continue };
         let Some(its_errors) = deviations(&again, &found) else { continue };
         for (at, values) in studentised.iter_mut().enumerate() {
             values.push((found.theta[at] - optimum.theta[at]) / its_errors[at]);
@@ -47,23 +47,23 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
     }
 }
 
-/// Launches, as the observations of each, among those that measured the same points.
-fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Vec<&'a Observation>>> {
-    let mut launches: BTreeMap<u32, Vec<&Observation>> = BTreeMap::new();
+/// The observations of one launch.
+type Launch<'a> = Vec<&'a Observation>;
+
+/// Launches, among those that measured the same points.
+fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
+    let mut launches: BTreeMap<u32, Launch> = BTreeMap::new();
     for seen in &task.data {
         launches.entry(seen.launch).or_default().push(seen);
     }
-    let mut groups: Vec<(Vec<Vec<u64>>, Vec<Vec<&Observation>>)> = Vec::new();
+    let mut groups: BTreeMap<Vec<Vec<u64>>, Vec<Launch>> = BTreeMap::new();
     for observations in launches.into_values() {
         let bits = |seen: &&Observation| seen.x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         let mut points: Vec<Vec<u64>> = observations.iter().map(bits).collect();
         points.sort();
-        match groups.iter_mut().find(|(known, _)| *known == points) {
-            Some((_, members)) => members.push(observations),
-            None => groups.push((points, vec![observations])),
-        }
+        groups.entry(points).or_default().push(observations);
     }
-    groups.into_iter().map(|(_, members)| members).collect()
+    groups.into_values().collect()
 }
 
 fn deviations(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {

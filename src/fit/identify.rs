@@ -22,7 +22,8 @@ const WIDEST: f64 = 1.17;
 pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
     let errors = relative_errors(task, optimum);
     let about = task.model.about();
-    let unclear: Vec<(usize, f64)> = task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > WIDEST).collect();
+    let unclear: Vec<(usize, f64)> =
+        task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > WIDEST).collect();
     if unclear.is_empty() {
         return Ok(());
     }
@@ -47,7 +48,7 @@ pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
 /// one that the data do without is not called unknown.
 fn relative_errors(task: &Task, optimum: &Optimum) -> Vec<f64> {
     let noise = optimum.scale.max(NOISE);
-    if task.model.about().linear {
+    if task.linear() {
         let (_, design) = task.design();
         if design.iter().all(|v| v.is_finite()) {
             let parameters = task.parameters(&optimum.theta);

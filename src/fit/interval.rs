@@ -43,12 +43,17 @@ pub fn profile(task: &Task, optimum: &Optimum, at: usize, deviation: f64) -> (f6
     let unit = variance(optimum, parameters) * inside(optimum);
     let (least, most) = task.bounds(at);
     let end = |direction: f64| {
+        let mut rest = task.clone();
+        let index = rest.free.remove(at);
         let mut theta = optimum.theta.clone();
+        theta.remove(at);
         // Signed root of the excess loss in standard deviations, less t: nearly straight, and 0 at the end sought.
         let mut excess = |value: f64| {
-            let held = Some((at, value, optimum.scale));
-            let found = minimise(task, &[theta.clone()], held);
-            let Some(found) = found.or_else(|| minimise(task, &[optimum.theta.clone()], held)) else { return f64::INFINITY };
+            rest.base[index] = value.exp();
+            // What linear models begin with is nearly their optimum; elsewhere it is near the last one.
+            let mut starts = vec![theta.clone()];
+            starts.extend(rest.positive_least_squares());
+            let Some(found) = minimise(&rest, &starts, Some(optimum.scale)) else { return f64::INFINITY };
             theta = found.theta;
             ((found.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t
         };

@@ -15,7 +15,7 @@ pub mod yardstick;
 
 use crate::error::{Error, Result};
 use crate::machine::{Card, Number};
-use crate::models::Model;
+use crate::models::{Model, Parameter};
 use optimum::Optimum;
 use quality::Quality;
 use serde::Serialize;
@@ -76,6 +76,15 @@ pub struct Fit {
     pub parameters: Vec<f64>,
 }
 
+/// What is to be done with a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role {
+    Hold(f64),
+    Fit,
+    /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
+    Unknown,
+}
+
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -94,19 +103,19 @@ impl Default for Options {
 
 /// Fits a model's parameters.
 ///
-/// `held` has a value for each parameter that is not to be fitted, in the order of the model's parameters.
+/// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
 /// If there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
 /// points that would.
-pub fn fit(model: &dyn Model, data: &[Observation], held: &[Option<f64>], options: Options) -> Result<Fit> {
+pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     check(model, data)?;
-    let (task, absent) = prepare(model, data, held)?;
+    let (task, absent) = prepare(model, data, roles)?;
     let optimum = solve(&task)?;
     identify::check(&task, &optimum)?;
     let covariance = interval::covariance(&task, &optimum);
     let deviation = |at: usize| covariance.as_ref().map_or(1.0, |c| c[(at, at)].sqrt());
-    let parameters = task.parameters(&optimum.theta);
+    let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
     for (at, &index) in task.free.iter().enumerate() {
         let parameter = &model.about().parameters[index];
@@ -115,17 +124,27 @@ pub fn fit(model: &dyn Model, data: &[Observation], held: &[Option<f64>], option
         let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
         let value = parameters[index];
         let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
-        estimates.push(Estimate { number: parameter.number, symbol: parameter.symbol, value, low, high, bootstrap: None });
+        estimates.push(Estimate {
+            number: parameter.number,
+            symbol: parameter.symbol,
+            value,
+            low,
+            high,
+            bootstrap: None,
+        });
     }
     bootstrap::add(&task, &optimum, &mut estimates, options);
     let free = |at: &usize| task.free.contains(at) || absent.contains(at);
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
+    let held = given.map(|at| (name(at), parameters[at])).collect();
+    let points = points(&task, &optimum, covariance.as_ref(), &parameters);
+    absent.iter().for_each(|&at| parameters[at] = f64::NAN);
     Ok(Fit {
         model: model.about().id,
-        held: given.map(|at| (name(at), parameters[at])).collect(),
+        held,
         absent: absent.iter().map(|&at| name(at)).collect(),
-        points: points(&task, &optimum, covariance.as_ref(), &parameters),
+        points,
         quality: quality::of(&task, &optimum, options.leave_out),
         estimates,
         parameters,
@@ -142,17 +161,22 @@ fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
 }
 
 /// Sorts the parameters into held, fitted and absent.
-fn prepare<'a>(
-    model: &'a dyn Model,
-    data: &'a [Observation],
-    held: &[Option<f64>],
-) -> Result<(Task<'a>, Vec<usize>)> {
+fn prepare<'a>(model: &'a dyn Model, data: &'a [Observation], roles: &[Role]) -> Result<(Task<'a>, Vec<usize>)> {
     let about = model.about();
     let parameters = about.parameters;
-    let base = parameters.iter().zip(held).map(|(parameter, held)| held.unwrap_or(parameter.first)).collect();
-    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| held[at].is_none()).collect();
+    let value =
+        |(parameter, role): (&Parameter, &Role)| if let Role::Hold(value) = role { *value } else { parameter.first };
+    let base = parameters.iter().zip(roles).map(value).collect();
+    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
     let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
     let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
+    if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
+        let parameter = &parameters[at];
+        return Err(Error::input(
+            format!("{} is not fitted unless asked, and not known: {}", parameter.number, parameter.meaning()),
+            format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
+        ));
+    }
     free.retain(|at| !absent.contains(at));
     task.free = free;
     let different = distinct(data).len();
@@ -165,7 +189,12 @@ fn prepare<'a>(
     if different <= task.free.len() {
         let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
         return Err(Error::input(
-            format!("{}: {different} different points cannot tell {} parameters: {}", about.id, names.len(), names.join(", ")),
+            format!(
+                "{}: {different} different points cannot tell {} parameters: {}",
+                about.id,
+                names.len(),
+                names.join(", ")
+            ),
             format!("measure {}; or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
@@ -242,7 +271,8 @@ impl Fit {
             card.set_base(number, *value, "given to the fit")?;
         }
         for estimate in &self.estimates {
-            let how = format!("fit of {} to {} points; 95 % profile-likelihood interval", self.model, self.points.len());
+            let how =
+                format!("fit of {} to {} points; 95 % profile-likelihood interval", self.model, self.points.len());
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {
                 (estimate.low, estimate.high)
@@ -251,7 +281,10 @@ impl Fit {
             };
             let number = card.numbers()[&name].clone();
             if low.is_finite() && high.is_finite() {
-                card.set(&name, Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number })?;
+                card.set(
+                    &name,
+                    Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number },
+                )?;
             }
         }
         Ok(card)

@@ -8,10 +8,10 @@ use nalgebra::{DMatrix, DVector, Dyn};
 
 /// Residuals beyond so many standard deviations count linearly.
 ///
-/// Wider than the usual 1.345, which costs 5 % of the efficiency for normal noise: gross outliers are what timings have, and
-/// the intervals need nearly normal residuals. Wider still where few degrees of freedom make the scale itself uncertain.
+/// A little wider than the usual 1.345, which costs 5 % of the efficiency for normal noise; and the wider, the fewer degrees
+/// of freedom there are to tell the scale: the intervals then need nearly all residuals in full.
 pub fn limit(scale: f64, freedom: usize) -> f64 {
-    2.5 * (1.0 + 5.0 / freedom.max(1) as f64) * scale
+    (1.5 + 15.0 / freedom.max(1) as f64) * scale
 }
 
 /// Relative; the derivatives are differences, good to ten digits.
@@ -24,19 +24,7 @@ struct Weighted<'t, 'a> {
     task: &'t Task<'a>,
     /// Square roots of the weights.
     roots: DVector<f64>,
-    /// The logarithms of the free parameters that move; `held` puts one of them at a value.
     theta: DVector<f64>,
-    held: Option<(usize, f64)>,
-}
-
-impl Weighted<'_, '_> {
-    fn all(&self) -> Vec<f64> {
-        let mut theta: Vec<f64> = self.theta.iter().copied().collect();
-        if let Some((at, value)) = self.held {
-            theta.insert(at, value);
-        }
-        theta
-    }
 }
 
 impl LeastSquaresProblem<f64, Dyn, Dyn> for Weighted<'_, '_> {
@@ -53,15 +41,12 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Weighted<'_, '_> {
     }
 
     fn residuals(&self) -> Option<DVector<f64>> {
-        let residuals = self.task.residuals(&self.all()).component_mul(&self.roots);
+        let residuals = self.task.residuals(self.theta.as_slice()).component_mul(&self.roots);
         residuals.iter().all(|r| r.is_finite()).then_some(residuals)
     }
 
     fn jacobian(&self) -> Option<DMatrix<f64>> {
-        let mut jacobian = self.task.jacobian(&self.all());
-        if let Some((at, _)) = self.held {
-            jacobian = jacobian.remove_column(at);
-        }
+        let mut jacobian = self.task.jacobian(self.theta.as_slice());
         for mut column in jacobian.column_iter_mut() {
             column.component_mul_assign(&self.roots);
         }
@@ -83,29 +68,30 @@ pub struct Optimum {
     pub deviance: f64,
 }
 
-/// Minimises from each start, and keeps the best.
+/// Minimises from each start, and keeps the best; `None` if no start gives finite rates.
 ///
-/// `held` puts a free parameter at a value, with the scale of the unheld fit: a point of the profile.
-pub fn minimise(task: &Task, starts: &[Vec<f64>], held: Option<(usize, f64, f64)>) -> Option<Optimum> {
-    let found = starts.iter().filter_map(|start| from(task, start, held));
+/// `scale` is that of another fit, for points of a profile; without it, it is found from the residuals.
+pub fn minimise(task: &Task, starts: &[Vec<f64>], scale: Option<f64>) -> Option<Optimum> {
+    let found = starts.iter().filter_map(|start| from(task, start, scale));
     found.min_by(|a, b| a.deviance.total_cmp(&b.deviance))
 }
 
-fn from(task: &Task, start: &[f64], held: Option<(usize, f64, f64)>) -> Option<Optimum> {
+fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
     let mut theta = start.to_vec();
-    if let Some((at, value, _)) = held {
-        theta[at] = value;
-    }
     let mut roots = DVector::from_element(task.data.len(), 1.0);
     let freedom = task.data.len().saturating_sub(theta.len());
-    let (mut scale, mut residuals) = (LEAST_SCALE, task.residuals(&theta));
+    let mut residuals = task.residuals(&theta);
+    if !residuals.iter().all(|r| r.is_finite()) {
+        return None;
+    }
+    let mut scale = LEAST_SCALE;
     // Weights settle within a few rounds; the limit guards against two that alternate.
     for round in 0..30 {
-        let next = solve(task, &theta, &roots, held.map(|(at, value, _)| (at, value)))?;
+        let next = solve(task, &theta, &roots);
         let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         theta = next;
         residuals = task.residuals(&theta);
-        scale = held.map_or_else(|| spread(&residuals, theta.len()), |(_, _, scale)| scale);
+        scale = given.unwrap_or_else(|| spread(&residuals, theta.len()));
         let limit = limit(scale, freedom);
         let weights = residuals.map(|r| (limit / r.abs()).min(1.0).sqrt());
         let changed = (&weights - &roots).amax();
@@ -118,19 +104,18 @@ fn from(task: &Task, start: &[f64], held: Option<(usize, f64, f64)>) -> Option<O
     Some(Optimum { deviance: deviance(&residuals, limit), theta, residuals, scale, limit })
 }
 
-fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>, held: Option<(usize, f64)>) -> Option<Vec<f64>> {
-    let mut moving = theta.to_vec();
-    if let Some((at, _)) = held {
-        moving.remove(at);
+/// Least squares with these weights, from here; never worse than here.
+fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
+    if theta.is_empty() {
+        return Vec::new();
     }
-    if moving.is_empty() {
-        return Some(theta.to_vec());
-    }
-    let problem = Weighted { task, roots: roots.clone(), theta: DVector::from_vec(moving), held };
-    problem.residuals()?;
+    let loss = |theta: &[f64]| task.residuals(theta).component_mul(roots).norm_squared();
+    let problem = Weighted { task, roots: roots.clone(), theta: DVector::from_column_slice(theta) };
     let (solved, _) = LevenbergMarquardt::new().with_tol(TOLERANCE).with_patience(50).minimize(problem);
-    let theta = solved.all();
-    theta.iter().all(|value| value.is_finite()).then_some(theta)
+    // A parameter that the data do without runs away; its bound is as good.
+    let bounded = |(at, value): (usize, &f64)| value.clamp(task.bounds(at).0, task.bounds(at).1);
+    let found: Vec<f64> = solved.theta.iter().enumerate().map(bounded).collect();
+    if loss(&found) <= loss(theta) { found } else { theta.to_vec() }
 }
 
 /// 1.4826 x median |r|, for so many parameters fitted.

@@ -35,7 +35,9 @@ pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
 pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     let (rows, parameters) = (n as f64, k as f64);
     (n > k + 1).then(|| {
-        rows * (squares / rows).ln() + 2.0 * parameters + 2.0 * parameters * (parameters + 1.0) / (rows - parameters - 1.0)
+        rows * (squares / rows).ln()
+            + 2.0 * parameters
+            + 2.0 * parameters * (parameters + 1.0) / (rows - parameters - 1.0)
     })
 }
 
@@ -75,7 +77,7 @@ fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) 
     if different(&rest).len() < rest.free.len() {
         return None;
     }
-    let found = minimise(&rest, &[optimum.theta.clone()], None)?;
+    let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
     let parameters = rest.parameters(&found.theta);
     let gone = task.data.iter().filter(|seen| out(seen));
     Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())

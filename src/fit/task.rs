@@ -82,30 +82,41 @@ impl<'a> Task<'a> {
         (DVector::from_iterator(rows, weighted), matrix)
     }
 
+    /// Whether one over the prediction is linear in what is fitted: sizes and limits, which are given, never are.
+    pub fn linear(&self) -> bool {
+        let about = self.model.about();
+        about.linear && self.free.iter().all(|&at| !about.parameters[at].given)
+    }
+
+    /// For linear models what least squares with positive parameters give, in relative errors.
+    pub fn positive_least_squares(&self) -> Option<Vec<f64>> {
+        if !self.linear() || self.free.is_empty() {
+            return None;
+        }
+        let (constant, matrix) = self.design();
+        if !matrix.iter().chain(constant.iter()).all(|v| v.is_finite()) {
+            return None;
+        }
+        let found = nnls(&matrix, &constant.map(|constant| 1.0 - constant));
+        let bounded = |(at, value): (usize, &f64)| value.ln().clamp(self.bounds(at).0, self.bounds(at).1);
+        Some(found.iter().enumerate().map(bounded).collect())
+    }
+
     /// Where to begin: the first guesses; for linear models what least squares with positive parameters give, for others
     /// each guess moved.
     pub fn starts(&self) -> Vec<Vec<f64>> {
         let first: Vec<f64> = self.free.iter().map(|&at| self.base[at].ln()).collect();
         let mut starts = vec![first];
-        if self.model.about().linear {
-            let (constant, matrix) = self.design();
-            if matrix.iter().chain(constant.iter()).all(|v| v.is_finite()) {
-                let target = constant.map(|constant| 1.0 - constant);
-                let found = nnls(&matrix, &target);
-                let bounded = |(at, value): (usize, &f64)| {
-                    let (least, most) = self.bounds(at);
-                    value.ln().clamp(least, most)
-                };
-                starts.push(found.iter().enumerate().map(bounded).collect());
-            }
-        } else {
-            // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
-            for at in 0..self.free.len() {
-                for factor in [0.2f64, 5.0] {
-                    let mut start = starts[0].clone();
-                    start[at] += factor.ln();
-                    starts.push(start);
-                }
+        if let Some(found) = self.positive_least_squares() {
+            starts.push(found);
+            return starts;
+        }
+        // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
+        for at in 0..self.free.len() {
+            for factor in [0.1f64, 0.2, 0.4, 0.7, 2.0, 5.0] {
+                let mut start = starts[0].clone();
+                start[at] += factor.ln();
+                starts.push(start);
             }
         }
         starts

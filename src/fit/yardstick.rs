@@ -1,8 +1,8 @@
 //! A model without knowledge: time as a sum of a few terms v^i log2(v)^j of the variables, chosen by cross-validation.
 //! An analytic model that does not beat it explains nothing that a curve would not.
 
-use super::quality::smape;
 use super::Observation;
+use super::quality::smape;
 use crate::numerics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;

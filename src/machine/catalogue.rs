@@ -64,6 +64,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("l3_access_seconds", Unit::Seconds, "a random access that hits the third level, as many go on at once"),
     entry("memory_access_seconds", Unit::Seconds, "a random access to main memory, as many go on at once"),
     entry("network_access_seconds", Unit::Seconds, "a random access to another rank's memory, as many go on at once"),
+    entry(
+        "startup_seconds_per_byte",
+        Unit::SecondsPerByte,
+        "added to each of the first 512 bytes of a block that is not in the first level, until prefetching runs",
+    ),
     entry("line_bytes", Unit::Bytes, "size of a cache line"),
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
     // network

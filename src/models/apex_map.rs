@@ -13,12 +13,16 @@ use crate::machine::Card;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
 
-/// Bandwidth of a process: 8 L / (sum over levels of share x (latency + gap x 8 (L - 1))).
+/// Bandwidth of a process: 8 L / (sum over levels of share x (latency + gap x 8 (L - 1)) + start-up of prefetching), where the
+/// start-up costs the first words of every block from L2, L3 or memory: measured surfaces rise more steeply beyond it.
 pub struct Surface;
 
 const ALPHA: Variable = variable("alpha", Unit::None, "temporal locality", None);
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words an access", None);
 const MEMORY: Variable = variable("M", Unit::Words, "global memory", None);
+
+/// Words of a block before prefetching runs.
+const STARTUP_WORDS: f64 = 64.0;
 
 /// Names of the levels, from the nearest on: what can bind.
 const LEVELS: [&str; 5] = ["L1", "L2", "L3", "memory", "network"];
@@ -47,6 +51,7 @@ impl Model for Surface {
                 Parameter::fitted("l3_seconds_per_byte", "g3", GAP.0, GAP.1, 8e-11),
                 Parameter::fitted("memory_seconds_per_byte", "g4", GAP.0, GAP.1, 1e-10),
                 Parameter::fitted("network_seconds_per_byte", "g5", GAP.0, GAP.1, 2e-10),
+                Parameter::fitted("startup_seconds_per_byte", "s", GAP.0, GAP.1, 5e-11),
             ],
             explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
             column: "bytes_per_second_per_rank",
@@ -69,8 +74,12 @@ impl Model for Surface {
             let latency = || card.get(&number.replace("_access_", "_latency_"));
             let in_flight = if number.starts_with("network") { Some(1.0) } else { card.get("lines_in_flight") };
             let derived = || number.contains("_access_").then(|| Some(latency()? / in_flight?)).flatten();
-            // A single rank needs no network.
-            let absent = || number.starts_with("network").then_some(f64::NAN);
+            // A single rank needs no network; calibrations know no start-up.
+            let absent = || match number.split('_').next() {
+                Some("network") => Some(f64::NAN),
+                Some("startup") => Some(0.0),
+                _ => None,
+            };
             card.get(&number).or_else(derived).or_else(absent).map_or_else(|| card.require(&number), Ok)
         };
         self.about().parameters.iter().map(value).collect()
@@ -79,14 +88,18 @@ impl Model for Surface {
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [_, block, ..] = *x else { unreachable!("four variables") };
         let (sizes, costs) = p.split_at(3);
-        let (latency, gap) = costs.split_at(5);
+        let (latency, rest) = costs.split_at(5);
+        let (gap, startup) = rest.split_at(5);
         let word = WORD_BYTES as f64;
         let (mut total, mut longest) = (0.0, bound(0.0, LEVELS[0]));
         for (at, share) in shares(x, sizes).into_iter().enumerate() {
             if share == 0.0 {
                 continue;
             }
-            let time = share * (latency[at] + gap[at] * word * (block - 1.0));
+            let mut time = share * (latency[at] + gap[at] * word * (block - 1.0));
+            if (1..4).contains(&at) {
+                time += share * startup[0] * word * (block.min(STARTUP_WORDS) - 1.0);
+            }
             total += time;
             if time > longest.value {
                 longest = bound(time, LEVELS[at]);

@@ -35,14 +35,14 @@ pub fn bisection_links(topology: usize, nodes: f64, dimensions: usize) -> Option
         let longest = sides(nodes as u64, dimensions)[0] as f64;
         (nodes / longest, longest)
     };
-    match NAMES.get(topology)? {
-        &"torus" => {
+    match *NAMES.get(topology)? {
+        "torus" => {
             let (section, longest) = across();
             Some(if longest > 2.0 { 2.0 * section } else { section })
         }
-        &"mesh" => Some(across().0),
-        &"fat_tree" => Some(nodes / 2.0),
-        &"dragonfly" => Some(nodes / 4.0),
+        "mesh" => Some(across().0),
+        "fat_tree" => Some(nodes / 2.0),
+        "dragonfly" => Some(nodes / 4.0),
         _ => None,
     }
 }

@@ -1,0 +1,181 @@
+//! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
+
+pub mod figures;
+
+use crate::error::{Error, Result};
+use crate::fit::yardstick::Yardstick;
+use crate::fit::{Fit, Observation};
+use crate::models::Model;
+use crate::nearest::suggest;
+use crate::numerics::statistics::median;
+use crate::provenance::Host;
+use crate::store::Table;
+use crate::store::columns;
+use crate::units;
+use std::collections::BTreeMap;
+
+/// What a model is fitted to.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// The median of each launch at each point.
+    pub observations: Vec<Observation>,
+    pub kernel: String,
+    pub samples: usize,
+    /// Some launches had more ranks than processors.
+    pub oversubscribed: bool,
+}
+
+/// The observations of a model among these rows; `given` are variables that stores do not know.
+///
+/// # Errors
+/// If no row has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
+pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
+    let about = model.about();
+    let good =
+        |row: &&usize| table.word("status", **row) == "ok" && about.explains.contains(&table.word("kernel", **row));
+    let rows: Vec<usize> = rows.iter().filter(good).copied().collect();
+    if rows.is_empty() {
+        let next = match about.explains {
+            [] => "no kernel measures what it predicts yet: it can only predict".to_owned(),
+            kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
+        };
+        return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
+    }
+    let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
+    for &row in &rows {
+        let known = |name: &str| {
+            let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+            given.or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
+        };
+        let x = model.variables(&known)?;
+        match points.iter_mut().find(|(known, _)| *known == x) {
+            Some((_, members)) => members.push(row),
+            None => points.push((x, vec![row])),
+        }
+    }
+    refuse_mixtures(table, model, &points)?;
+    let names = table.words("launch");
+    let launch_of = |row: usize| names.iter().position(|name| name == table.word("launch", row)).unwrap_or(0) as u32;
+    let mut observations = Vec::new();
+    for (x, rows) in &points {
+        let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        rows.iter().for_each(|&row| launches.entry(launch_of(row)).or_default().push(table.number(about.column, row)));
+        let one = |(launch, values): (u32, Vec<f64>)| Some(Observation { x: x.clone(), y: median(&values)?, launch });
+        observations.extend(launches.into_iter().filter_map(one));
+    }
+    Ok(Data {
+        observations,
+        kernel: table.word("kernel", rows[0]).to_owned(),
+        samples: rows.len(),
+        oversubscribed: rows.iter().any(|&row| table.number("oversubscribed", row) == 1.0),
+    })
+}
+
+/// One kernel, and one point of the sweep at each point of the model. What changes together with the model's variables is
+/// theirs, but seeds.
+fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<usize>)]) -> Result<()> {
+    let all: Vec<usize> = points.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
+    for name in columns::of_points(table).into_iter().filter(|name| *name != "seed") {
+        let column = table.require(name)?;
+        let whole = ["kernel", "host", "transport"].contains(&name);
+        let mixed = if whole {
+            Some(&all)
+        } else {
+            points.iter().map(|(_, rows)| rows).find(|rows| !columns::constant(column, rows))
+        };
+        let Some(rows) = mixed.filter(|rows| !columns::constant(column, rows)) else { continue };
+        let mut values: Vec<String> =
+            rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
+        values.sort();
+        values.dedup();
+        let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
+        values.truncate(6);
+        let name = columns::short(name);
+        return Err(Error::input(
+            format!("{} does not know {name}, and the samples have {name} = {}", model.about().id, values.join(", ")),
+            format!("choose one with --where '{name} == {example}'"),
+        ));
+    }
+    Ok(())
+}
+
+/// A number of the machine that the operating system told: cache sizes.
+pub fn told(host: &Host, number: &str) -> Option<f64> {
+    let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
+    let caches = &host.caches;
+    // Where there is no third level, it holds what the second does and serves nothing.
+    let most = caches.iter().map(|cache| cache.level).max()?;
+    caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
+}
+
+/// What explains the measurement, how well, and where it does not: one sentence.
+pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> String {
+    let about = model.about();
+    let quality = &fit.quality;
+    let mut text = format!("{} explains the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
+    if let Some((largest, error)) = quality.largest_left_out {
+        text += &format!(", and foretells P = {largest} from fewer ranks within {:.1} %", 100.0 * error);
+    }
+    let worst =
+        fit.points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)));
+    if let Some(worst) = worst {
+        let at: Vec<String> = varied(fit)
+            .into_iter()
+            .map(|i| format!("{} = {}", about.variables[i].name, units::exact(worst.x[i])))
+            .collect();
+        let ratio = worst.measured / worst.predicted;
+        text += &format!("; it is farthest off at {}, where {ratio:.2} of the prediction was measured", at.join(", "));
+    }
+    match (yardstick, quality.left_out) {
+        (Some(curve), Some(left_out)) if curve.left_out < left_out => {
+            text += &format!(
+                ". A curve without knowledge does better on points left out: {:.1} % against {:.1} %",
+                100.0 * curve.left_out,
+                100.0 * left_out
+            );
+        }
+        (Some(curve), Some(left_out)) => {
+            text += &format!(
+                ". On points left out it errs by {:.1} %, the best curve without knowledge by {:.1} %",
+                100.0 * left_out,
+                100.0 * curve.left_out
+            );
+        }
+        _ => {}
+    }
+    text + "."
+}
+
+fn off(ratio: f64) -> f64 {
+    ratio.ln().abs()
+}
+
+/// Indices of the variables that differ between the points of a fit.
+pub fn varied(fit: &Fit) -> Vec<usize> {
+    let Some(first) = fit.points.first() else { return Vec::new() };
+    (0..first.x.len()).filter(|&at| fit.points.iter().any(|point| point.x[at] != first.x[at])).collect()
+}
+
+/// What the rate of a model is a rate of, for yardsticks: P where it is a variable and the rate is of all ranks.
+pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
+    let about = model.about();
+    let ranks = about
+        .variables
+        .iter()
+        .position(|variable| variable.name == "P")
+        .filter(|_| about.column == "operations_per_second");
+    move |x| ranks.map_or(1.0, |at| x[at])
+}
+
+/// Splits `NAME=VALUE`, for a parameter of the model.
+///
+/// # Errors
+/// If the name is none of the model's parameters or the value no number.
+pub fn setting(model: &dyn Model, text: &str) -> Result<(&'static str, Option<String>)> {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+    let known: Vec<_> = model.about().parameters.iter().map(|parameter| parameter.number).collect();
+    match crate::models::scan::parameter(model, name) {
+        Some(parameter) => Ok((parameter.number, value)),
+        None => Err(Error::input(format!("{} has no parameter \"{name}\"", model.about().id), suggest(name, &known))),
+    }
+}

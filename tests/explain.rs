@@ -1,0 +1,220 @@
+//! Models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and `validate`.
+
+use super::common::{Scratch, host, launch, sample};
+use apexmap::explain;
+use apexmap::fit::{self, Options, Role};
+use apexmap::kernels;
+use apexmap::models;
+use apexmap::point::Point;
+use apexmap::provenance;
+use apexmap::sample::Event;
+use apexmap::store::Folder;
+use apexmap::store::journal::Journal;
+use apexmap::store::manifest::Manifest;
+use apexmap::validate::{self, Verdict};
+use std::process::{Command, Output};
+
+fn apexmap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = apexmap(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = apexmap(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+fn hypercube(ranks: usize, look_ahead: u64) -> Point {
+    let point = Point::new("random_access.hypercube", ranks).with("N_words", 4096 * ranks as u64).with("Q", look_ahead);
+    kernels::complete(point).expect("a valid point")
+}
+
+/// A result whose rates follow T_P = 50 us + 20 us log2 P, but for 1 % a launch, and an outlier within one launch.
+fn result(scratch: &Scratch, points: &[Point]) -> Folder {
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    let mut number = 0;
+    for point in points {
+        for (block, factor) in [0.985, 0.995, 1.0, 1.005, 1.015].into_iter().enumerate() {
+            number += 1;
+            let name = format!("{number:04}");
+            let mut journal = Journal::create(&folder.journal(&name)).expect("a journal");
+            journal.append(&Event::Hello(Box::new(launch(&name, point.ranks, "b1")))).expect("a line");
+            let operations = kernels::find(&point.kernel).expect("a kernel").work(point).operations;
+            let rounds = operations / (point.ranks as f64 * point.integer("Q") as f64);
+            let seconds = factor * rounds * (50e-6 + 20e-6 * (point.ranks as f64).log2());
+            for (repetition, times) in [1.0, 1.001, 9.0].into_iter().enumerate() {
+                let mut sample = sample(point, &point.label(), repetition as u32, seconds * times);
+                sample.block = block as u32;
+                journal.append(&Event::Sample(Box::new(sample))).expect("a line");
+            }
+            journal.finish().expect("on disk");
+        }
+    }
+    let manifest = Manifest {
+        schema: 1,
+        name: "result".into(),
+        title: "made up".into(),
+        sweep: String::new(),
+        seed: 1,
+        machine: "made up machine".into(),
+        points: points.len(),
+        blocks: 5,
+        command: Vec::new(),
+        driver: provenance::build(),
+        driver_host: host(),
+        worker: provenance::build(),
+        unix_seconds: 1.7e9,
+        samples: Default::default(),
+        launches: Vec::new(),
+    };
+    let records = folder.records().expect("journals");
+    manifest.with_records(&records).write(&folder).expect("a manifest");
+    folder.compact().expect("a table");
+    folder
+}
+
+fn ranks_1_to_16() -> Vec<Point> {
+    [1, 2, 4, 8, 16].map(|ranks| hypercube(ranks, 1024)).to_vec()
+}
+
+#[test]
+fn observations_are_the_medians_of_launches() {
+    let scratch = Scratch::new();
+    let table = result(&scratch, &ranks_1_to_16()).table().expect("a table");
+    let model = models::find("random_access.hypercube").expect("a model");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let data = explain::observations(&table, &rows, model, &[]).expect("observations");
+    assert_eq!((data.observations.len(), data.samples, data.kernel.as_str()), (25, 75, "random_access.hypercube"));
+    // The median of 1, 1.001 and 9 times a time.
+    let first = &data.observations[0];
+    let rate = 1024.0 / (0.985 * 1.001 * 50e-6);
+    assert!(first.x == [1.0, 1024.0] && (first.y / rate - 1.0).abs() < 1e-9, "{first:?} {rate}");
+    let fit = fit::fit(model, &data.observations, &[Role::Fit, Role::Fit], Options::default()).expect("a fit");
+    assert!((fit.estimates[0].value / 50e-6 - 1.0).abs() < 0.01, "{:?}", fit.estimates);
+    assert!((fit.estimates[1].value / 20e-6 - 1.0).abs() < 0.01, "{:?}", fit.estimates);
+    assert!(fit.estimates.iter().all(|estimate| estimate.bootstrap.is_some()));
+    let sentence = explain::sentence(model, &fit, None);
+    assert!(sentence.contains("within 0.8 %") && sentence.contains("foretells P = 16"), "{sentence}");
+}
+
+#[test]
+fn samples_that_differ_in_what_a_model_does_not_know_are_not_mixed() {
+    let scratch = Scratch::new();
+    let mut points = ranks_1_to_16();
+    points.push(kernels::complete(hypercube(4, 1024).with("pages", "base")).expect("a valid point"));
+    let table = result(&scratch, &points).table().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let model = models::find("random_access.hypercube").expect("a model");
+    let error = explain::observations(&table, &rows, model, &[]).expect_err("mixed pages");
+    assert!(error.what.contains("pages") && error.next.contains("--where 'pages == \""), "{error}");
+    let surface = models::find("apex_map.surface").expect("a model");
+    let error = explain::observations(&table, &rows, surface, &[]).expect_err("another kernel");
+    assert!(error.next.contains("apex_map.sequential"), "{error}");
+}
+
+#[test]
+fn fit_prints_estimates_and_a_card_that_predict_takes() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch, &ranks_1_to_16());
+    let path = folder.path.to_str().expect("a path");
+    let text = printed(&["fit", path, "--model", "random_access.hypercube"]);
+    assert!(text.contains("round_seconds (T_1)") && text.contains("SMAPE") && text.contains("It assumes"), "{text}");
+    let card = printed(&["fit", path, "--model", "random_access.hypercube", "--format", "toml"]);
+    let file = scratch.join("card.toml");
+    std::fs::write(&file, &card).expect("written");
+    let card = file.to_str().expect("a path");
+    let text =
+        printed(&["predict", "random_access.hypercube", "--machine", card, "--ranks", "1..64", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let last = &json["predictions"][6];
+    let rate = last["value"].as_f64().expect("a rate");
+    assert_eq!(last["P"], 64.0);
+    assert!((rate / (64.0 * 1024.0 / 170e-6) - 1.0).abs() < 0.01, "{text}");
+    // The card's intervals make a band.
+    assert!(last["low"].as_f64().expect("low") < rate && rate < last["high"].as_f64().expect("high"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&printed(&["fit", path, "--model", "random_access.hypercube", "--format", "json"]))
+            .expect("JSON");
+    assert_eq!(json["fit"]["points"].as_array().map(Vec::len), Some(25));
+    assert_eq!(json["variables"], serde_json::json!(["P", "Q"]));
+    let pictures = scratch.join("pictures");
+    let to = pictures.to_str().expect("a path");
+    printed(&["fit", path, "--model", "random_access.hypercube", "--figures", to]);
+    let svg = std::fs::read_to_string(pictures.join("random_access.hypercube-curves.svg")).expect("a picture");
+    assert!(svg.contains("model and measurement") && pictures.join("random_access.hypercube-curves.png").is_file());
+    let error = refused(&["fit", path, "--model", "random_access.hypercube", "--where", "P >= 8 && P <= 8"]);
+    assert!(error.contains("cannot tell 2 parameters") && error.contains("P = 1, 2, 4"), "{error}");
+    let error = refused(&["fit", path, "--model", "random_access.hypercube", "--hold", "round_second=1"]);
+    assert!(error.contains("round_seconds"), "{error}");
+}
+
+#[test]
+fn predict_takes_ranges_units_and_words() {
+    let text = printed(&["predict", "random_access.hypercube", "--machine", "red-storm", "--ranks", "1..8192"]);
+    assert_eq!(text.lines().filter(|line| line.ends_with("exchange") || line.ends_with("computation")).count(), 14);
+    assert!(text.contains("17.3 G/s"), "{text}");
+    let one = |set: &str| {
+        let arguments =
+            ["predict", "random_access.bottleneck", "--machine", "bluegene-p", "--ranks", "1048576", "--set", set];
+        printed(&[&arguments[..], &["--format", "toml"]].concat())
+    };
+    assert!(one("topology=fat_tree").contains("topology = \"fat_tree\""));
+    assert!(one("link_bandwidth_bytes_per_second=1MB/s").contains("set_by = \"bisection\""));
+    for (arguments, said) in [
+        (vec!["--set", "topology=toros"], "torus"),
+        (vec!["--set", "Q"], "--set NAME=VALUE"),
+        (vec!["--set", "rank=4"], "known are: P"),
+        (vec!["--ranks", "0..8"], "powers of two"),
+        (vec!["--ranks", "many"], "does not begin with a number"),
+        (vec![], "--set P="),
+    ] {
+        let all = [&["predict", "random_access.bottleneck", "--machine", "bluegene-p"], arguments.as_slice()].concat();
+        let error = refused(&all);
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+    assert!(
+        refused(&["predict", "random_access.hypercube", "--machine", "seaborg", "--ranks", "4"])
+            .contains("round_seconds")
+    );
+    let list = printed(&["models"]);
+    assert!(models::ALL.iter().all(|model| list.contains(model.about().id)) && list.contains("red-storm"));
+}
+
+#[test]
+fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
+    let report = validate::validate().expect("a validation");
+    let of = |verdict: Verdict| report.checks.iter().filter(|check| check.verdict == verdict).collect::<Vec<_>>();
+    let differing: Vec<_> = of(Verdict::Differs).iter().map(|check| check.what.clone()).collect();
+    let known = [
+        "N = 64",
+        "N = 128", // BktSize
+        "N = 1024",
+        "N = 2048",
+        "N = 4096", // multi-core bottleneck
+        "t_op3",
+        "N = 1024",
+        "N = 2048",
+        "N = 4096", // single-core bottleneck
+        "the same from the measured rate",
+        "overhead allowed, four cores, 8 bytes",
+    ];
+    assert_eq!(differing, known);
+    assert!(of(Verdict::Differs).iter().all(|check| !check.remark.is_empty()));
+    assert_eq!(of(Verdict::NotExplained).len(), 1);
+    assert!(of(Verdict::Agrees).len() >= 60);
+    let fitted = &report.fits[0];
+    assert!(fitted.lines[0].contains("54.7 us") && fitted.lines[0].contains("the paper: 56.9 us"), "{fitted:?}");
+    assert!(fitted.lines[1].contains("31.6 us") && fitted.lines[1].contains("the paper: 33 us"), "{fitted:?}");
+    // The two parameters of routing on one core cannot be told from large tori.
+    assert!(report.fits[3].lines[0].starts_with("refused") && report.fits[4].smape.is_some());
+    let text = printed(&["validate"]);
+    assert!(text.contains("DIFFERS") && text.contains("NOT EXPLAINED"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&printed(&["validate", "--format", "json"])).expect("JSON");
+    assert_eq!(json["checks"].as_array().map(Vec::len), Some(report.checks.len()));
+}
