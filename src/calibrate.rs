@@ -64,14 +64,16 @@ impl Probe {
         rows.iter().copied().filter(of_point).collect()
     }
 
-    /// Median and interval, as they stand on the card.
-    fn measured(&self, table: &Table, rows: &[usize]) -> Result<Option<(f64, Option<(f64, f64)>, usize)>> {
+    /// Median and interval, if there are samples.
+    fn measured(&self, table: &Table, rows: &[usize]) -> Result<Option<Number>> {
         let cell = cells(table, &self.rows(table, rows), &["kernel"], self.column)?.into_iter().next();
         let Some(Summary { n, median, interval, .. }) = cell.and_then(|cell| cell.summary) else { return Ok(None) };
-        let number = |value: f64| if self.inverse { self.times / value } else { self.times * value };
-        let interval = interval.map(|(low, high)| (number(low), number(high)));
-        let interval = interval.map(|(a, b)| if a <= b { (a, b) } else { (b, a) });
-        Ok(Some((number(median), interval, n)))
+        let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
+        let number = Number::new(value(median), unit(self.number), self.how(n));
+        Ok(Some(match interval.map(|(low, high)| (value(low), value(high))) {
+            Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
+            None => number,
+        }))
     }
 
     fn how(&self, n: usize) -> String {
@@ -219,10 +221,9 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
         }
     }
     for probe in probes {
-        let Some((value, interval, n)) = probe.measured(table, rows)? else { continue };
-        let number = Number::new(value, unit(probe.number), probe.how(n));
-        let number = interval.map_or(number.clone(), |(low, high)| number.with_interval(low, high));
-        card.set(probe.number, number)?;
+        if let Some(number) = probe.measured(table, rows)? {
+            card.set(probe.number, number)?;
+        }
     }
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");

@@ -2,8 +2,8 @@
 
 use crate::random_access::run;
 use apexmap::calibrate::{card, probes, sweep};
+use apexmap::kernels;
 use apexmap::kernels::calibrate::memory::chase::jump;
-use apexmap::kernels::{self, Kernel};
 use apexmap::machine::Card;
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, host};

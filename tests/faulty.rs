@@ -70,6 +70,9 @@ impl Comm for Faulty<'_> {
     fn size(&self) -> usize {
         self.comm.size()
     }
+    fn neighbours(&self) -> usize {
+        self.comm.neighbours()
+    }
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
     }

@@ -7,20 +7,22 @@ mod mailbox;
 mod messages;
 mod opened;
 mod puts;
+mod window;
 
 pub use mailbox::{ThreadInbox, ThreadOutbox};
 pub use messages::ThreadMessages;
 pub use opened::ThreadOpened;
 pub use puts::ThreadPuts;
+pub use window::ThreadWindow;
 
 use super::arena::Arena;
-use super::{Comm, Posted, Tag, Window};
+use super::{Comm, Posted, Tag};
 use crate::error::Result as Checked;
 use mailbox::Parcel;
 use rtrb::{Consumer, RingBuffer};
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -349,7 +351,7 @@ impl Comm for ThreadComm {
 
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> ThreadWindow<'m> {
         let opened = self.publish(memory.as_ptr().cast_mut(), memory.len());
-        ThreadWindow { comm: self, opened, free: vec![vec![0; words]; slots], fetched: VecDeque::new() }
+        ThreadWindow { comm: self, opened, free: vec![vec![0; words]; slots], fetched: Default::default() }
     }
 
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
@@ -362,42 +364,5 @@ impl Comm for ThreadComm {
 
     fn puts(&self, outgoing: usize, incoming: usize) -> Checked<ThreadPuts<'_>> {
         ThreadPuts::new(self, outgoing, incoming)
-    }
-}
-
-/// Remote memory is a load away; a get copies it into a local buffer, as the paper's flow chart fetches it.
-pub struct ThreadWindow<'m> {
-    comm: &'m ThreadComm,
-    opened: Vec<Memory>,
-    free: Vec<Vec<u64>>,
-    fetched: VecDeque<(Vec<u64>, usize)>,
-}
-
-impl Window for ThreadWindow<'_> {
-    #[inline]
-    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
-        let Some(mut buffer) = self.free.pop() else { return false };
-        let opened = self.opened[from];
-        assert!(offset + words <= opened.words && words <= buffer.len(), "a get outside the window");
-        // SAFETY: within the opened memory, which its owner keeps unchanged until all ranks have dropped the window.
-        unsafe { std::ptr::copy_nonoverlapping(opened.start.add(offset), buffer.as_mut_ptr(), words) };
-        self.fetched.push_back((buffer, words));
-        true
-    }
-
-    #[inline]
-    fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
-        let (buffer, words) = self.fetched.pop_front()?;
-        let result = read(&buffer[..words]);
-        self.free.push(buffer);
-        Some(result)
-    }
-}
-
-impl Drop for ThreadWindow<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.comm.barrier();
-        }
     }
 }
