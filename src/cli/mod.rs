@@ -7,6 +7,7 @@
 mod calibrate;
 #[cfg(feature = "explore")]
 pub mod complain;
+#[cfg(feature = "explore")]
 mod completions;
 #[cfg(feature = "explore")]
 mod fit;
