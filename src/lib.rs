@@ -15,6 +15,7 @@
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
@@ -41,6 +42,8 @@
 //! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
 //! * a command: a file in `cli/` and its variant in `cli::Command`.
 
+#[cfg(feature = "explore")]
+pub mod calibrate;
 pub mod cli;
 pub mod comm;
 #[cfg(feature = "explore")]

@@ -160,6 +160,11 @@ fn caches() -> Vec<Cache> {
     found
 }
 
+/// The largest cache that a core can use; `None` if the system does not tell.
+pub fn largest_cache_bytes() -> Option<u64> {
+    caches().iter().map(|cache| cache.bytes).max()
+}
+
 /// Members of a list such as `0-3,8`.
 fn count_list(list: &str) -> u32 {
     let count = |part: &str| match part.split_once('-') {

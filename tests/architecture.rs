@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 9] = [
     &["kernels", "machine", "models", "fit", "published"],
     &["worker"],
     &["store"],
-    &["explain", "figure", "launch", "sweep"],
+    &["calibrate", "explain", "figure", "launch", "sweep"],
     &["report", "compare", "validate"],
     &["cli"],
 ];

@@ -1,7 +1,7 @@
 //! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
 
 use apexmap::comm::threads::{ThreadComm, run};
-use apexmap::comm::{Comm, Inbox, Opened, Outbox, Posted, Tag};
+use apexmap::comm::{Comm, Inbox, Messages, Opened, Outbox, Posted, Puts, Tag};
 
 /// On 1 to 5 ranks.
 fn on_all(body: impl Fn(&ThreadComm) + Sync) {
@@ -82,4 +82,94 @@ fn puts_and_xors_have_arrived_when_they_are_settled() {
             });
         }
     });
+}
+
+/// The item at `place` of the message that `from` sends to `to` in a round.
+fn item(from: usize, to: usize, round: usize, place: usize) -> u32 {
+    (((from * 10 + to) * 100 + round) * 1000 + place) as u32
+}
+
+#[test]
+fn messages_of_any_length_stand_where_they_were_to_be_received() {
+    // Longer and shorter than what travels in a ring, and more of them than a ring holds.
+    for (items, messages) in [(1, 300), (2, 3), (12, 5), (13, 300), (999, 4)] {
+        on_all(|comm| {
+            let (me, size) = (comm.rank(), comm.size());
+            let others: Vec<usize> = (0..size).filter(|&other| other != me).collect();
+            let all = others.len() * messages * items;
+            let mut line = comm.messages(Tag::Data(0), all, all).unwrap();
+            for round in 0..3 {
+                let mut filled = line.outgoing().iter_mut();
+                for (&to, message) in others.iter().flat_map(|to| (0..messages).map(move |message| (to, message))) {
+                    (0..items)
+                        .for_each(|i| *filled.next().unwrap() = item(me, to, round, (message * items + i) % 1000));
+                }
+                for (i, &peer) in others.iter().enumerate() {
+                    for message in 0..messages {
+                        line.receive((i * messages + message) * items, items, peer);
+                    }
+                }
+                for (i, &peer) in others.iter().enumerate() {
+                    for message in 0..messages {
+                        line.send((i * messages + message) * items, items, peer);
+                    }
+                }
+                line.complete();
+                let mut received = line.incoming().iter();
+                for &from in &others {
+                    for place in 0..messages * items {
+                        assert_eq!(*received.next().unwrap(), item(from, me, round, place % 1000));
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn puts_of_any_length_stand_where_they_were_put() {
+    for items in [1, 2, 3, 16, 999] {
+        on_all(|comm| {
+            let (me, size) = (comm.rank(), comm.size());
+            let mut puts = comm.puts(size * items, size * (items + 1)).unwrap();
+            for round in 0..5 {
+                for (i, word) in puts.outgoing().iter_mut().enumerate() {
+                    *word = item(me, i / items, round, i % items);
+                }
+                for to in (0..size).filter(|&to| to != me) {
+                    puts.put(to * items, items, to, me * (items + 1));
+                }
+                puts.complete();
+                puts.settle(|memory| {
+                    for (from, message) in memory.chunks_exact(items + 1).enumerate().filter(|&(from, _)| from != me) {
+                        (0..items).for_each(|i| assert_eq!(message[i], item(from, me, round, i)));
+                        assert_eq!(message[items], 0, "nothing is written beyond");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_put_whose_last_item_has_come_has_come_whole() {
+    run(2, |comm, _| {
+        let (items, other) = (501, 1 - comm.rank());
+        let mut puts = comm.puts(items, items).unwrap();
+        for round in 1..=200u32 {
+            puts.outgoing().fill(round);
+            if comm.rank() == 0 {
+                puts.put(0, items, other, 0);
+            }
+            while puts.peek(items - 1) != round {
+                comm.idle();
+            }
+            assert!((0..items).all(|place| puts.peek(place) == round));
+            if comm.rank() == 1 {
+                puts.put(0, items, other, 0);
+            }
+        }
+    })
+    .into_iter()
+    .for_each(|result| result.unwrap());
 }

@@ -15,8 +15,8 @@ const PACKAGES: &str = "openmpi-bin libopenmpi-dev mpich libmpich-dev libclang-d
 
 /// One MPI library: what builds for it, what starts it, and how it calls itself.
 pub struct Mpi {
-    compiler: &'static str,
-    launcher: &'static (dyn Launcher + Sync),
+    pub compiler: &'static str,
+    pub launcher: &'static (dyn Launcher + Sync),
     pub name: &'static str,
     worker: OnceLock<PathBuf>,
 }

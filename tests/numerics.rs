@@ -2,7 +2,7 @@
 
 use apexmap::numerics::mix::{mix, seed};
 use apexmap::numerics::power_law::{PowerLaw, remote_share};
-use apexmap::numerics::statistics::{Summary, median, median_interval_rank};
+use apexmap::numerics::statistics::{Summary, median, median_interval_rank, quantile};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
@@ -195,4 +195,16 @@ proptest! {
         reversed.reverse();
         prop_assert_eq!(Summary::of(&reversed), Some(summary));
     }
+}
+
+/// Python's `statistics.quantiles(..., n=100, method="inclusive")` gave the values.
+#[test]
+fn quantiles_lie_between_order_statistics() {
+    let sorted = [1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 17.0];
+    for (p, expected) in [(0.0, 1.5), (0.05, 1.65), (0.5, 4.0), (0.95, 16.7), (0.99, 16.94), (1.0, 17.0)] {
+        let found = quantile(&sorted, p).expect("samples");
+        assert!((found - expected).abs() < 1e-12, "{p}: {found}");
+    }
+    assert_eq!(quantile(&[2.5], 0.3), Some(2.5));
+    assert_eq!(quantile(&[], 0.5), None);
 }

@@ -72,7 +72,11 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
 
 pub fn algorithms() -> Vec<&'static str> {
     let ids = kernels::ALL.iter().filter(|kernel| kernel.about().ranks == Ranks::Any).map(|kernel| kernel.id());
-    ids.filter(|id| id.starts_with("random_access.") && *id != "random_access.star").collect()
+    let ids = ids.filter(|id| {
+        let others = ["random_access.star", "random_access.roles"];
+        id.starts_with("random_access.") && !others.contains(id)
+    });
+    ids.collect()
 }
 
 fn check_all(ranks: usize) {
@@ -126,6 +130,49 @@ fn five_ranks_make_the_table_of_sequential() {
 #[test]
 fn seven_ranks_make_the_table_of_sequential() {
     check_all(7);
+}
+
+/// Cores of a node and those of them that route, on so many ranks.
+pub fn roles(ranks: usize, words: u64, cores: u64, routers: u64) -> Point {
+    table("random_access.roles", ranks, words).with("cores_per_node", cores).with("routers", routers)
+}
+
+#[test]
+fn cores_with_roles_make_the_table_of_sequential() {
+    const WORDS: u64 = 1 << 9;
+    let divisions = [
+        (2, 2, 1),
+        (4, 4, 3),
+        (3, 3, 1),
+        (4, 2, 1),
+        (6, 2, 1),
+        (6, 3, 1),
+        (8, 4, 2),
+        (8, 4, 3),
+        (12, 3, 2),
+        (16, 2, 1),
+    ];
+    for (ranks, cores, routers) in divisions {
+        let expected = expected(ranks / cores as usize, WORDS, "lfsr", "spaced");
+        for look_ahead in [1u64, 7, 1024] {
+            for dimensions in [1u64, 3] {
+                let point = roles(ranks, WORDS, cores, routers).with("Q", look_ahead).with("dimensions", dimensions);
+                let (label, outcome) = (point.label(), run(point));
+                assert_eq!(outcome.verdict, Ok(()), "{label}");
+                assert_eq!(hash(&outcome), expected, "{label}");
+                let load = |core: u64| number(&outcome, &format!("core{core}_load_seconds"));
+                assert!((0..cores).all(|core| load(core) > 0.0), "{label}");
+                assert!(!outcome.outputs.contains_key(format!("core{cores}_load_seconds").as_str()), "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn roles_need_whole_nodes_and_a_core_that_updates() {
+    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not whole nodes of cores_per_node = 4"));
+    assert!(refusal(roles(4, 64, 4, 4)).contains("leave none to update"));
+    assert!(refusal(roles(8, 64, 4, 3).with("X", 3u64)).contains("3 nodes, not 2"));
 }
 
 #[test]
@@ -263,11 +310,36 @@ fn messages_and_hops_are_those_of_the_papers() {
     let all = on_four("random_access.alltoallv");
     assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
-    assert_eq!(number(&cube, "conformant"), 1.0);
-    let too_far = run(table("random_access.hypercube", 2, 1 << 12).with("Q", 2048u64));
-    assert_eq!(number(&too_far, "conformant"), 0.0);
-    let too_few = run(table("random_access.hypercube", 2, 1 << 12).with("updates", 1.0));
-    assert_eq!(number(&too_few, "conformant"), 0.0);
+}
+
+#[test]
+fn runs_say_which_rules_they_break() {
+    let broken = |name: &str, value: Value| {
+        let outcome = run(table("random_access.hypercube", 2, 1 << 12).with(name, value));
+        assert_eq!(number(&outcome, "conformant"), 0.0);
+        outcome.outputs["rules_broken"].to_string()
+    };
+    // No test can fill half of the memory.
+    assert_eq!(broken("Q", Value::Integer(1024)), "table size");
+    assert_eq!(broken("Q", Value::Integer(2048)), "look-ahead, table size");
+    assert_eq!(broken("updates", Value::Real(1.0)), "updates, table size");
+    assert_eq!(broken("stream", Value::from("lcg")), "stream, table size");
+}
+
+#[test]
+fn a_time_bound_leaves_the_updates_that_have_time() {
+    let bounded = |updates: f64| {
+        let point = table("random_access.alltoallv", 2, 1 << 8).with("updates", updates).with("time_bound", 1u64);
+        let (work, outcome) =
+            (|outputs| kernels::find(&point.kernel).unwrap().done(&point, outputs), run(point.clone()));
+        assert_eq!(outcome.verdict, Ok(()));
+        let outputs = outcome.outputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        assert_eq!(work(&outputs).operations, number(&outcome, "updates_made"));
+        number(&outcome, "updates_made")
+    };
+    assert_eq!(bounded(4.0), 1024.0, "all that were asked for");
+    let made = bounded(1e6);
+    assert!(made > 256.0 && made < 256e6, "{made}");
 }
 
 #[test]

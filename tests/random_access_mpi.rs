@@ -16,6 +16,7 @@ fn table(kernel: &str, ranks: usize) -> Point {
 /// All that runs on so many ranks.
 fn kernels_on(ranks: usize) -> impl Iterator<Item = &'static dyn Kernel> {
     let all = kernels::ALL.iter().copied().filter(|kernel| kernel.id().starts_with("random_access."));
+    let all = all.filter(|kernel| kernel.id() != "random_access.roles");
     all.filter(move |kernel| ranks == 1 || kernel.about().ranks == Ranks::Any)
 }
 
@@ -36,9 +37,18 @@ fn points(ranks: usize) -> Vec<Point> {
     points
 }
 
+/// Nodes of so many cores, each with one that updates.
+fn nodes(ranks: usize, cores: usize) -> Vec<Point> {
+    let roles = random_access::roles(ranks, WORDS, cores as u64, cores as u64 - 1).with("updates", 2.0);
+    [1u64, 7, 1024].map(|look_ahead| kernels::complete(roles.clone().with("Q", look_ahead)).unwrap()).into()
+}
+
 fn verify(mpi: &Mpi, ranks: usize) {
-    let points = points(ranks);
-    let sequential = table("random_access.sequential", 1).with("streams", ranks as u64).with("method", "immediate");
+    verify_tables(mpi, ranks, ranks, points(ranks));
+}
+
+fn verify_tables(mpi: &Mpi, ranks: usize, streams: usize, points: Vec<Point>) {
+    let sequential = table("random_access.sequential", 1).with("streams", streams as u64).with("method", "immediate");
     let expected = random_access::hash(&random_access::run(sequential));
     let mut samples: Vec<Sample> = Vec::new();
     let ending = mpi.run(&job("tables", ranks, 1, points.clone()), &mut |event| {
@@ -62,9 +72,15 @@ fn verify(mpi: &Mpi, ranks: usize) {
 #[test]
 fn open_mpi_makes_the_tables_of_sequential_on_one_to_five_ranks() {
     (1..=5).for_each(|ranks| verify(&OPEN_MPI, ranks));
+    for (ranks, count) in [(2, 1), (4, 1), (4, 2)] {
+        verify_tables(&OPEN_MPI, ranks, count, nodes(ranks, ranks / count));
+    }
 }
 
 #[test]
 fn mpich_makes_the_tables_of_sequential_on_one_to_five_ranks() {
     (1..=5).for_each(|ranks| verify(&MPICH, ranks));
+    for (ranks, count) in [(3, 1), (4, 2)] {
+        verify_tables(&MPICH, ranks, count, nodes(ranks, ranks / count));
+    }
 }

@@ -3,15 +3,20 @@
 use apexmap::cli::complain::render;
 use apexmap::error::Error;
 use apexmap::point::{Point, Value};
-use apexmap::sweep::{Launcher, Sweep, Transport, parse, read, schema};
+use apexmap::sweep::{Launcher, Machine, Sweep, Transport, parse, read, schema};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;
 
 const CORES: usize = 4;
+const MEMORY: u64 = 3 << 30;
+
+fn machine(cores: usize) -> Machine {
+    Machine { cores, memory: MEMORY }
+}
 
 fn sweep(text: &str) -> Result<Sweep, Error> {
-    parse(text, Path::new("folder/probe.toml"), CORES)
+    parse(text, Path::new("folder/probe.toml"), machine(CORES))
 }
 
 fn points(text: &str) -> Vec<Point> {
@@ -211,12 +216,12 @@ fn a_sweep_too_large_to_measure_is_refused_at_once() {
 
 #[test]
 fn a_missing_file_or_one_of_bytes_is_named() {
-    let error = read(Path::new("sweeps/no-such.toml"), CORES).unwrap_err();
+    let error = read(Path::new("sweeps/no-such.toml"), machine(CORES)).unwrap_err();
     assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("sweeps/"), "{error}");
     assert_eq!(error.exit_code(), 3);
     let path = std::env::temp_dir().join(format!("apexmap-bytes-{}.toml", std::process::id()));
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
-    let error = read(&path, CORES).unwrap_err();
+    let error = read(&path, machine(CORES)).unwrap_err();
     std::fs::remove_file(&path).unwrap();
     assert!(error.what.contains("UTF-8 (byte 9)"), "{error}");
 }
@@ -237,7 +242,7 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
     for entry in std::fs::read_dir("sweeps").unwrap() {
         let path = entry.unwrap().path();
         for cores in 1..=6 {
-            let sweep = read(&path, cores).unwrap_or_else(|e| panic!("{}", render(&e, false, 120)));
+            let sweep = read(&path, machine(cores)).unwrap_or_else(|e| panic!("{}", render(&e, false, 120)));
             assert!(!sweep.points.is_empty() && sweep.title != sweep.name, "{}", path.display());
             assert!(sweep.repeat.min >= 6, "{}: an interval needs six samples", path.display());
         }
@@ -248,7 +253,7 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
 
 #[test]
 fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
-    let sweep = read(Path::new("sweeps/quickstart.toml"), CORES).unwrap();
+    let sweep = read(Path::new("sweeps/quickstart.toml"), machine(CORES)).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * 8 * 2));
     assert_eq!((sweep.launch.transport, sweep.launch.launcher), (Transport::Threads, Launcher::Local));
     let ends = |name: &str| {
@@ -262,7 +267,7 @@ fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
 
 #[test]
 fn the_papers_surface_has_64_mwords_on_each_of_256_ranks() {
-    let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), CORES).unwrap();
+    let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), machine(CORES)).unwrap();
     assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
     assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
     assert_eq!((sweep.launch.launches, sweep.launch.launcher), (5, Launcher::Srun));
@@ -300,10 +305,30 @@ fn ranges_take_factors_steps_points_and_scales() {
 }
 
 #[test]
+fn a_table_is_half_of_memory_unless_told_otherwise() {
+    let words = |text: &str| -> Vec<u64> {
+        points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| point.integer("N_words")).collect()
+    };
+    // Half of 3 GiB is 1.5 GiB, in which 1 GiB is the largest table: 2^27 words.
+    assert_eq!(words("kernel = \"random_access.sequential\""), [1 << 27]);
+    assert_eq!(words("kernel = \"random_access.base\"\nranks = 4"), [1 << 27]);
+    assert_eq!(words("kernel = \"random_access.star\"\nranks = 4"), [1 << 25], "a table each");
+    let part = |share: &str| words(&format!("kernel = \"random_access.base\"\nN_words = \"{share}\"\nranks = 2"));
+    assert_eq!(part("1/4 of memory"), [1 << 26]);
+    assert_eq!(part("1/3 of memory"), [1 << 27]);
+    assert_eq!(part("20 % of memory"), [1 << 26]);
+    let cluster = "kernel = \"random_access.base\"\nranks = 16\n[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n\
+                   ranks_per_node = 2";
+    assert_eq!(words(cluster), [1 << 30], "eight nodes");
+    let wrong = "[fixed]\nkernel = \"random_access.star\"\nN_words = »\"3/2 of memory\"«";
+    check_wrong(wrong, "no share of memory", "apexmap kernels");
+}
+
+#[test]
 fn ranks_may_be_all_powers_of_two_up_to_the_cores_or_the_cores_themselves() {
     let ranks = |values: &str, cores: usize| -> Vec<usize> {
         let text = two_sided(&format!("M = \"1 kwords per rank\"\n[axes]\nranks = {values}"));
-        parse(&text, Path::new("x.toml"), cores).unwrap().points.iter().map(|p| p.ranks).collect()
+        parse(&text, Path::new("x.toml"), machine(cores)).unwrap().points.iter().map(|p| p.ranks).collect()
     };
     assert_eq!(ranks("{ from = 1, to = \"cores\", factor = 2 }", 8), [1, 2, 4, 8]);
     assert_eq!(ranks("{ from = 1, to = \"cores\", factor = 2 }", 6), [1, 2, 4]);

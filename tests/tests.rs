@@ -17,6 +17,9 @@
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
+//! - `message_rate`: every pattern, its destinations, and its verification against faults
+//! - `message_rate_mpi`: every pattern on both MPIs
+//! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -24,26 +27,31 @@
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
+//! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
 mod architecture;
 mod arena;
+mod calibrate_network;
 mod comm;
 mod common;
 mod driver;
 mod explain;
+mod faulty;
 mod figure;
 mod fit;
 mod gf2;
 mod launch;
 mod machine;
+mod message_rate;
+mod message_rate_mpi;
 mod mock;
 mod models;
 mod mpi;
@@ -53,6 +61,7 @@ mod processes;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;
+mod ratio;
 mod report;
 mod resume;
 mod spec;

@@ -50,6 +50,9 @@ fn range(parameter: &Parameter) -> String {
         Domain::Integer { least, most, default } => {
             format!("{least} to {}{unit}; default {default}", units::si(most as f64))
         }
+        Domain::Size { least, most, .. } => {
+            format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", units::si(most as f64))
+        }
         Domain::Real { above, most, default } => format!("above {above}, up to {most}{unit}; default {default}"),
         Domain::Choice(words) => format!("{}; default {}", words.join(" or "), words[0]),
     }

@@ -4,8 +4,9 @@
 //! 70 a fault of this program.
 
 #[cfg(feature = "explore")]
-pub mod complain;
+mod calibrate;
 #[cfg(feature = "explore")]
+pub mod complain;
 mod completions;
 #[cfg(feature = "explore")]
 mod fit;
@@ -77,6 +78,9 @@ enum Command {
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
+    /// Measure what models take as given, and write a machine card
+    #[cfg(feature = "explore")]
+    Calibrate(calibrate::Arguments),
     /// List the kernels with their parameters, outputs and sources
     Kernels(kernels::Arguments),
     /// List the models with their variables, numbers and sources, and the published machines
@@ -129,6 +133,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Plot(arguments) => plot::run(arguments),
         #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Kernels(arguments) => kernels::run(arguments),
         #[cfg(feature = "explore")]
         Command::Models(arguments) => predict::list(arguments),

@@ -42,26 +42,30 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 const END_LIMIT: Duration = Duration::from_secs(15);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let setup = Setup::new(&arguments.sweep)?;
+    carry_out(&Setup::new(&arguments.sweep)?, arguments.retry_failed, !arguments.no_report)
+}
+
+/// Measures what is missing; then draws and reports, if asked.
+pub fn carry_out(setup: &Setup, retry_failed: bool, with_report: bool) -> Result<()> {
     setup.check_memory()?;
     let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
-    describe(&setup, &folder)?;
+    describe(setup, &folder)?;
 
     eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());
-    let driven = measure(&setup, &folder, launcher.as_ref(), &program, arguments.retry_failed);
+    let driven = measure(setup, &folder, launcher.as_ref(), &program, retry_failed);
     // What was measured is put in order even if the driver failed, but its failure is the one to tell.
-    let compacted = compact(&setup, &folder);
+    let compacted = compact(setup, &folder);
     driven?;
     let table = compacted?;
-    if !arguments.no_report && table.rows > 0 {
+    if with_report && table.rows > 0 {
         let summary = report::make(&folder, &table)?;
         print(&summary)?;
     }
-    verdict(&setup, &folder)
+    verdict(setup, &folder)
 }
 
 fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, retry_failed: bool) -> Result<()> {

@@ -39,7 +39,11 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &SweepArguments) -> Result<Self> {
-        let sweep = read(arguments.sweep.as_deref())?;
+        Self::of(read(arguments.sweep.as_deref())?, arguments)
+    }
+
+    /// For a sweep that the arguments need not name.
+    pub fn of(sweep: Sweep, arguments: &SweepArguments) -> Result<Self> {
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
         let context = Context {
@@ -80,11 +84,11 @@ impl Setup {
 }
 
 fn read(path: Option<&Path>) -> Result<Sweep> {
-    let cores = provenance::cores();
+    let machine = sweep::Machine::here();
     match path {
-        Some(path) => sweep::read(path, cores),
-        None if Path::new(QUICKSTART).is_file() => sweep::read(Path::new(QUICKSTART), cores),
-        None => sweep::parse(QUICKSTART_TEXT, Path::new(QUICKSTART), cores),
+        Some(path) => sweep::read(path, machine),
+        None if Path::new(QUICKSTART).is_file() => sweep::read(Path::new(QUICKSTART), machine),
+        None => sweep::parse(QUICKSTART_TEXT, Path::new(QUICKSTART), machine),
     }
 }
 

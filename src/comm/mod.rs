@@ -5,12 +5,13 @@
 //! [`Comm::idle`], `take` or `ready` in every turn. A rank that panics ends the whole world.
 
 pub mod arena;
+mod items;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod threads;
 
+use crate::error::Result;
 use arena::Arena;
-use std::sync::atomic::AtomicU64;
 
 /// A set of ranks that run the same program. Methods marked *collective* are called by all ranks in the same order.
 pub trait Comm {
@@ -23,11 +24,19 @@ pub trait Comm {
     type Opened<'m>: Opened
     where
         Self: 'm;
+    type Messages<'m>: Messages
+    where
+        Self: 'm;
+    type Puts<'m>: Puts
+    where
+        Self: 'm;
 
     /// 0 to `size() - 1`.
     fn rank(&self) -> usize;
     /// The papers' P.
     fn size(&self) -> usize;
+    /// Ranks on this rank's node, itself included.
+    fn neighbours(&self) -> usize;
     /// More ranks than the processors that they may use, on some node.
     fn oversubscribed(&self) -> bool;
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
@@ -66,6 +75,12 @@ pub trait Comm {
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> Self::Window<'m>;
     /// Collective: opens `memory` for puts and xors by all ranks.
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> Self::Opened<'m>;
+    /// Collective: messages under `tag` that are sent from, and received into, buffers of so many items of 4 bytes,
+    /// zeros at first. At most one of a tag at a time. Fails if there is not so much memory.
+    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<Self::Messages<'_>>;
+    /// Collective: puts from a buffer of `outgoing` items of 4 bytes into other ranks' buffers, which have `incoming`
+    /// items here; zeros at first. Fails if there is not so much memory.
+    fn puts(&self, outgoing: usize, incoming: usize) -> Result<Self::Puts<'_>>;
 }
 
 /// Separates the kinds of messages of a kernel.
@@ -117,8 +132,38 @@ pub trait Opened {
     /// Collective: completes what all ranks have written, lends this rank's memory to `work`, and returns when all ranks
     /// are done with theirs.
     fn settle<R>(&mut self, work: impl FnOnce(&mut [u64]) -> R) -> R;
-    /// Rank `of`'s memory, if this rank can load and store it without the transport.
-    fn shared(&self, of: usize) -> Option<&[AtomicU64]>;
+}
+
+/// Messages of any length, each sent from where it stands and received where it shall stand: what message rates are
+/// measured with. Lengths and places count items of 4 bytes.
+pub trait Messages {
+    /// What is sent. Completes first what is on its way.
+    fn outgoing(&mut self) -> &mut [u32];
+    /// What was received. Completes first what is on its way.
+    fn incoming(&mut self) -> &mut [u32];
+    /// Starts sending `items` items at `at` of the outgoing buffer to another rank.
+    fn send(&mut self, at: usize, items: usize, to: usize);
+    /// Starts receiving the next message of another rank, of at most `items` items, at `at` of the incoming buffer.
+    fn receive(&mut self, at: usize, items: usize, from: usize);
+    /// Returns when this rank's receives have come and its sends have left.
+    fn complete(&mut self);
+}
+
+/// Writes into other ranks' buffers from where the data stand. Lengths and places count items of 4 bytes. Dropping it is
+/// collective.
+pub trait Puts {
+    /// What is put. Completes first what is on its way.
+    fn outgoing(&mut self) -> &mut [u32];
+    /// Starts writing `items` items at `at` of the outgoing buffer to `place` of another rank's incoming buffer, which
+    /// no other rank writes.
+    fn put(&mut self, at: usize, items: usize, to: usize, place: usize);
+    /// Returns when this rank's puts are where they go: the paper's `wait_for_response`.
+    fn complete(&mut self);
+    /// An item of this rank's incoming buffer as it stands now; what is put last of a message is its last item.
+    fn peek(&mut self, place: usize) -> u32;
+    /// Collective: completes what all ranks have put, lends this rank's incoming buffer to `work`, and returns when all
+    /// ranks are done with theirs.
+    fn settle<R>(&mut self, work: impl FnOnce(&mut [u32]) -> R) -> R;
 }
 
 /// One of the transports.

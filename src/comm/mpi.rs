@@ -6,12 +6,16 @@
 
 mod collective;
 mod mailbox;
+mod messages;
 mod opened;
 mod pool;
+mod puts;
 mod window;
 
 pub use mailbox::{MpiInbox, MpiOutbox};
+pub use messages::MpiMessages;
 pub use opened::MpiOpened;
+pub use puts::MpiPuts;
 pub use window::MpiWindow;
 
 use super::{Comm, Posted, Tag};
@@ -32,7 +36,9 @@ pub struct MpiComm {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
+    neighbours: usize,
     oversubscribed: bool,
+    lists: RefCell<collective::Lists>,
     /// In the order of their creation, which is the same on all ranks.
     channels: RefCell<Vec<(Tag, Rc<Channel>)>>,
     /// Ends MPI when the last of this and what came of it is dropped.
@@ -82,8 +88,17 @@ impl MpiComm {
                 ),
             ));
         }
-        let oversubscribed = oversubscribed(&world);
-        Ok(Self { world, rank, size, oversubscribed, channels: RefCell::default(), universe: Rc::new(universe) })
+        let (neighbours, oversubscribed) = node(&world);
+        Ok(Self {
+            world,
+            rank,
+            size,
+            neighbours,
+            oversubscribed,
+            lists: RefCell::default(),
+            channels: RefCell::default(),
+            universe: Rc::new(universe),
+        })
     }
 
     /// Ends all ranks at once; what a rank that cannot go on must do, since the others would wait for it.
@@ -111,8 +126,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// Whether the ranks of this rank's node outnumber the processors they may use. Collective.
-fn oversubscribed(world: &SimpleCommunicator) -> bool {
+/// The ranks of this rank's node, and whether they outnumber the processors they may use. Collective.
+fn node(world: &SimpleCommunicator) -> (usize, bool) {
     use nix::sched::{CpuSet, sched_getaffinity};
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
@@ -124,7 +139,8 @@ fn oversubscribed(world: &SimpleCommunicator) -> bool {
         Err(_) => mine.fill(u64::MAX),
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
-    node.size() as u32 > all.iter().map(|word| word.count_ones()).sum()
+    let processors: u32 = all.iter().map(|word| word.count_ones()).sum();
+    (node.size() as usize, node.size() as u32 > processors)
 }
 
 impl Comm for MpiComm {
@@ -133,6 +149,8 @@ impl Comm for MpiComm {
     type Outbox = MpiOutbox;
     type Window<'m> = MpiWindow<'m>;
     type Opened<'m> = MpiOpened<'m>;
+    type Messages<'m> = MpiMessages<'m>;
+    type Puts<'m> = MpiPuts<'m>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -140,6 +158,10 @@ impl Comm for MpiComm {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn neighbours(&self) -> usize {
+        self.neighbours
     }
 
     fn oversubscribed(&self) -> bool {
@@ -245,6 +267,14 @@ impl Comm for MpiComm {
 
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> MpiOpened<'m> {
         MpiOpened::open(self, memory)
+    }
+
+    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<MpiMessages<'_>> {
+        MpiMessages::new(self, tag, outgoing, incoming)
+    }
+
+    fn puts(&self, outgoing: usize, incoming: usize) -> Result<MpiPuts<'_>> {
+        MpiPuts::new(self, outgoing, incoming)
     }
 }
 

@@ -4,15 +4,21 @@
 //! ranks spin while every rank has a core, and yield otherwise.
 
 mod mailbox;
+mod messages;
 mod opened;
+mod puts;
 
 pub use mailbox::{ThreadInbox, ThreadOutbox};
+pub use messages::ThreadMessages;
 pub use opened::ThreadOpened;
+pub use puts::ThreadPuts;
 
 use super::arena::Arena;
 use super::{Comm, Posted, Tag, Window};
+use crate::error::Result as Checked;
 use mailbox::Parcel;
 use rtrb::{Consumer, RingBuffer};
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::marker::PhantomData;
@@ -48,6 +54,8 @@ struct Shared {
     words: Vec<RwLock<Vec<u64>>>,
     rings: Mutex<HashMap<Address, Consumer<Parcel>>>,
     opened: Mutex<Vec<Option<Memory>>>,
+    /// On their way from a rank to a rank.
+    gifts: Mutex<HashMap<(usize, usize), Box<dyn Any + Send>>>,
 }
 
 /// One rank's end of the world of threads.
@@ -76,6 +84,7 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
         words: (0..ranks).map(|_| RwLock::default()).collect(),
         rings: Mutex::default(),
         opened: Mutex::new(vec![None; ranks]),
+        gifts: Mutex::default(),
     });
     let cores = allowed_cores();
     let spin = ranks <= cores.len();
@@ -164,9 +173,7 @@ impl ThreadComm {
         self.barrier();
         result
     }
-}
 
-impl ThreadComm {
     /// Collective: tells all ranks where this rank's memory is, and learns where theirs are.
     fn publish(&self, start: *mut u64, words: usize) -> Vec<Memory> {
         lock(&self.shared.opened)[self.rank] = Some(Memory { start, words });
@@ -174,6 +181,18 @@ impl ThreadComm {
         let opened = lock(&self.shared.opened).iter().flatten().copied().collect();
         self.barrier();
         opened
+    }
+
+    /// Collective: gives every rank, this one included, its gift, and returns what each rank gave to this one.
+    fn swap<T: Send + 'static>(&self, gifts: Vec<T>) -> Vec<T> {
+        for (to, gift) in gifts.into_iter().enumerate() {
+            lock(&self.shared.gifts).insert((self.rank, to), Box::new(gift));
+        }
+        self.barrier();
+        let from = |from| lock(&self.shared.gifts).remove(&(from, self.rank)).and_then(|gift| gift.downcast().ok());
+        let received = (0..self.size()).map(|rank| *from(rank).expect("all ranks give the same")).collect();
+        self.barrier();
+        received
     }
 }
 
@@ -201,6 +220,8 @@ impl Comm for ThreadComm {
     type Outbox = ThreadOutbox;
     type Window<'m> = ThreadWindow<'m>;
     type Opened<'m> = ThreadOpened<'m>;
+    type Messages<'m> = ThreadMessages<'m>;
+    type Puts<'m> = ThreadPuts<'m>;
 
     fn rank(&self) -> usize {
         self.rank
@@ -208,6 +229,10 @@ impl Comm for ThreadComm {
 
     fn size(&self) -> usize {
         self.shared.size
+    }
+
+    fn neighbours(&self) -> usize {
+        self.size()
     }
 
     fn oversubscribed(&self) -> bool {
@@ -329,6 +354,14 @@ impl Comm for ThreadComm {
 
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
         ThreadOpened { comm: self, opened: self.publish(memory.as_mut_ptr(), memory.len()), memory: PhantomData }
+    }
+
+    fn messages(&self, _tag: Tag, outgoing: usize, incoming: usize) -> Checked<ThreadMessages<'_>> {
+        ThreadMessages::new(self, outgoing, incoming)
+    }
+
+    fn puts(&self, outgoing: usize, incoming: usize) -> Checked<ThreadPuts<'_>> {
+        ThreadPuts::new(self, outgoing, incoming)
     }
 }
 

@@ -29,10 +29,12 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     measured.dedup();
     let top = canvas.header(&curves.title, &curves.subtitle)?;
     let names = curves.series.iter().map(|s| Type::new(text::TICK).width(&s.label));
+    // A single curve is what the title says.
+    let named = curves.series.iter().any(|series| !series.label.is_empty());
     let room = names.fold(0.0, f64::max).min(230.0);
     let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
     let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
-    let frame = frame::axes(canvas, top, WIDTH - room - 66.0, &x, &y, true)?;
+    let frame = frame::axes(canvas, top, WIDTH - if named { room + 66.0 } else { 24.0 }, &x, &y, true)?;
     let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
     for mark in curves.marks.iter().filter(spanned) {
         landmark(canvas, &frame, mark)?;
@@ -45,7 +47,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
         line(canvas, &frame, points, Style::of(k))?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    legend(canvas, curves, &frame, room)
+    if named { legend(canvas, curves, &frame, room) } else { Ok(()) }
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.

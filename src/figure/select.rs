@@ -149,7 +149,12 @@ fn curves(request: &Request, subtitle: String, found: &[Cell]) -> Curves {
         let Some(x) = cell.by[0].as_f64() else { continue };
         let name = &cell.by[1..];
         if series.last().is_none_or(|(known, _)| *known != name) {
-            let labels: Vec<String> = request.by.iter().zip(name).map(|(column, value)| label(column, value)).collect();
+            // Several words need no names to be told apart, which the legend has no room for.
+            let text = |(column, value): (&String, &Value)| match value {
+                Value::Text(word) if name.len() > 1 => word.clone(),
+                value => label(column, value),
+            };
+            let labels: Vec<String> = request.by.iter().zip(name).map(text).collect();
             series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
         }
         let (low, high) = cell.summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));

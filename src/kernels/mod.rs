@@ -4,6 +4,8 @@
 //! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
 
 pub mod apex_map;
+pub mod calibrate;
+pub mod message_rate;
 pub mod random_access;
 
 use crate::comm::World;
@@ -24,8 +26,27 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::alltoallv::KERNEL,
     &random_access::hypercube::KERNEL,
     &random_access::routed::KERNEL,
+    &random_access::roles::KERNEL,
     &random_access::one_sided::KERNEL,
     &random_access::shared::KERNEL,
+    &message_rate::ping_pong::KERNEL,
+    &message_rate::streaming::KERNEL,
+    &message_rate::bidirectional::KERNEL,
+    &message_rate::cyclic::KERNEL,
+    &message_rate::indirect::KERNEL,
+    &message_rate::block_cyclic::KERNEL,
+    &message_rate::random::KERNEL,
+    &calibrate::memory::chase::KERNEL,
+    &calibrate::memory::stream::KERNEL,
+    &calibrate::memory::generate::KERNEL,
+    &calibrate::memory::owner::KERNEL,
+    &calibrate::memory::update::KERNEL,
+    &calibrate::network::send::KERNEL,
+    &calibrate::network::receive::KERNEL,
+    &calibrate::network::poll::KERNEL,
+    &calibrate::network::copy::KERNEL,
+    &calibrate::network::barrier::KERNEL,
+    &calibrate::network::bisection::Bisection,
 ];
 
 /// The kernel with this id; the error names the nearest one.
@@ -41,6 +62,8 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
 pub enum Domain {
     /// Whole numbers from `least` to `most`, both included.
     Integer { least: u64, most: u64, default: u64 },
+    /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
+    Size { least: u64, most: u64, default: u64 },
     /// Real numbers greater than `above`, up to and including `most`.
     Real { above: f64, most: f64, default: f64 },
     /// One of these words; the first is the default.
@@ -62,7 +85,7 @@ pub struct Parameter {
 impl Parameter {
     pub fn default_value(&self) -> Value {
         match self.domain {
-            Domain::Integer { default, .. } => Value::Integer(default),
+            Domain::Integer { default, .. } | Domain::Size { default, .. } => Value::Integer(default),
             Domain::Real { default, .. } => Value::Real(default),
             Domain::Choice(words) => Value::from(words[0]),
         }
@@ -72,7 +95,7 @@ impl Parameter {
     pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
         let name = self.name;
         match (self.domain, value) {
-            (Domain::Integer { least, most, .. }, value) => {
+            (Domain::Integer { least, most, .. } | Domain::Size { least, most, .. }, value) => {
                 let number = match value {
                     Value::Integer(v) => *v,
                     Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
@@ -159,6 +182,11 @@ pub trait Kernel: Sync {
     /// Combinations that cannot be run: the reason, and what would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
     fn work(&self, point: &Point) -> Work;
+    /// Work of a run that gave these outputs, if it may do less than the point asks.
+    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+        let _ = outputs;
+        self.work(point)
+    }
     /// Bytes of memory that each rank needs in all.
     fn memory(&self, point: &Point) -> u64;
     /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.

@@ -34,6 +34,14 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     Summary::of(samples).map(|summary| summary.median)
 }
 
+/// The p-quantile of samples in ascending order, p from 0 to 1, interpolated linearly between the order statistics at
+/// (n - 1) p (Hyndman and Fan 1996, definition 7: the default of R and NumPy). `None` without samples.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let position = sorted.len().checked_sub(1)? as f64 * p.clamp(0.0, 1.0);
+    let (below, above) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    Some(below + (above - below) * position.fract())
+}
+
 fn median_of_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     if n % 2 == 1 { sorted[n / 2] } else { 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]) }

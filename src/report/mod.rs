@@ -4,6 +4,7 @@
 
 pub mod groups;
 mod pictures;
+pub mod ratio;
 pub mod regimes;
 pub mod summary;
 pub mod trade;
@@ -94,7 +95,8 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
             unshown.push(group.label());
         }
     }
-    let (effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
+    let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
+    effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
     let context = Context {
         made: utc(manifest.unix_seconds),
         facts: facts(&manifest, table, &rows),

@@ -115,8 +115,7 @@ pub fn of_parameters(
     Ok((pictures, undrawn))
 }
 
-/// What shows the effect of one parameter, and the rows for it: at the corners of alpha and L, or for every algorithm
-/// and other choice; the remaining parameters at the values of most points. `None` if it has no effect to show.
+/// What shows the effect of one parameter, and the rows for it. `None` if it has no effect to show.
 fn effect(
     table: &Table,
     rows: &[usize],
@@ -124,17 +123,38 @@ fn effect(
     axis: &str,
     headline: &str,
 ) -> Result<Option<(Request, Vec<usize>)>> {
-    let mut chosen: Vec<usize> = rows.iter().copied().filter(|&row| !table.number(axis, row).is_nan()).collect();
+    let chosen: Vec<usize> = rows.iter().copied().filter(|&row| !table.number(axis, row).is_nan()).collect();
     let surface = chosen.iter().any(|&row| !table.number(ALPHA, row).is_nan());
     let is_word = |name: &&str| matches!(table.column(name), Some(Column::Words { .. }));
     let by: Vec<&str> = match surface {
         true => vec![ALPHA, BLOCK],
         false => keys.iter().copied().filter(is_word).filter(|name| varies(table, name, &chosen)).collect(),
     };
-    for &other in keys.iter().filter(|&&key| key != axis && !by.contains(&key)) {
-        // What grows with the ranks, as memory does, goes with them.
+    let others: Vec<&str> = keys.iter().copied().filter(|&key| key != axis && !by.contains(&key)).collect();
+    let chosen = match surface {
+        true => at_corners(table, chosen, &others, axis, headline)?,
+        false => by_words(table, chosen, &others, axis, &by)?,
+    };
+    if chosen.is_empty() || cells(table, &chosen, &[axis], headline)?.len() < 2 {
+        return Ok(None);
+    }
+    let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
+    let by = by.into_iter().map(str::to_owned).collect();
+    Ok(Some((Request { kind: Kind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
+}
+
+/// Rows at the corners of alpha and L; the remaining parameters at the values of most points.
+fn at_corners(
+    table: &Table,
+    mut chosen: Vec<usize>,
+    others: &[&str],
+    axis: &str,
+    headline: &str,
+) -> Result<Vec<usize>> {
+    for &other in others {
+        // What grows with the ranks, as memory does, goes with them; so does the number of messages with their length.
         let column = table.require(other)?;
-        let may_follow = axis == "ranks" && other != "kernel";
+        let may_follow = matches!(axis, "ranks" | "message_bytes") && other != "kernel";
         if may_follow
             && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
         {
@@ -142,13 +162,54 @@ fn effect(
         }
         chosen = at_most_frequent(table, chosen, other, axis)?;
     }
-    chosen = corners(table, chosen);
-    if chosen.is_empty() || cells(table, &chosen, &[axis], headline)?.len() < 2 {
-        return Ok(None);
+    Ok(corners(table, chosen))
+}
+
+/// Rows for a curve for every algorithm and other choice. The remaining parameters are at the values of most points, but
+/// for those that an algorithm has at one value of its own, and those that go with the ranks, as memory does.
+fn by_words(table: &Table, mut chosen: Vec<usize>, others: &[&str], axis: &str, by: &[&str]) -> Result<Vec<usize>> {
+    let curves = |rows: &[usize]| -> Result<Vec<Vec<usize>>> {
+        Ok(cells(table, rows, by, "ranks")?.into_iter().map(|cell| cell.rows).collect())
+    };
+    for &other in others {
+        let column = table.require(other)?;
+        let mut own = true;
+        for curve in curves(&chosen)? {
+            let parts = if matches!(axis, "ranks" | "message_bytes") {
+                cells(table, &curve, &[axis], "ranks")?
+            } else {
+                Vec::new()
+            };
+            let follows = !parts.is_empty() && parts.iter().all(|cell| columns::constant(column, &cell.rows));
+            own &= follows || !varies(table, other, &curve);
+        }
+        if !own {
+            chosen = at_most_covering(table, chosen, other, axis, by)?;
+        }
     }
-    let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
-    let by = by.into_iter().map(str::to_owned).collect();
-    Ok(Some((Request { kind: Kind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
+    let mut kept = Vec::new();
+    for curve in curves(&chosen)? {
+        if varies(table, axis, &curve) {
+            kept.extend(curve);
+        }
+    }
+    Ok(kept)
+}
+
+/// Rows at the value of `column` that occurs at most places of the curves, and those that have no such value.
+fn at_most_covering(table: &Table, rows: Vec<usize>, column: &str, axis: &str, by: &[&str]) -> Result<Vec<usize>> {
+    let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
+    let (has, mut kept): (Vec<usize>, Vec<usize>) =
+        rows.into_iter().partition(|&row| table.value(column, row).is_some());
+    let mut best = (0, Vec::new());
+    for cell in cells(table, &has, &[column], "ranks")? {
+        let covered = cells(table, &cell.rows, &places, "ranks")?.len();
+        if covered > best.0 {
+            best = (covered, cell.rows);
+        }
+    }
+    kept.extend(best.1);
+    Ok(kept)
 }
 
 /// Curves over P become efficiencies against one rank, where there is one.
@@ -219,7 +280,8 @@ fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
     rows.iter().copied().filter(wanted).collect()
 }
 
-fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
+/// Draws a figure into the result's folder.
+pub fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
     let svg = figure::svg(drawn)?;
     folder.replace_text(&folder.figures().join(format!("{file}.svg")), &svg)?;
     figure::png(drawn, &folder.figures().join(format!("{file}.png")))?;

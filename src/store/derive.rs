@@ -29,7 +29,7 @@ pub const COLUMNS: [Derived; 6] = [
 /// Rates of a sample on processors of `hertz`; `None` where it has no time or its kernel is unknown to this program.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
     let Ok(kernel) = kernels::find(&sample.point.kernel) else { return [None; 6] };
-    let work = kernel.work(&sample.point);
+    let work = kernel.done(&sample.point, &sample.outputs);
     let ranks = sample.point.ranks as f64;
     let a_second = |amount: f64| sample.seconds.map(|seconds| amount / seconds);
     [

@@ -1,8 +1,8 @@
 //! From the tables of a sweep to its points.
 
-use super::read::Page;
+use super::read::{Machine, Page};
 use super::spec::{Axis, Entries, File, Scalar};
-use super::values::{MOST_POINTS, Setting, Values, kernel_id};
+use super::values::{self, Amount, MOST_POINTS, Setting, Values, kernel_id};
 use crate::condition::{Condition, Kind};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Domain, Kernel};
@@ -42,8 +42,14 @@ impl Grid {
 }
 
 /// The points of a sweep, completed, without duplicates, in the order of the file.
-pub fn points(file: &File, cores: usize, page: &Page) -> Result<Vec<Point>> {
-    let values = Values { page, kernels: selected(file, page)?, cores };
+///
+/// With `ranks_per_node`, or else all ranks, on a node.
+pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page: &Page) -> Result<Vec<Point>> {
+    let values = Values { page, kernels: selected(file, page)?, machine };
+    let share = |point: &Point, name: &str, share: f64| {
+        let neighbours = ranks_per_node.map_or(point.ranks, |most| most.min(point.ranks));
+        values::largest(point, name, share * machine.memory as f64 / neighbours as f64)
+    };
     let grids = grids(file, &values)?;
     let count: f64 = grids.iter().map(Grid::count).sum();
     if count > MOST_POINTS as f64 {
@@ -62,11 +68,11 @@ pub fn points(file: &File, cores: usize, page: &Page) -> Result<Vec<Point>> {
     let (mut found, mut refused) = (Vec::new(), Refused::default());
     for grid in &grids {
         combinations(grid, |at| {
-            let point = point(grid, at);
+            let point = point(grid, at, share);
             if filter.keeps(&point) {
                 match kernels::complete(point) {
                     Ok(point) => found.push(point),
-                    Err(reason) => refused.add(reason, || self::point(grid, at)),
+                    Err(reason) => refused.add(reason, || self::point(grid, at, share)),
                 }
             }
         });
@@ -221,7 +227,9 @@ fn combinations(grid: &Grid, mut take: impl FnMut(&[usize])) {
 }
 
 /// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
-fn point(grid: &Grid, at: &[usize]) -> Point {
+///
+/// `share`: what a share of the memory is for a parameter.
+fn point(grid: &Grid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
         columns.find(|(column, _)| column.name == name).map(|(column, at)| &column.settings[at])
@@ -232,6 +240,13 @@ fn point(grid: &Grid, at: &[usize]) -> Point {
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| s.on(ranks));
         point.params.insert(parameter.name.to_owned(), value);
+    }
+    for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
+        let asked = setting(parameter.name).map_or_else(|| values::default_amount(parameter), |setting| setting.amount);
+        if let Amount::OfMemory(part) = asked {
+            let words = share(&point, parameter.name, part);
+            point.params.insert(parameter.name.to_owned(), words.into());
+        }
     }
     point
 }

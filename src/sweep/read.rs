@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::page;
 pub(super) use crate::page::Page;
 use crate::point::Point;
+use crate::provenance;
 use crate::worker::Repeat;
 use std::path::{Path, PathBuf};
 
@@ -30,16 +31,30 @@ pub struct Sweep {
     pub repeat: Repeat,
 }
 
-/// Reads a sweep file for a machine with so many processor cores.
+/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub cores: usize,
+    /// Of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
+    }
+}
+
+/// Reads a sweep file for a machine.
 ///
 /// Every error names the file; those about its text hold the place.
-pub fn read(path: &Path, cores: usize) -> Result<Sweep> {
+pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = page::text(path, "sweep", "check the path; the ready sweeps are the files of the folder sweeps/")?;
-    parse(&text, path, cores)
+    parse(&text, path, machine)
 }
 
 /// As [`read`], of a text that stands in the file `path`.
-pub fn parse(text: &str, path: &Path, cores: usize) -> Result<Sweep> {
+pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
     let name = settings::name(&file, &page)?;
@@ -51,7 +66,7 @@ pub fn parse(text: &str, path: &Path, cores: usize) -> Result<Sweep> {
         text: text.to_owned(),
         path: path.to_owned(),
         seed: file.seed,
-        points: expand::points(&file, cores, &page)?,
+        points: expand::points(&file, machine, launch.ranks_per_node, &page)?,
         launch,
         repeat,
     })

@@ -1,11 +1,11 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
-use super::read::Page;
+use super::read::{Machine, Page};
 use super::spec::{Axis, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
 use crate::kernels::{self, Domain, Kernel, Parameter};
 use crate::nearest::{nearest, suggest};
-use crate::point::Value;
+use crate::point::{Point, Value};
 use crate::units::{self, Unit};
 use std::ops::Range;
 use toml::Spanned;
@@ -39,16 +39,41 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub value: Value,
-    /// To be multiplied by the number of ranks.
-    pub per_rank: bool,
+    pub amount: Amount,
+}
+
+/// What a value is to be multiplied by, if anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    InAll,
+    PerRank,
+    /// This share of a node's memory instead of the value.
+    OfMemory(f64),
+}
+
+/// That of a parameter which a sweep does not name.
+pub fn default_amount(parameter: &Parameter) -> Amount {
+    if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
+}
+
+/// The largest power of two of words for which a rank needs at most so many bytes for what the words are.
+pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
+    let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
+    let fits = |words: &u64| {
+        let words = kernel.arena_words(&point.clone().with(name, *words));
+        words as f64 * units::WORD_BYTES as f64 <= bytes
+    };
+    (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
 impl Setting {
     /// The value on so many ranks.
     pub fn on(&self, ranks: usize) -> Value {
         match &self.value {
-            Value::Integer(v) if self.per_rank => v.checked_mul(ranks as u64).unwrap_or(u64::MAX).into(),
-            Value::Real(v) if self.per_rank => (v * ranks as f64).into(),
+            Value::Integer(v) if self.amount == Amount::PerRank => {
+                v.checked_mul(ranks as u64).unwrap_or(u64::MAX).into()
+            }
+            Value::Real(v) if self.amount == Amount::PerRank => (v * ranks as f64).into(),
             value => value.clone(),
         }
     }
@@ -58,7 +83,7 @@ impl Setting {
 pub struct Values<'a> {
     pub page: &'a Page<'a>,
     pub kernels: Vec<&'static dyn Kernel>,
-    pub cores: usize,
+    pub machine: Machine,
 }
 
 impl Values<'_> {
@@ -96,10 +121,10 @@ impl Values<'_> {
     /// One value of a parameter, in its base unit and within its domain.
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
-            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, per_rank: false }),
+            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
             "ranks" => match scalar {
                 Scalar::Text(text) if text == "cores" => {
-                    Ok(Setting { value: (self.cores as u64).into(), per_rank: false })
+                    Ok(Setting { value: (self.machine.cores as u64).into(), amount: Amount::InAll })
                 }
                 _ => accept(&RANKS, scalar)
                     .map_err(|what| self.page.wrong(span, what, "write a whole number, or \"cores\"")),
@@ -152,9 +177,13 @@ impl Values<'_> {
             Ok::<_, Error>((number, setting))
         };
         let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
-        if first.per_rank != last.per_rank {
-            let what = "one end of the range is per rank, the other is not";
-            return Err(self.page.wrong(span, what, "write \"per rank\" at both ends or at none"));
+        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_)) {
+            let what = "the ends of the range are amounts of different kinds: in all, per rank, or of memory";
+            return Err(self.page.wrong(
+                span,
+                what,
+                "write \"per rank\" at both ends or at none, and no share of memory",
+            ));
         }
         if from > to {
             let what = format!("the range of {name} begins at {from} and ends at {to}, below it");
@@ -164,7 +193,7 @@ impl Values<'_> {
         let integer = matches!(first.value, Value::Integer(_));
         let value = |number: f64| if integer { Value::Integer(number.round() as u64) } else { Value::Real(number) };
         let mut settings: Vec<Setting> =
-            numbers.into_iter().map(|number| Setting { value: value(number), per_rank: first.per_rank }).collect();
+            numbers.into_iter().map(|number| Setting { value: value(number), amount: first.amount }).collect();
         settings.dedup();
         Ok(settings)
     }
@@ -275,19 +304,38 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
             Scalar::Text(word) => Value::from(word.as_str()),
             other => quantity(other, Unit::None)?,
         };
-        return Ok(Setting { value: parameter.accept(&value)?, per_rank: false });
+        return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
     }
-    let (number, per_rank) = match scalar {
+    if let (Domain::Size { .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: parameter.default_value(), amount: Amount::OfMemory(share) });
+    }
+    let (number, amount) = match scalar {
         Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
-            Some(number) => (quantity(&Scalar::Text(number.to_owned()), parameter.unit)?, true),
-            None => (quantity(scalar, parameter.unit)?, false),
+            Some(number) => (quantity(&Scalar::Text(number.to_owned()), parameter.unit)?, Amount::PerRank),
+            None => (quantity(scalar, parameter.unit)?, Amount::InAll),
         },
-        _ => (quantity(scalar, parameter.unit)?, false),
+        _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
     };
-    if per_rank && parameter.name == RANKS.name {
+    if amount == Amount::PerRank && parameter.name == RANKS.name {
         return Err("ranks cannot be counted per rank".into());
     }
-    Ok(Setting { value: parameter.accept(&number)?, per_rank })
+    Ok(Setting { value: parameter.accept(&number)?, amount })
+}
+
+/// "1/2 of memory", "25 % of memory", "0.1 of memory".
+fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
+    let Scalar::Text(text) = scalar else { return Ok(None) };
+    let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match (share.split_once('/'), share.trim_end().strip_suffix('%')) {
+        (Some((above, below)), _) => number(above).zip(number(below)).map(|(above, below)| above / below),
+        (None, Some(percent)) => number(percent).map(|percent| percent / 100.0),
+        (None, None) => number(share),
+    };
+    match value {
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
+        _ => Err(format!("\"{text}\" is no share of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
+    }
 }
 
 /// What to write instead of a value that was refused.

@@ -7,20 +7,38 @@ use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 
+/// Arrays of one integer a rank, kept from exchange to exchange.
+#[derive(Default)]
+pub(super) struct Lists {
+    sends: Vec<c_int>,
+    send_starts: Vec<c_int>,
+    receives: Vec<c_int>,
+    receive_starts: Vec<c_int>,
+}
+
 /// Counts first, then the words.
 pub(super) fn all_to_all(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
     assert_eq!(counts.len(), comm.size, "a count for every rank");
     assert!(counts.iter().sum::<usize>() <= send.len(), "counts of more words than there are");
-    let whole = |count: usize| c_int::try_from(count).expect("MPI cannot send 2^31 words at once");
-    let sends: Vec<c_int> = counts.iter().map(|&count| whole(count)).collect();
-    let mut receives: Vec<c_int> = vec![0; comm.size];
+    let lists = &mut *comm.lists.borrow_mut();
+    let Lists { sends, send_starts, receives, receive_starts } = lists;
+    sends.clear();
+    sends.extend(counts.iter().map(|&count| c_int::try_from(count).expect("MPI cannot send 2^31 words at once")));
+    receives.resize(comm.size, 0);
     // SAFETY: both arrays hold one integer a rank, and live until the exchange has completed.
     wait(comm, |request| unsafe {
         let (from, to, int) = (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
         ffi::MPI_Ialltoall(from, 1, int, to, 1, int, comm.world.as_raw(), request);
     });
-    let (send_starts, _) = starts(&sends);
-    let (receive_starts, words) = starts(&receives);
+    // Open MPI's (4.1) non-blocking collectives give a rank without any part in one the tag of the next, which then
+    // never completes: such a rank sends a word to itself.
+    let nothing = sends.iter().chain(&*receives).all(|&count| count == 0);
+    if nothing {
+        (sends[comm.rank], receives[comm.rank]) = (1, 1);
+    }
+    let send = if nothing { &[0] } else { send };
+    starts(sends, send_starts);
+    let words = starts(receives, receive_starts);
     receive.clear();
     receive.resize(words, 0);
     // SAFETY: counts and starts stay within `send` (checked above) and `receive` (made to fit), which live as long.
@@ -38,18 +56,21 @@ pub(super) fn all_to_all(comm: &MpiComm, send: &[u64], counts: &[usize], receive
             request,
         );
     });
+    if nothing {
+        receive.clear();
+    }
 }
 
-/// Where each part starts, and the end of the last.
-fn starts(counts: &[c_int]) -> (Vec<c_int>, usize) {
+/// Where each part starts; returns the end of the last.
+fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
     let mut end = 0usize;
-    let start = |&count: &c_int| {
+    starts.clear();
+    starts.extend(counts.iter().map(|&count| {
         let start = c_int::try_from(end).expect("MPI cannot receive 2^31 words at once");
         end += count as usize;
         start
-    };
-    let starts = counts.iter().map(start).collect();
-    (starts, end)
+    }));
+    end
 }
 
 /// Starts an operation and polls it until it is complete: ranks that share a processor must leave it to each other.

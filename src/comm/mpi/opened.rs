@@ -7,7 +7,6 @@ use crate::comm::{Comm, Opened};
 use mpi::ffi;
 use mpi::traits::CommunicatorCollectives;
 use std::os::raw::c_int;
-use std::sync::atomic::AtomicU64;
 
 /// Words that may be on their way before they must be waited for.
 const STAGED: usize = 4096;
@@ -99,10 +98,5 @@ impl Opened for MpiOpened<'_> {
         }
         self.comm.barrier();
         result
-    }
-
-    /// Not even where the ranks are on one node: `MPI_Win_create` opens memory that is the process's own.
-    fn shared(&self, _of: usize) -> Option<&[AtomicU64]> {
-        None
     }
 }

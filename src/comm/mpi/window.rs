@@ -94,14 +94,14 @@ impl Window for MpiWindow<'_> {
 pub(super) struct Lock(pub(super) ffi::MPI_Win);
 
 impl Lock {
-    pub(super) fn all(comm: &MpiComm, memory: &[u64]) -> Self {
+    pub(super) fn all<T>(comm: &MpiComm, memory: &[T]) -> Self {
         let mut window = MaybeUninit::uninit();
         let bytes = size_of_val(memory) as ffi::MPI_Aint;
         // SAFETY: the memory is borrowed for as long as the window is open, exclusively if it is written through it.
         unsafe {
             let base = memory.as_ptr().cast_mut().cast();
-            let word = size_of::<u64>() as c_int;
-            ffi::MPI_Win_create(base, bytes, word, ffi::RSMPI_INFO_NULL, comm.world.as_raw(), window.as_mut_ptr());
+            let unit = size_of::<T>() as c_int;
+            ffi::MPI_Win_create(base, bytes, unit, ffi::RSMPI_INFO_NULL, comm.world.as_raw(), window.as_mut_ptr());
             let window = window.assume_init();
             ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
             Self(window)

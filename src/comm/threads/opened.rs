@@ -45,10 +45,6 @@ impl Opened for ThreadOpened<'_> {
         self.comm.barrier();
         result
     }
-
-    fn shared(&self, of: usize) -> Option<&[AtomicU64]> {
-        Some(self.words(of, 0, self.opened[of].words))
-    }
 }
 
 impl Drop for ThreadOpened<'_> {

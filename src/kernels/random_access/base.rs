@@ -21,9 +21,9 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HPCC_RANDOM_ACCESS,
         "Figures 6 and 7",
         Ranks::Any,
-        &[N_WORDS, UPDATES, Q, SENDING, OWNER_BY, B, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
     ),
-    shared: true,
+    table: Division::OverRanks,
     refuse: owner_can_be_found,
     buffers: |point| {
         let messages = (point.integer("B") + point.integer("SMSG")) * words(point) as u64;

@@ -23,9 +23,9 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Figure 2, Section 4",
         Ranks::Any,
-        &[N_WORDS, UPDATES, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
     ),
-    shared: true,
+    table: Division::OverRanks,
     refuse: anything,
     buffers: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);

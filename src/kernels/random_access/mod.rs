@@ -11,12 +11,14 @@
 
 pub mod alltoallv;
 pub mod base;
+mod bounded;
 pub mod grid;
 pub mod halving;
 pub mod hypercube;
 pub mod layout;
 pub mod one_sided;
 pub mod problem;
+pub mod roles;
 pub mod routed;
 pub mod sequential;
 pub mod shared;
@@ -32,9 +34,10 @@ use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
 use crate::comm::World;
 use crate::comm::arena::Pages;
 use crate::error::Result;
-use crate::point::Point;
+use crate::point::{Point, Value};
 use crate::source::{self, Source};
 use crate::units::{Unit, WORD_BYTES};
+use std::collections::BTreeMap;
 
 const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
     Parameter { name, column, unit: Unit::None, meaning, domain }
@@ -45,7 +48,7 @@ const N_WORDS: Parameter = Parameter {
     column: "table_words",
     unit: Unit::Words,
     meaning: "table: words of all ranks together, a power of two",
-    domain: Domain::Integer { least: 2, most: 1 << 60, default: 1 << 24 },
+    domain: Domain::Size { least: 2, most: 1 << 60, default: 1 << 24 },
 };
 const OWN_WORDS: Parameter = Parameter { meaning: "table: words of each rank's own, a power of two", ..N_WORDS };
 const UPDATES: Parameter = parameter(
@@ -54,6 +57,13 @@ const UPDATES: Parameter = parameter(
     "updates: by word of the table; the definition's are 4",
     Domain::Real { above: 0.0, most: 1e6, default: 4.0 },
 );
+const TIME_BOUND: Parameter = Parameter {
+    name: "time_bound",
+    column: "time_bound_seconds",
+    unit: Unit::Seconds,
+    meaning: "time bound: of a run; as many of the updates are made as shorter runs say that it has time for; 0 is none",
+    domain: Domain::Integer { least: 0, most: 1 << 20, default: 0 },
+};
 const Q: Parameter = parameter(
     "Q",
     "look_ahead",
@@ -131,7 +141,10 @@ const OUTPUTS: &[Output] = &[
     output("errors", Unit::None, "wrong words of the table"),
     output("error_fraction", Unit::None, "wrong words of the table, as a share"),
     output("table_hash", Unit::None, "hash of the updated table: algorithms with the same streams give the same"),
-    output("conformant", Unit::None, "1 if Q, updates, stream, algorithm and errors keep to the definition's rules"),
+    output("updates_made", Unit::None, "updates of all ranks"),
+    output("memory_share", Unit::None, "table, as a share of the memory of its nodes"),
+    output("conformant", Unit::None, "1 if the run keeps to all rules of the definition"),
+    output("rules_broken", Unit::None, "rules of the definition that the run does not keep to, or none"),
     output("fullest_destination", Unit::None, "most of the first 1024 updates of a rank that go to one rank"),
     output("fullest_fair", Unit::None, "about what the fullest destination would get if all were as likely"),
     output("weak_starts", Unit::None, "1 if the fullest destination gets far more than that"),
@@ -149,11 +162,30 @@ const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table 
     each run the number of updates of each rank and a hash of index and value over the table were compared with what the \
     streams demand, and all updates were undone, each straight at its owner, which had to give back T[i] = i.";
 
+/// How ranks divide a table.
+pub enum Division {
+    /// Each has one of its own.
+    None,
+    OverRanks,
+    /// Over so many of them.
+    Over(fn(&Point) -> usize),
+}
+
+impl Division {
+    /// Parts of a table.
+    fn parts(&self, point: &Point) -> usize {
+        match self {
+            Division::None => 1,
+            Division::OverRanks => point.ranks,
+            Division::Over(parts) => parts(point),
+        }
+    }
+}
+
 /// An algorithm of RandomAccess: a kernel, but for what all of them share.
 pub struct Algorithm {
     pub about: &'static About,
-    /// Whether the ranks share one table; otherwise each has its own.
-    pub shared: bool,
+    pub table: Division,
     /// Points that this algorithm cannot run, besides those that none can.
     pub refuse: fn(&Point) -> std::result::Result<(), String>,
     /// Words of buffers, a rank.
@@ -167,14 +199,15 @@ impl Kernel for Algorithm {
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        let (words, ranks) = (point.integer("N_words"), point.ranks as u64);
+        let words = point.integer("N_words");
         if !words.is_power_of_two() {
             let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
             return Err(format!(
                 "N_words = {words} is not a power of two, but bits of a value are its index; use {below} or {above}"
             ));
         }
-        if self.shared && ranks > words {
+        if !matches!(self.table, Division::None) && point.ranks as u64 > words {
+            let ranks = point.ranks;
             return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
         }
         if problem::updates(point) == 0 {
@@ -184,14 +217,13 @@ impl Kernel for Algorithm {
     }
 
     fn work(&self, point: &Point) -> Work {
-        let tables = if self.shared { 1.0 } else { point.ranks as f64 };
-        let operations = problem::updates(point) as f64 * tables;
-        Work {
-            operations,
-            operation: "update",
-            bytes: operations * WORD_BYTES as f64,
-            byte_definition: "words updated, 8 bytes an update",
-        }
+        let tables = if matches!(self.table, Division::None) { point.ranks as u64 } else { 1 };
+        work((problem::updates(point) * tables) as f64)
+    }
+
+    /// A bound of the time may leave fewer updates than asked for.
+    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+        outputs.get("updates_made").and_then(Value::as_f64).map_or_else(|| self.work(point), work)
     }
 
     fn memory(&self, point: &Point) -> u64 {
@@ -200,13 +232,24 @@ impl Kernel for Algorithm {
     }
 
     fn arena_words(&self, point: &Point) -> u64 {
-        let parts = if self.shared { point.ranks as u64 } else { 1 };
-        point.integer("N_words").div_ceil(parts)
+        point.integer("N_words").div_ceil(self.table.parts(point) as u64)
     }
 
     /// The streams are the definition's, the same in every run: the number of the run changes nothing.
     fn run(&self, point: &Point, _run: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, world)
+        match point.integer("time_bound") {
+            0 => (self.run)(point, world),
+            seconds => bounded::run(self.run, point, seconds as f64, world),
+        }
+    }
+}
+
+fn work(updates: f64) -> Work {
+    Work {
+        operations: updates,
+        operation: "update",
+        bytes: updates * WORD_BYTES as f64,
+        byte_definition: "words updated, 8 bytes an update",
     }
 }
 

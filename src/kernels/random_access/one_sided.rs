@@ -21,9 +21,9 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::NIC_MESSAGE_RATE,
         "Section 7, Figure 14",
         Ranks::Any,
-        &[N_WORDS, UPDATES, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
     ),
-    shared: true,
+    table: Division::OverRanks,
     refuse: |point| {
         if point.text("access") == "buffers" && point.text("stream") == "lcg" {
             return Err("access = \"buffers\" needs a stream that never yields 0, which stream = \"lcg\" does; use \

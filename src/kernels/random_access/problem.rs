@@ -9,12 +9,40 @@ use std::ops::Range;
 /// The most updates that the definition allows a process to look ahead and to store.
 pub const LOOK_AHEAD_LIMIT: usize = 1024;
 
+/// Ranks in groups of `cores`, nodes, of which the last `cores - routers` own the table and the first generates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    pub count: usize,
+    pub cores: usize,
+    /// Ranks of each node that own nothing.
+    pub routers: usize,
+}
+
+impl Nodes {
+    /// Every rank owns a part and generates.
+    fn alone(ranks: usize) -> Self {
+        Self { count: ranks, cores: 1, routers: 0 }
+    }
+
+    /// Parts of the table.
+    pub fn owners(&self) -> usize {
+        self.count * (self.cores - self.routers)
+    }
+
+    /// The rank that owns a part of the table.
+    pub fn rank(&self, part: usize) -> usize {
+        let owners = self.cores - self.routers;
+        part / owners * self.cores + self.routers + part % owners
+    }
+}
+
 /// One rank's view of a RandomAccess.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Who owns which words.
     pub owners: Layout,
-    /// Which part of `owners` this rank is.
+    pub nodes: Nodes,
+    /// Which part of `owners` this rank is, if `own_words` is not 0.
     pub part: usize,
     /// Words of this rank's part of the table.
     pub own_words: usize,
@@ -36,18 +64,26 @@ pub struct Problem {
 impl Problem {
     /// A table distributed over `ranks` ranks, each of which generates one stream.
     pub fn distributed(point: &Point, rank: usize, ranks: usize) -> Self {
-        let whole = Self::whole(point, ranks, ranks);
-        Self { part: rank, own_words: whole.owners.count(rank) as usize, mine: rank..rank + 1, ..whole }
+        Self::on_nodes(point, rank, Nodes::alone(ranks))
+    }
+
+    /// A table distributed over some ranks of each node, whose first rank generates one stream.
+    pub fn on_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
+        let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
+        let whole = Self::whole(point, nodes.owners(), nodes.count);
+        let part = core.checked_sub(nodes.routers).map(|core| node * owners + core);
+        Self {
+            nodes,
+            part: part.unwrap_or(0),
+            own_words: part.map_or(0, |part| whole.owners.count(part) as usize),
+            mine: node..node + usize::from(core == 0),
+            ..whole
+        }
     }
 
     /// A table that one rank owns, updated by `streams` streams.
     pub fn local(point: &Point, streams: usize) -> Self {
         Self::whole(point, 1, streams)
-    }
-
-    /// This rank owns no words and no streams: the table is another's.
-    pub fn leave_to_others(&mut self) {
-        (self.own_words, self.mine) = (0, 0..0);
     }
 
     fn whole(point: &Point, parts: usize, streams: usize) -> Self {
@@ -58,6 +94,7 @@ impl Problem {
         let common = (u128::from(COMMON_OFFSET) + moved) % u128::from(kind.period());
         Self {
             owners: Layout::new(bits, parts),
+            nodes: Nodes::alone(parts),
             part: 0,
             own_words: words as usize,
             streams: Layout::new(bits, streams),
@@ -123,9 +160,14 @@ impl Problem {
         }
     }
 
-    /// Whether table, updates, look-ahead and stream are those of the definition.
-    pub fn keeps_rules(&self) -> bool {
-        self.kind == Kind::Lfsr && self.look_ahead <= LOOK_AHEAD_LIMIT && self.updates == 4 * self.owners.words()
+    /// The definition's rules of updates, look-ahead and stream that this does not keep to.
+    pub fn rules_broken(&self) -> Vec<&'static str> {
+        let kept = [
+            (self.kind == Kind::Lfsr, "stream"),
+            (self.look_ahead <= LOOK_AHEAD_LIMIT, "look-ahead"),
+            (self.updates == 4 * self.owners.words(), "updates"),
+        ];
+        kept.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule).collect()
     }
 }
 

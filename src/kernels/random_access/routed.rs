@@ -1,6 +1,7 @@
 //! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
 //!
-//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; without its division of the work among the cores of a node.
+//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node
+//!   is [`roles`](super::roles).
 //! WORK: asynchronous; a full bucket is sent, what comes along one dimension goes into the buckets of the later ones.
 //!   In the end the dimensions are flushed one after another, each when all has come along the one before.
 //! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one for each
@@ -23,28 +24,32 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 4.2, 4.3.1 and 6",
         Ranks::Any,
-        &[N_WORDS, UPDATES, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET,
+            PAGES, SEED,
+        ],
     ),
-    shared: true,
+    table: Division::OverRanks,
     refuse,
     buffers: |point| {
-        let grid = grid(point);
+        let grid = grid(point, point.ranks);
         let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
         (messages * capacity(&grid, point) + point.ranks) as u64
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-const DIMENSIONS: Parameter = parameter(
+pub(super) const DIMENSIONS: Parameter = parameter(
     "dimensions",
     "dimensions",
     "dimensions: of the grid of ranks at most, unless X, Y or Z are given",
     Domain::Integer { least: 1, most: 24, default: 3 },
 );
-const X: Parameter = extent("X", "grid_x", "grid X: ranks in the first dimension; 0 leaves the grid to `dimensions`");
-const Y: Parameter = extent("Y", "grid_y", "grid Y: ranks in the second dimension; 0 is none");
-const Z: Parameter = extent("Z", "grid_z", "grid Z: ranks in the third dimension; 0 is none");
-const BUFFERS: Parameter = Parameter {
+pub(super) const X: Parameter =
+    extent("X", "grid_x", "grid X: ranks in the first dimension; 0 leaves the grid to `dimensions`");
+pub(super) const Y: Parameter = extent("Y", "grid_y", "grid Y: ranks in the second dimension; 0 is none");
+pub(super) const Z: Parameter = extent("Z", "grid_z", "grid Z: ranks in the third dimension; 0 is none");
+pub(super) const BUFFERS: Parameter = Parameter {
     meaning: "receive buffers: receives posted at once, a dimension",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
     ..B
@@ -59,25 +64,33 @@ fn given(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-fn grid(point: &Point) -> Grid {
+/// The grid of so many ranks, or nodes.
+pub(super) fn grid(point: &Point, ranks: usize) -> Grid {
     match given(point)[..] {
-        [] => Grid::even(point.ranks, point.integer("dimensions") as usize),
+        [] => Grid::even(ranks, point.integer("dimensions") as usize),
         ref sizes => Grid::new(sizes),
     }
 }
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
-    let sizes = given(point);
-    let ranks: u128 = sizes.iter().map(|&size| size as u128).product();
-    if !sizes.is_empty() && ranks != point.ranks as u128 {
-        let text: Vec<_> = sizes.iter().map(usize::to_string).collect();
-        return Err(format!(
-            "a grid of {} is {ranks} ranks, not {}; X, Y and Z must multiply to P, or be 0",
-            text.join(" x "),
-            point.ranks
-        ));
-    }
+    refuse_grid(point, point.ranks)?;
     owner_can_be_found(point)
+}
+
+/// A grid that has not so many ranks, or nodes.
+pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
+    let sizes = given(point);
+    let product: u128 = sizes.iter().map(|&size| size as u128).product();
+    if sizes.is_empty() || product == ranks as u128 {
+        return Ok(());
+    }
+    let (sizes, text) =
+        (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "X, Y and Z must multiply to");
+    Err(if ranks == point.ranks {
+        format!("a grid of {sizes} is {product} ranks, not {ranks}; {text} P, or be 0")
+    } else {
+        format!("a grid of {sizes} is {product} nodes, not {ranks}; {text} the nodes, P / cores_per_node, or be 0")
+    })
 }
 
 /// Among how many the look-ahead is divided.
@@ -125,7 +138,7 @@ struct Router<'a, C: Comm> {
 
 impl<'a, C: Comm> Router<'a, C> {
     fn new(comm: &'a C, problem: &Problem, point: &Point) -> Self {
-        let grid = grid(point);
+        let grid = grid(point, point.ranks);
         let (rank, capacity) = (comm.rank(), capacity(&grid, point));
         let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
         let dimension = |dimension: usize| {

@@ -13,9 +13,21 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HPCC_RANDOM_ACCESS,
         "tests, variant 2",
         Ranks::Any,
-        &[OWN_WORDS, UPDATES, sequential::METHOD, sequential::STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[
+            OWN_WORDS,
+            UPDATES,
+            TIME_BOUND,
+            sequential::METHOD,
+            sequential::STREAMS,
+            Q,
+            STREAM,
+            STARTS,
+            OFFSET,
+            PAGES,
+            SEED,
+        ],
     ),
-    shared: false,
+    table: Division::None,
     run: |point, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
     ..sequential::KERNEL
 };

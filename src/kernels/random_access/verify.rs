@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::kernels::Outcome;
 use crate::numerics::mix::{mix, seed};
 use crate::point::Value;
+use crate::provenance;
 use std::collections::BTreeMap;
 
 /// What a rank did.
@@ -96,6 +97,10 @@ pub fn measure_timed<C: Comm>(
     let seconds = clock.stopped.unwrap_or_else(|| comm.now()) - clock.started;
     comm.barrier();
 
+    // A rank's part of its node's memory: the sum is that of all nodes.
+    let memory = provenance::memory_bytes().unwrap_or(0) / comm.neighbours() as u64;
+    let memory = comm.sum(memory / crate::units::WORD_BYTES);
+
     let found = hash(&table, first);
     let demanded = undo(comm, problem, &mut table);
     let errors = table.words.iter().zip(first..).filter(|&(&word, place)| word != place).count() as u64;
@@ -113,7 +118,7 @@ pub fn measure_timed<C: Comm>(
         fullest: demanded.fullest,
         hash: found,
     };
-    Ok(report.gather(comm).outcome(problem, rules, granted))
+    Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
 
 /// A map of a value that is linear over GF(2), so that the table's hash follows from the updates in any order, and
@@ -141,26 +146,28 @@ const CHUNK: usize = 1 << 14;
 
 /// Makes all updates, every one straight from the rank that generates it to its owner, which is found by division.
 fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
-    if problem.owners.parts() == 1 {
+    let ranks = problem.nodes.count * problem.nodes.cores;
+    if ranks == 1 {
         return undo_alone(problem, table);
     }
-    let parts = problem.owners.parts();
-    let mut generator = problem.own_generator();
+    let mut generator = (!problem.mine.is_empty()).then(|| problem.own_generator());
     let mut left = problem.own_updates();
     let (mut values, mut sorted, mut received) = (vec![0; CHUNK], Vec::new(), Vec::new());
-    let mut demands = vec![0u64; 2 * parts];
+    let mut demands = vec![0u64; 2 * ranks];
     let mut fullest = 0;
     for round in 0..problem.rounds(CHUNK) {
         let values = &mut values[..left.min(CHUNK as u64) as usize];
         left -= values.len() as u64;
-        generator.fill(values);
-        let owner = |value: u64| problem.owners.by_division(problem.index.of(value));
+        if let Some(generator) = &mut generator {
+            generator.fill(values);
+        }
+        let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
         let mut tagged: Vec<(usize, u64)> = values.iter().map(|&value| (owner(value), value)).collect();
         if round == 0 {
-            fullest = fullest_of(tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner), parts);
+            fullest = fullest_of(tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner), ranks);
         }
         tagged.sort_by_key(|(owner, _)| *owner);
-        let mut counts = vec![0; parts];
+        let mut counts = vec![0; ranks];
         for &(owner, value) in &tagged {
             counts[owner] += 1;
             demands[2 * owner] += 1;
@@ -171,7 +178,7 @@ fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
         comm.all_to_all(&sorted, &counts, &mut received);
         received.iter().for_each(|&value| table.update(value));
     }
-    comm.all_to_all(&demands, &vec![2; parts], &mut received);
+    comm.all_to_all(&demands, &vec![2; ranks], &mut received);
     let sum = |demand: Demand, pair: &[u64]| Demand {
         updates: demand.updates + pair[0],
         hash: demand.hash ^ pair[1],
@@ -277,7 +284,8 @@ impl Reports {
         self.0.iter().map(of).max().unwrap_or(0)
     }
 
-    fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted) -> Outcome {
+    /// `memory` in words, of all nodes.
+    fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted, memory: u64) -> Outcome {
         let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
         seconds.sort_by(f64::total_cmp);
         let slowest = seconds[seconds.len() - 1];
@@ -288,7 +296,15 @@ impl Reports {
         let hops = self.sum(|rank| rank.tally.hops);
         let stored = self.most(|rank| rank.tally.stored);
         let flag = |set: bool| Value::Integer(u64::from(set));
-        let conformant = rules.conformant && problem.keeps_rules() && error_fraction <= MOST_ERRORS;
+        let memory_share = self.sum(|rank| rank.words) as f64 / memory as f64;
+        let mut broken = problem.rules_broken();
+        let others = [
+            (rules.conformant, "algorithm"),
+            (error_fraction <= MOST_ERRORS, "errors"),
+            // The largest power of two that fits into half of the memory.
+            (0.25 < memory_share && memory_share <= 0.5, "table size"),
+        ];
+        broken.extend(others.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
         let mut outputs = BTreeMap::from([
             ("rank_seconds_min", Value::Real(seconds[0])),
             ("rank_seconds_mean", Value::Real(mean)),
@@ -302,7 +318,10 @@ impl Reports {
             ("errors", Value::Integer(errors)),
             ("error_fraction", Value::Real(error_fraction)),
             ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),
-            ("conformant", flag(conformant)),
+            ("updates_made", Value::Integer(generated)),
+            ("memory_share", Value::Real(memory_share)),
+            ("conformant", flag(broken.is_empty())),
+            ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
         ]);
         outputs.extend(self.skew(problem));
         outputs.extend(granted.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes))));

@@ -1,0 +1,89 @@
+//! `apexmap calibrate`: measures what models take as given, and writes a machine card.
+
+use super::predict::amount;
+use super::print;
+use super::run::carry_out;
+use super::setup::{Setup, SweepArguments};
+use crate::error::Result;
+use crate::figure::select;
+use crate::machine::{Card, meaning_of, unit_of};
+use crate::store::Folder;
+use crate::sweep::{self, Machine};
+use crate::units::Unit;
+use crate::{calibrate, provenance};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap calibrate                                     the cores of this machine, messages between threads
+  apexmap calibrate --card models/mine.toml
+  apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
+  apexmap predict hypercube --machine results/calibrate/card.toml --ranks 1..1024")]
+pub struct Arguments {
+    /// The machine card to write [default: card.toml in the result folder]
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
+    /// Folder of the samples [default: results/calibrate]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Measure over MPI, with this launcher
+    #[arg(long, value_name = "LAUNCHER", value_parser = ["openmpi", "mpich", "srun"])]
+    launcher: Option<String>,
+    /// Ranks on a node, for a launcher
+    #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks_per_node: Option<u32>,
+    /// Another build of apexmap to start on the ranks
+    #[arg(long, value_name = "PROGRAM")]
+    worker: Option<PathBuf>,
+    /// What this machine is called on the card [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let host = provenance::host();
+    let probes = calibrate::probes(&host, provenance::cores());
+    let mut launch = match &arguments.launcher {
+        Some(launcher) => format!("transport = \"mpi\"\nlauncher = \"{launcher}\"\n"),
+        None => "transport = \"threads\"\n".to_owned(),
+    };
+    if let Some(number) = arguments.ranks_per_node {
+        launch.push_str(&format!("ranks_per_node = {number}\n"));
+    }
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
+    let text = calibrate::sweep(&probes, &launch);
+    let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
+    let setup = Setup::of(
+        sweep,
+        &SweepArguments {
+            sweep: None,
+            out: Some(folder.clone()),
+            worker: arguments.worker.clone(),
+            machine: arguments.machine.clone(),
+        },
+    )?;
+    let measured = carry_out(&setup, false, false);
+    let table = Folder::open(&folder)?.table()?;
+    let rows = select::rows(&table, None);
+    let card = calibrate::card(&probes, &table, &rows, &setup.plan.context.machine, &host)?;
+    let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
+    card.write(&path)?;
+    print(&format!("{}machine card: {}\n", list(&card), path.display()))?;
+    measured
+}
+
+/// A line a number.
+fn list(card: &Card) -> String {
+    let mut text = format!("{}: {}\n", card.name, card.summary);
+    for name in card.numbers().keys() {
+        let unit = unit_of(name.split("--").next().unwrap_or(name)).unwrap_or(Unit::None);
+        let value = card.get(name).map_or_else(String::new, |value| amount(value, unit));
+        let interval = card.interval(name);
+        let interval =
+            interval.map_or_else(String::new, |(low, high)| format!("{} to {}", amount(low, unit), amount(high, unit)));
+        let meaning = meaning_of(name.split("--").next().unwrap_or(name)).unwrap_or_default();
+        let _ = writeln!(text, "  {name:<36} {value:>12}  {interval:<28} {meaning}");
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! NAME: calibrate.chase. The latency of memory: accesses each of which says where the next one is.
+//!
+//! SOURCE: lmbench's lat_mem_rd.
+//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear congruential
+//!   generator of full period. `chases` of them go on at once, from places equally far apart on the cycle, `steps`
+//!   accesses each; an operation is a step of all chases, so that its time is the latency, loaded by as many accesses as are
+//!   under way on all ranks.
+//! CHECK: where each chase ends, against the generator's own jump.
+
+use super::*;
+use crate::numerics::mix::seed;
+use std::hint::black_box;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.chase",
+        "Latency of memory, by dependent accesses, one or several at once",
+        "lat_mem_rd of lmbench",
+        &[BYTES, PAGES, CHASES, STEPS],
+        "Every rank follows a cycle through all 64-byte lines of its region, the next line being read from the one before, from \
+         one place or from several at once. The time is that of the slowest rank. Where each chase ends was compared with the \
+         generator of the cycle. The region was written before, so that it is in the caches as far as it fits.",
+    ),
+    refuse: |point| {
+        power_of_two(point)?;
+        match (point.integer("chases"), lines(point)) {
+            (chases, _) if !chases.is_power_of_two() => {
+                Err(format!("chases = {chases} is not a power of two; use {}", chases.next_power_of_two()))
+            }
+            (chases, lines) if chases > lines => {
+                Err(format!("chases = {chases} are more than the {lines} lines; use fewer"))
+            }
+            _ => Ok(()),
+        }
+    },
+    work: |point| {
+        let accesses = point.integer("steps") * point.integer("chases");
+        each(point, accesses, "access", 64, "a line of 64 bytes an access")
+    },
+    words: region_words,
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const CHASES: Parameter = parameter(
+    "chases",
+    "chases",
+    "chases: followed at once by each rank, a power of two",
+    Domain::Integer { least: 1, most: 64, default: 1 },
+);
+const STEPS: Parameter = parameter(
+    "steps",
+    "steps",
+    "steps: accesses of each chase in one run",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1 << 20 },
+);
+const LINE_WORDS: u64 = 8;
+/// Of a generator modulo a power of two that goes through all numbers (Knuth, 3.2.1.2, Theorem A): 1 modulo 4, and odd.
+const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
+const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
+
+fn lines(point: &Point) -> u64 {
+    region_words(point) / LINE_WORDS
+}
+
+/// The line so many steps after another, of 2^n lines: repeated squaring of the step.
+pub fn jump(from: u64, mut steps: u64, lines: u64) -> u64 {
+    let (mut a, mut c) = (MULTIPLIER, INCREMENT);
+    let (mut factor, mut add) = (1u64, 0u64);
+    while steps > 0 {
+        if steps & 1 == 1 {
+            (factor, add) = (factor.wrapping_mul(a), add.wrapping_mul(a).wrapping_add(c));
+        }
+        (a, c) = (a.wrapping_mul(a), c.wrapping_mul(a).wrapping_add(c));
+        steps >>= 1;
+    }
+    from.wrapping_mul(factor).wrapping_add(add) & (lines - 1)
+}
+
+/// The first word of each line holds the place of the next one's.
+fn next_place(place: usize, lines: u64) -> u64 {
+    match place as u64 % LINE_WORDS {
+        0 => jump(place as u64 / LINE_WORDS, 1, lines) * LINE_WORDS,
+        _ => 0,
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (lines, steps, chases) = (lines(point), point.integer("steps"), point.integer("chases"));
+    let contents = seed(&[u64::from_be_bytes(*b"chase   "), lines]);
+    let pages = Pages::from_name(point.text("pages"));
+    let (words, _) = arena.words(pages, region_words(point) as usize, contents, |place| next_place(place, lines))?;
+    let starts: Vec<u64> = (0..chases).map(|chase| jump(0, lines / chases * chase, lines)).collect();
+    let mut places: Vec<u64> = starts.iter().map(|line| line * LINE_WORDS).collect();
+    // Into the caches what fits there.
+    follow(words, &mut places, lines.min(steps) / chases);
+    places.iter_mut().zip(&starts).for_each(|(place, line)| *place = line * LINE_WORDS);
+    comm.barrier();
+    let start = comm.now();
+    follow(words, &mut places, black_box(steps));
+    let seconds = comm.now() - start;
+    let ends = places.iter().zip(&starts);
+    let wrong = ends.filter(|&(place, line)| *place != jump(*line, steps, lines) * LINE_WORDS).count() as u64;
+    Ok(outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should"))
+}
+
+fn follow(words: &[u64], places: &mut [u64], steps: u64) {
+    match places.len() {
+        1 => together::<1>(words, places, steps),
+        2 => together::<2>(words, places, steps),
+        4 => together::<4>(words, places, steps),
+        8 => together::<8>(words, places, steps),
+        16 => together::<16>(words, places, steps),
+        32 => together::<32>(words, places, steps),
+        _ => together::<64>(words, places, steps),
+    }
+}
+
+fn together<const CHASES: usize>(words: &[u64], places: &mut [u64], steps: u64) {
+    let Ok(mut at) = <[u64; CHASES]>::try_from(&*places) else { return };
+    for _ in 0..steps {
+        at.iter_mut().for_each(|place| *place = words[*place as usize]);
+    }
+    places.copy_from_slice(&at);
+}

@@ -1,0 +1,113 @@
+//! What a core and its memory cost: latency, bandwidth, and the parts of an update.
+//!
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of lmbench's
+//!   lat_mem_rd; McCalpin's STREAM.
+
+pub mod chase;
+pub mod generate;
+pub mod owner;
+pub mod stream;
+pub mod update;
+
+use super::network::{HEADLINE, OUTPUTS, outcome};
+use crate::comm::arena::{Arena, Pages};
+use crate::comm::{Comm, World};
+use crate::error::Result;
+use crate::kernels::{About, Domain, Kernel, Outcome, Parameter, Ranks, Work};
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+
+/// A cost of a core: a kernel, but for what all of them share.
+pub struct Probe {
+    pub about: &'static About,
+    /// Points that it cannot run.
+    refuse: fn(&Point) -> std::result::Result<(), String>,
+    work: fn(&Point) -> Work,
+    /// Words of memory that it goes through, a rank.
+    words: fn(&Point) -> u64,
+    run: fn(&Point, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Probe {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        (self.refuse)(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        (self.work)(point)
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        (self.words)(point).saturating_mul(WORD_BYTES)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        (self.words)(point)
+    }
+
+    /// There is nothing to draw: the number of the run changes nothing.
+    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, world)
+    }
+}
+
+const BYTES: Parameter = Parameter {
+    name: "bytes",
+    column: "region_bytes",
+    unit: Unit::Bytes,
+    meaning: "region: memory of each rank that is gone through, a power of two",
+    domain: Domain::Integer { least: 1 << 10, most: 1 << 40, default: 256 << 20 },
+};
+const PAGES: Parameter = parameter(
+    "pages",
+    "pages",
+    "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB)",
+    Domain::Choice(Pages::NAMES),
+);
+const VALUES: Parameter = parameter(
+    "values",
+    "values",
+    "values: of the random stream in one run, in batches of 1024",
+    Domain::Integer { least: 1024, most: 1 << 40, default: 1 << 22 },
+);
+/// Values generated at once, as RandomAccess does.
+const BATCH: usize = 1024;
+
+const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+const fn about(
+    id: &'static str,
+    summary: &'static str,
+    place: &'static str,
+    parameters: &'static [Parameter],
+    method: &'static str,
+) -> About {
+    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
+    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks: Ranks::Any, headline: HEADLINE, method }
+}
+
+fn power_of_two(point: &Point) -> std::result::Result<(), String> {
+    let bytes = point.integer("bytes");
+    if bytes.is_power_of_two() {
+        return Ok(());
+    }
+    Err(format!("bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
+}
+
+fn region_words(point: &Point) -> u64 {
+    point.integer("bytes") / WORD_BYTES
+}
+
+/// `count` operations of every rank on `bytes` bytes each.
+fn each(point: &Point, count: u64, operation: &'static str, bytes: u64, byte_definition: &'static str) -> Work {
+    let operations = count as f64 * point.ranks as f64;
+    Work { operations, operation, bytes: operations * bytes as f64, byte_definition }
+}

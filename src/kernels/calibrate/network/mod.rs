@@ -1,0 +1,104 @@
+//! What messages cost: the network's part of the models' inputs.
+//!
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and receive
+//!   time per update", top, the "additional overhead involved in performing the send/receive operations", and B, the
+//!   bisection bandwidth of one direction; Plimpton and others, Section 3: the copy costs in T_C.
+//! Latency, bandwidth and message rate are those of `message_rate.ping_pong` and `message_rate.streaming`.
+
+pub mod barrier;
+pub mod bisection;
+pub mod copy;
+pub mod line;
+pub mod poll;
+pub mod receive;
+pub mod send;
+
+use crate::comm::{Comm, World};
+use crate::error::Result;
+use crate::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use crate::point::{Point, Value};
+use crate::source;
+use crate::units::Unit;
+use std::collections::BTreeMap;
+
+/// A cost: a kernel, but for what all of them share.
+pub struct Probe {
+    pub about: &'static About,
+    /// Points that it cannot run.
+    refuse: fn(&Point) -> std::result::Result<(), String>,
+    work: fn(&Point) -> Work,
+    /// Bytes, a rank.
+    memory: fn(&Point) -> u64,
+    run: fn(&Point, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Probe {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        (self.refuse)(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        (self.work)(point)
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        (self.memory)(point)
+    }
+
+    fn arena_words(&self, _point: &Point) -> u64 {
+        0
+    }
+
+    /// There is nothing to draw: the number of the run changes nothing.
+    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, world)
+    }
+}
+
+const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+pub(super) const OUTPUTS: &[Output] = &[Output {
+    column: "operation_seconds",
+    unit: Unit::Seconds,
+    meaning: "time of one operation, on the slowest rank",
+}];
+
+pub(super) const HEADLINE: &str = "operation_seconds";
+
+const fn about(
+    id: &'static str,
+    summary: &'static str,
+    place: &'static str,
+    parameters: &'static [Parameter],
+    ranks: Ranks,
+    method: &'static str,
+) -> About {
+    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
+    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method }
+}
+
+/// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
+pub(super) fn outcome<C: Comm>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
+    let report = [seconds.to_bits(), wrong];
+    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
+    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
+    Outcome {
+        seconds,
+        outputs: BTreeMap::from([("operation_seconds", Value::Real(seconds / operations))]),
+        verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} {what}")) },
+    }
+}
+
+fn two_or_more(point: &Point) -> std::result::Result<(), String> {
+    match point.ranks {
+        1 => Err("one rank has nobody to write to; use two or more".into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,44 @@
+//! NAME: calibrate.send. The time that a processor spends on sending a message: the models' ts.
+//!
+//! DEFINITION: receives are posted, then a window of messages is sent; on the clock is nothing but the calls that start
+//!   the sends, on the sender. The wait for their completion is not; divided by the messages.
+//! CHECK: every message of every round, all of its content.
+
+use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
+use super::*;
+use crate::on_transport;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.send",
+        "Time of a processor to send a message (ts)",
+        "Section 3.1, Equation (1)",
+        &[MESSAGE_BYTES, WINDOW, ROUNDS],
+        Ranks::Any,
+        "Pairs of ranks: receives are posted, then one side sends a window of messages, again and again. The time is that of \
+         the calls that start the sends, without the wait for their completion; that of the slowest sender counts. All \
+         messages were compared with what had been sent.",
+    ),
+    refuse: line::refuse,
+    work: line::work,
+    memory: line::memory,
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    line::run(comm, point, |line| {
+        if !line.sends {
+            line.receive();
+            line.comm.barrier();
+            line.complete();
+            return 0.0;
+        }
+        line.comm.barrier();
+        let start = line.comm.now();
+        line.send();
+        let seconds = line.comm.now() - start;
+        line.complete();
+        seconds
+    })
+}

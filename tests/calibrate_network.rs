@@ -1,0 +1,151 @@
+//! The network's calibration: each kernel does what it says, on threads and both MPIs, and finds faults.
+
+use crate::faulty::{Fault, Faulty};
+use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
+use apexmap::comm::{Transport, World, threads};
+use apexmap::kernels::calibrate::network::{barrier, copy, poll, receive, send};
+use apexmap::kernels::{self, Outcome};
+use apexmap::point::Point;
+use apexmap::sample::{Event, Status};
+
+const KERNELS: [&str; 6] = ["send", "receive", "poll", "copy", "barrier", "bisection"];
+
+fn point(kernel: &str, ranks: usize, settings: &[(&str, u64)]) -> Point {
+    let point = Point::new(&format!("calibrate.{kernel}"), ranks);
+    let point = settings.iter().fold(point, |point, &(name, value)| point.with(name, value));
+    kernels::complete(point).expect("a valid point")
+}
+
+/// Small ones of every kernel that runs on so many ranks.
+fn points(ranks: usize) -> Vec<Point> {
+    let mut points = vec![point("copy", ranks, &[("copy_bytes", 1000), ("copies", 32)])];
+    if ranks > 1 {
+        points.push(point("poll", ranks, &[("looks", 100)]));
+        points.push(point("barrier", ranks, &[("barriers", 10)]));
+    }
+    if ranks.is_multiple_of(2) {
+        for bytes in [4, 8, 100_000] {
+            points.push(point("send", ranks, &[("message_bytes", bytes), ("window", 5), ("rounds", 4)]));
+            points.push(point("receive", ranks, &[("message_bytes", bytes), ("window", 5), ("rounds", 4)]));
+        }
+        points.push(point("bisection", ranks, &[("message_bytes", 100_000), ("window", 2), ("messages", 4)]));
+    }
+    points
+}
+
+fn run(point: &Point) -> Outcome {
+    let kernel = kernels::find(&point.kernel).expect("a kernel");
+    let mut outcomes = threads::run(point.ranks, |comm, arena| {
+        kernel.run(point, 0, &mut World { transport: Transport::Threads(comm), arena })
+    });
+    outcomes.swap_remove(0).expect("no rank panics").expect("no rank fails")
+}
+
+#[test]
+fn every_kernel_measures_and_verifies_on_one_to_five_ranks() {
+    assert!(KERNELS.iter().all(|name| points(2).iter().any(|point| point.kernel == format!("calibrate.{name}"))));
+    for point in (1..=5).flat_map(points) {
+        let (outcome, label) = (run(&point), point.label());
+        assert_eq!(outcome.verdict, Ok(()), "{label}");
+        assert!(outcome.seconds > 0.0, "{label}");
+        if point.kernel != "calibrate.bisection" {
+            let a_rank = kernels::find(&point.kernel).unwrap().work(&point).operations / outcome.seconds;
+            let told = 1.0 / outcome.outputs["operation_seconds"].as_f64().expect("a number");
+            // Work counts all ranks, or all pairs; of barriers there is one for all.
+            assert!(
+                [1.0, 0.5, 1.0 / point.ranks as f64].iter().any(|share| (a_rank * share / told - 1.0).abs() < 1e-9)
+            );
+        }
+    }
+}
+
+fn verify(mpi: &Mpi, ranks: usize) {
+    let points = points(ranks);
+    let mut samples = 0;
+    let ending = mpi.run(&job("network", ranks, 1, points.clone()), &mut |event| {
+        if let Event::Sample(sample) = event {
+            assert_eq!(sample.status, Status::Ok, "{}: {}", sample.point.label(), sample.message);
+            samples += 1;
+        }
+    });
+    assert_eq!((ending.status, samples), (Status::Ok, points.len()), "{}: {}", mpi.name, ending.message);
+}
+
+#[test]
+fn every_kernel_measures_and_verifies_on_both_mpis() {
+    for ranks in 1..=4 {
+        verify(&OPEN_MPI, ranks);
+        verify(&MPICH, ranks);
+    }
+}
+
+#[test]
+fn messages_that_are_lost_corrupted_or_never_sent_are_found_out() {
+    let faults = [Fault::Nothing, Fault::Lost { every: 3 }, Fault::Corrupted { every: 3, item: 1 }, Fault::Swapped];
+    for fault in faults {
+        for bytes in [8, 4096] {
+            let verdict = |kernel: &str| {
+                let point = point(kernel, 2, &[("message_bytes", bytes), ("window", 8), ("rounds", 4)]);
+                let outcomes = threads::run(2, |comm, _| match kernel {
+                    "send" => send::run(&Faulty::new(comm, fault), &point),
+                    _ => receive::run(&Faulty::new(comm, fault), &point),
+                });
+                outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict
+            };
+            assert!(verdict("send").is_err() && verdict("receive").is_err(), "{fault:?}, {bytes} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_message_that_nobody_sent_is_found_by_poll() {
+    let point = point("poll", 3, &[("looks", 10)]);
+    let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unasked), &point));
+    let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
+    assert!(verdict.is_err_and(|text| text.contains("looks were wrong")));
+}
+
+#[test]
+fn a_barrier_that_lets_everybody_through_is_found_out() {
+    for ranks in 2..=4 {
+        let early = |with: bool| {
+            let barrier = move |comm: &threads::ThreadComm| {
+                if with {
+                    apexmap::comm::Comm::barrier(comm)
+                }
+            };
+            let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));
+            found.into_iter().map(|found| found.expect("no panic").expect("memory")).sum::<u64>()
+        };
+        assert_eq!(early(true), 0);
+        assert!(early(false) > 0);
+    }
+}
+
+#[test]
+fn a_copy_that_is_not_made_is_found_out() {
+    let source: Vec<u64> = (1..=64).collect();
+    let mut target = vec![0; 64];
+    assert_eq!(copy::wrong_blocks(&source, &target, 4), 16);
+    copy::copy_in_turn(&source, &mut target, 4, 15);
+    assert_eq!(copy::wrong_blocks(&source, &target, 4), 1);
+    copy::copy_in_turn(&source, &mut target, 4, 17);
+    assert_eq!(copy::wrong_blocks(&source, &target, 4), 0);
+    target[9] ^= 1;
+    assert_eq!(copy::wrong_blocks(&source, &target, 4), 1);
+}
+
+#[test]
+fn bisection_counts_one_direction() {
+    let point = point("bisection", 4, &[("message_bytes", 1000), ("window", 2), ("messages", 6)]);
+    let work = kernels::find("calibrate.bisection").unwrap().work(&point);
+    assert_eq!((work.operations, work.bytes), (12.0, 12_000.0), "two pairs, six messages each way");
+}
+
+#[test]
+fn points_that_cannot_run_are_refused() {
+    for (kernel, ranks) in [("send", 3), ("receive", 1), ("poll", 1), ("barrier", 1), ("bisection", 5)] {
+        assert!(kernels::complete(Point::new(&format!("calibrate.{kernel}"), ranks)).is_err(), "{kernel}");
+    }
+    assert!(kernels::complete(Point::new("calibrate.send", 2).with("message_bytes", 6u64)).is_err());
+}
