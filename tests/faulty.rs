@@ -70,6 +70,9 @@ impl Comm for Faulty<'_> {
     fn size(&self) -> usize {
         self.comm.size()
     }
+    fn neighbours(&self) -> usize {
+        self.comm.neighbours()
+    }
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
     }
@@ -161,7 +164,7 @@ impl Messages for FaultyMessages<'_> {
             Fault::Swapped if self.rank == 0 => {
                 // Buffers come in pairs of neighbours, on lines of 16 items.
                 let stride = items.next_multiple_of(16);
-                self.messages.send((at / stride ^ 1) * stride, items, to);
+                self.messages.send(((at / stride) ^ 1) * stride, items, to);
             }
             _ => self.messages.send(at, items, to),
         }
@@ -209,7 +212,7 @@ impl Puts for FaultyPuts<'_> {
             }
             Fault::Swapped if self.rank == 0 => {
                 let stride = items.next_multiple_of(16);
-                self.puts.put((at / stride ^ 1) * stride, items, to, place);
+                self.puts.put(((at / stride) ^ 1) * stride, items, to, place);
             }
             _ => self.puts.put(at, items, to, place),
         }

@@ -68,7 +68,7 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
     let (scratch, sweep) = (Scratch::new(), "sweeps/paper-figure-2.toml");
     let text =
         std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(sweep)).expect("the sweep");
-    let head = &text[..text.find("[launch]").expect("how it is launched")];
+    let head = &text[..text.find("\n[launch]").expect("how it is launched")];
     let small = head.replace("64 Mwords", "1 Mwords").replace("I = 1024", "I = 16");
     assert_ne!(head, small);
     let (file, out) = (scratch.join("sweep.toml"), scratch.join("result"));
@@ -80,5 +80,7 @@ fn one_sweep_measures_both_and_the_report_shows_the_ratio_with_its_effects() {
     for text in ["Apex-Map against ping-pong", "three effects", "B = 16: ", " at 8 B", " at 512 KiB"] {
         assert!(report.contains(text), "{text}");
     }
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(told.contains("message_bytes = 8, "), "the messages' lengths are told apart: {told}");
     assert!(out.join("figures/apex-map-against-ping-pong.png").exists());
 }

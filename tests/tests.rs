@@ -20,6 +20,7 @@
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
+//! - `calibrate`: what a core costs, and the machine card of all numbers
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -39,6 +40,7 @@
 mod apex_map;
 mod architecture;
 mod arena;
+mod calibrate;
 mod calibrate_network;
 mod comm;
 mod common;

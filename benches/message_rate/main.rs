@@ -1,4 +1,4 @@
-//! `cargo bench --bench message_rate [-- PAIRS [openmpi|mpich]]`: latency, bandwidth and message rate against the OSU
+//! `cargo bench --bench message_rate [-- PAIRS [openmpi|mpich [distinct|one]]]`: latency, bandwidth and message rate against the OSU
 //! micro-benchmarks' loops in plain C (`peer.c`; no public package has OSU's own) on the same MPI, started by the same launcher.
 //!
 //! Launches of apexmap and of the peer take turns; in each, every test runs several times. Printed are medians, the ratio
@@ -62,9 +62,8 @@ fn main() {
     let pairs = arguments.first().map_or(PAIRS, |count| count.parse().expect("a number of pairs"));
     for (name, mpi) in [("openmpi", &OPEN_MPI), ("mpich", &MPICH)] {
         if arguments.get(1).is_none_or(|only| only == name) {
-            for buffers in ["distinct", "one"] {
-                compare(mpi, buffers, pairs);
-            }
+            let wanted = |buffers: &&str| arguments.get(2).is_none_or(|only| only == buffers);
+            ["distinct", "one"].into_iter().filter(wanted).for_each(|buffers| compare(mpi, buffers, pairs));
         }
     }
 }

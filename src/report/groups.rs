@@ -47,7 +47,9 @@ impl Group {
 
 /// Columns of points that vary over these rows and do not follow from alpha and L.
 pub fn key_columns<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<&'a str>> {
-    let surface: Vec<&str> = [ALPHA, BLOCK].into_iter().filter(|name| table.column(name).is_some()).collect();
+    // Other kernels of the sweep may have these where the kernel of these rows has not.
+    let has = |name: &&str| table.column(name).is_some() && rows.iter().any(|&row| table.value(name, row).is_some());
+    let surface: Vec<&str> = [ALPHA, BLOCK].into_iter().filter(has).collect();
     let by_cell = cells(table, rows, &surface, "ranks")?;
     let mut keys = vec!["kernel", "ranks"];
     for name in columns::of_points(table) {

@@ -46,6 +46,7 @@ impl Messages for MpiMessages<'_> {
         unsafe { self.incoming.all() }
     }
 
+    #[inline]
     fn send(&mut self, at: usize, items: usize, to: usize) {
         let place = self.outgoing.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
@@ -57,6 +58,7 @@ impl Messages for MpiMessages<'_> {
         });
     }
 
+    #[inline]
     fn receive(&mut self, at: usize, items: usize, from: usize) {
         let place = self.incoming.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
@@ -68,6 +70,7 @@ impl Messages for MpiMessages<'_> {
         });
     }
 
+    #[inline]
     fn complete(&mut self) {
         let (count, requests) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
         let (mut done, ignored) = (c_int::from(count == 0), unsafe { ffi::RSMPI_STATUSES_IGNORE });

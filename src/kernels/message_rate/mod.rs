@@ -249,7 +249,7 @@ const fn about(
 
 /// The first half of the ranks against the second.
 fn in_pairs(point: &Point) -> std::result::Result<(), String> {
-    if point.ranks % 2 != 0 {
+    if !point.ranks.is_multiple_of(2) {
         return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
     }
     Ok(())

@@ -69,6 +69,11 @@ impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
         for (buffer, &identity) in self.data.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
             buffer[end] = stamp(identity, round);
         }
+        if let Some(acknowledgements) = &mut self.acknowledgements {
+            for (i, &(to, _)) in self.peers.to.iter().enumerate() {
+                acknowledgements.receive(i * LINE, 1, to);
+            }
+        }
         let mut at = 0;
         for &(from, count) in &self.peers.from {
             for _ in 0..count {
@@ -84,16 +89,14 @@ impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
                 at += step;
             });
         }
-        let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
-        let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));
-        self.wrong += wrong.count() as u64;
+        self.data.complete();
         if let Some(acknowledgements) = &mut self.acknowledgements {
-            (0..self.peers.to.len())
-                .zip(&self.peers.to)
-                .for_each(|(i, &(to, _))| acknowledgements.receive(i * LINE, 1, to));
             self.peers.from.iter().for_each(|&(from, _)| acknowledgements.send(0, 1, from));
             acknowledgements.complete();
         }
+        let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
+        let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));
+        self.wrong += wrong.count() as u64;
     }
 
     /// Stamps have been looked at round by round; what is left is the content, as the last round brought it.

@@ -22,7 +22,7 @@ pub const ROUNDS: Parameter = parameter(
 );
 
 pub fn refuse(point: &Point) -> std::result::Result<(), String> {
-    if point.ranks % 2 != 0 {
+    if !point.ranks.is_multiple_of(2) {
         return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
     }
     match point.integer("message_bytes") {

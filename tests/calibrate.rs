@@ -1,0 +1,140 @@
+//! Calibration: the kernels of a core, the sweep of all numbers, and the card.
+
+use crate::random_access::run;
+use apexmap::calibrate::{card, probes, sweep};
+use apexmap::kernels::calibrate::memory::chase::jump;
+use apexmap::kernels::{self, Kernel};
+use apexmap::machine::Card;
+use apexmap::point::{Point, Value};
+use apexmap::provenance::{Cache, Host, host};
+use apexmap::store::Table;
+use apexmap::sweep::{Machine, parse};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// A machine small enough to be measured in no time.
+fn small() -> Host {
+    let cache = |level, bytes| Cache { level, bytes, shared_by: 1 };
+    Host { caches: vec![cache(1, 4096), cache(2, 1 << 14), cache(3, 1 << 16)], memory_bytes: 1 << 23, ..host() }
+}
+
+fn points(host: &Host, cores: usize) -> Vec<Point> {
+    let text = sweep(&probes(host, cores), "transport = \"threads\"\n");
+    parse(&text, Path::new("sweep.toml"), Machine { cores, memory: host.memory_bytes }).expect("a valid sweep").points
+}
+
+/// A row of a store, from one run.
+fn add(table: &mut Table, point: &Point) {
+    let kernel = kernels::find(&point.kernel).unwrap();
+    let outcome = run(point.clone());
+    assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+    table.begin_row();
+    table.set("kernel", &Value::from(kernel.id()));
+    table.set("ranks", &Value::Integer(point.ranks as u64));
+    table.set("status", &Value::from("ok"));
+    for parameter in kernel.parameters() {
+        table.set(parameter.column, &point.params[parameter.name]);
+    }
+    outcome.outputs.iter().for_each(|(name, value)| table.set(name, value));
+    let work = kernel.work(point);
+    table.set("operations_per_second", &Value::Real(work.operations / outcome.seconds));
+    table.set("bytes_per_second", &Value::Real(work.bytes / outcome.seconds));
+}
+
+#[test]
+fn every_number_of_a_calibration_has_a_point_of_its_own() {
+    for cores in [1, 2, 8] {
+        let (wanted, points) = (probes(&small(), cores), points(&small(), cores));
+        assert_eq!(points.len(), wanted.len());
+        let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number).collect();
+        assert_eq!(numbers.len(), wanted.len());
+        assert_eq!(numbers.contains("network_latency_seconds"), cores > 1, "one core has nobody to write to");
+    }
+}
+
+#[test]
+fn a_card_holds_what_was_measured_and_nothing_else() {
+    let (host, mut table) = (small(), Table::default());
+    let all = points(&host, 2);
+    let measured: Vec<&Point> = all.iter().filter(|point| point.kernel != "calibrate.barrier").collect();
+    for point in measured.iter().flat_map(|point| [point; 6]) {
+        add(&mut table, point);
+    }
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let probes = probes(&host, 2);
+    let card = card(&probes, &table, &rows, "small", &host).expect("a card");
+    for probe in &probes {
+        let number = card.numbers().get(probe.number);
+        let Some(number) = number else {
+            assert_eq!(probe.number, "barrier_seconds");
+            continue;
+        };
+        assert!(number.value > 0.0 && number.low.is_some() && number.how.contains(probe.kernel), "{}", probe.number);
+    }
+    assert!(!card.numbers().contains_key("barrier_seconds"), "not measured, so not on the card");
+    // By definition.
+    let (latency, access) = (card.get("memory_latency_seconds").unwrap(), card.get("memory_access_seconds").unwrap());
+    assert_eq!(card.get("lines_in_flight"), Some(latency / access));
+    let again = Card::parse(&card.to_toml(), Path::new("card.toml")).expect("a card that can be read");
+    assert_eq!(again.numbers(), card.numbers());
+}
+
+#[test]
+fn kernels_of_a_core_verify_their_work_on_all_settings() {
+    let point = |kernel: &str, settings: &[(&str, Value)]| {
+        let point = Point::new(kernel, 2);
+        settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()))
+    };
+    let bytes = ("bytes", Value::Integer(1 << 12));
+    for pages in ["huge", "base"] {
+        let pages = ("pages", Value::from(pages));
+        for chases in [1, 2, 4, 8, 16, 32, 64] {
+            let settings = [bytes.clone(), pages.clone(), ("chases", chases.into()), ("steps", Value::Integer(1000))];
+            assert_eq!(run(point("calibrate.chase", &settings)).verdict, Ok(()));
+        }
+        for access in ["read", "triad"] {
+            let settings = [bytes.clone(), pages.clone(), ("access", access.into())];
+            assert_eq!(run(point("calibrate.stream", &settings)).verdict, Ok(()));
+        }
+        let settings = [bytes.clone(), pages.clone(), ("values", Value::Integer(5000))];
+        assert_eq!(run(point("calibrate.update", &settings)).verdict, Ok(()));
+    }
+    for (by, owners) in [("division", 96u64), ("prediction", 96), ("shift", 64), ("prediction", 1 << 20)] {
+        let settings = [("owner_by", by.into()), ("owners", owners.into()), ("values", Value::Integer(5000))];
+        assert_eq!(run(point("calibrate.owner", &settings)).verdict, Ok(()));
+    }
+}
+
+#[test]
+fn kernels_of_a_core_refuse_what_they_cannot_run() {
+    let refusal = |kernel: &str, name: &str, value: Value| {
+        kernels::complete(Point::new(kernel, 1).with(name, value)).expect_err("a point that cannot be run")
+    };
+    assert!(refusal("calibrate.chase", "bytes", Value::Integer(3000)).contains("use 4096"));
+    assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
+    assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
+    let shift = Point::new("calibrate.owner", 1).with("owner_by", "shift").with("owners", 96u64);
+    assert!(kernels::complete(shift).expect_err("96 is no power of two").contains("power of two"));
+}
+
+#[test]
+fn a_chase_goes_through_all_lines_before_it_comes_back() {
+    for lines in [1u64, 2, 16, 1 << 12] {
+        let mut seen = HashSet::new();
+        let mut at = 0;
+        while seen.insert(at) {
+            at = jump(at, 1, lines);
+        }
+        assert_eq!((seen.len() as u64, at), (lines, 0));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_jump_is_as_many_steps(bits in 0u32..30, from: u64, steps in 0u64..300) {
+        let lines = 1 << bits;
+        let from = from & (lines - 1);
+        prop_assert_eq!(jump(from, steps, lines), (0..steps).fold(from, |at, _| jump(at, 1, lines)));
+    }
+}
