@@ -14,8 +14,8 @@
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
-//!    calibrate   the sweep that measures a machine card's numbers, and the card
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`

@@ -50,9 +50,11 @@ pub fn profile(task: &Task, optimum: &Optimum, at: usize, deviation: f64) -> (f6
         // Signed root of the excess loss in standard deviations, less t: nearly straight, and 0 at the end sought.
         let mut excess = |value: f64| {
             rest.base[index] = value.exp();
-            // What linear models begin with is nearly their optimum; elsewhere it is near the last one.
+            // The optimum is near the last one; but a parameter at its bound, which tells nothing there, must find its way back.
             let mut starts = vec![theta.clone()];
-            starts.extend(rest.positive_least_squares());
+            if theta.iter().enumerate().any(|(at, value)| *value <= rest.bounds(at).0) {
+                starts.extend(rest.positive_least_squares());
+            }
             let Some(found) = minimise(&rest, &starts, Some(optimum.scale)) else { return f64::INFINITY };
             theta = found.theta;
             ((found.deviance - optimum.deviance).max(0.0) / unit).sqrt() - t

@@ -9,8 +9,8 @@ use crate::units::Unit;
 /// Equations (4), (5) and (6): messages a second.
 pub struct Nic;
 
-const BYTES: Variable = variable("bytes", Unit::Bytes, "payload of a message", None);
-const CORES: Variable = variable("cores", Unit::None, "cores of the node that send", Some(1.0));
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
+const CORES: Variable = variable("senders", Unit::None, "cores of the node that send", Some(1.0));
 
 /// Least bytes that a payload takes on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
 const IO_WORD: f64 = 8.0;
@@ -33,7 +33,13 @@ impl Model for Nic {
                 Parameter::given("link_efficiency", "64/72 x 16/21", 0.0, 1.0, 0.7),
                 Parameter::given("message_header_bytes", "header", 0.0, 4096.0, 28.0),
             ],
-            explains: &[],
+            explains: &[
+                "message_rate.streaming",
+                "message_rate.cyclic",
+                "message_rate.block_cyclic",
+                "message_rate.indirect",
+                "message_rate.random",
+            ],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,

@@ -9,7 +9,7 @@ use crate::units::Unit;
 /// T = latency + bytes/bandwidth, and a rendezvous more above the eager limit; 1/T messages a second.
 pub struct PointToPoint;
 
-const BYTES: Variable = variable("bytes", Unit::Bytes, "of a message", None);
+const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", None);
 
 impl Model for PointToPoint {
     fn about(&self) -> &'static About {
@@ -25,7 +25,7 @@ impl Model for PointToPoint {
                 Parameter::fitted("rendezvous_seconds", "rendezvous", 1e-12, 1.0, 1e-6),
                 Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0),
             ],
-            explains: &[],
+            explains: &["message_rate.ping_pong"],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
