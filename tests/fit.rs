@@ -50,8 +50,8 @@ impl Design {
     }
 
     /// The shares of data sets in which each fitted parameter's interval holds its truth. Up to one in a hundred may be refused.
-    fn coverage(&self, noise: f64, sets: usize) -> Vec<f64> {
-        let mut rng = Pcg64Mcg::seed_from_u64(7);
+    fn coverage(&self, noise: f64, sets: usize, seed: u64) -> Vec<f64> {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
         let truths: Vec<f64> = self.truth.iter().filter(|truth| truth.1).map(|truth| truth.0).collect();
         let (mut hits, mut refused) = (vec![0; truths.len()], 0);
         for _ in 0..sets {
@@ -63,6 +63,9 @@ impl Design {
             for ((estimate, truth), hits) in fit.estimates.iter().zip(&truths).zip(&mut hits) {
                 *hits += u32::from(estimate.low <= *truth && *truth <= estimate.high);
             }
+        }
+        if refused > 0 {
+            println!("{}: {refused} of {sets} data sets are refused and not in the shares", self.model.about().id);
         }
         assert!(refused * 100 <= sets, "{} refuses {refused} of {sets}", self.model.about().id);
         hits.into_iter().map(|hits| f64::from(hits) / (sets - refused) as f64).collect()
@@ -230,7 +233,7 @@ fn intervals_cover_the_truth_about_as_often_as_they_say() {
     // 200 data sets see 95 % within 3.1 points (two standard errors); the table of 1000 is `coverage_of_all_models`.
     for n in [8, 40] {
         for noise in [0.05, 0.2] {
-            for share in designs(n).remove(0).coverage(noise, 200) {
+            for share in designs(n).remove(0).coverage(noise, 200, 7) {
                 assert!((0.91..=0.99).contains(&share), "n = {n}, noise {noise}: {share}");
             }
         }
@@ -240,12 +243,14 @@ fn intervals_cover_the_truth_about_as_often_as_they_say() {
 #[test]
 #[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_of_all_models"]
 fn coverage_of_all_models() {
+    // Loss, intervals and designs were settled on another seed: these data sets are none that they were chosen by.
+    const FRESH: u64 = 20_261_121;
     let mut outside = Vec::new();
     for n in [8, 40] {
         for noise in [0.05, 0.2] {
             for design in designs(n) {
                 let id = design.model.about().id;
-                let shares = design.coverage(noise, 1000);
+                let shares = design.coverage(noise, 1000, FRESH);
                 let text: Vec<String> = shares.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
                 println!("{id:<28} n = {n:<3} noise {noise:<5} {}", text.join(" "));
                 // Two standard errors of 1000 data sets, 1.4 points, around 93 to 97 %.
