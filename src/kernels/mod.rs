@@ -128,6 +128,15 @@ pub struct Output {
     pub meaning: &'static str,
 }
 
+/// A parameter without a unit.
+const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
+    Output { column, unit, meaning }
+}
+
 /// What one run of a point amounts to, over all ranks: the only input of every rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {

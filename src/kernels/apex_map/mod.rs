@@ -18,7 +18,7 @@ pub use one_sided::OneSided;
 pub use sequential::{Sequential, sum_all};
 pub use two_sided::TwoSided;
 
-use super::{Domain, Outcome, Output, Parameter, Work};
+use super::{Domain, Outcome, Output, Parameter, Work, output};
 use crate::comm::Comm;
 use crate::comm::arena::{Arena, Granted, Pages};
 use crate::error::Result;
@@ -112,10 +112,6 @@ global memory of M words, shifted so that each rank's own memory is the hottest.
 every rank, from a common start to the moment when all ranks have their data and none needs another's any more; its time is \
 that of the slowest rank. Indices are drawn, and one index array is run through, before the clock starts. The sum of all \
 words read was checked on every rank in every run against the sum that the drawn addresses demand.";
-
-const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
-    Output { column, unit, meaning }
-}
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the first rank to have all its own data"),

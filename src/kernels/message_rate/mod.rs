@@ -24,17 +24,13 @@ pub mod two_sided;
 
 pub use route::Route;
 
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
 use crate::comm::World;
 use crate::error::Result;
 use crate::point::Point;
 use crate::provenance;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
-
-const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
-}
 
 pub const MESSAGE_BYTES: Parameter = Parameter {
     name: "message_bytes",
@@ -93,10 +89,6 @@ const SEED: Parameter =
 const ITEM_BYTES: u64 = 4;
 /// Messages begin on cache lines of their own.
 const LINE_ITEMS: usize = 16;
-
-const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
-    Output { column, unit, meaning }
-}
 
 pub const OUTPUTS: &[Output] = &[
     output("message_seconds_min", Unit::Seconds, "time of a message: that of rank 0's fastest round over its messages"),

@@ -30,7 +30,7 @@ pub mod verify;
 pub use problem::Problem;
 pub use verify::{Rules, Tally, measure};
 
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
 use crate::comm::World;
 use crate::comm::arena::Pages;
 use crate::error::Result;
@@ -38,10 +38,6 @@ use crate::point::{Point, Value};
 use crate::source::{self, Source};
 use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
-
-const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
-}
 
 const N_WORDS: Parameter = Parameter {
     name: "N_words",
@@ -119,10 +115,6 @@ const SMSG: Parameter = parameter(
     "send handles: sends outstanding at once, a rank",
     Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 );
-
-const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
-    Output { column, unit, meaning }
-}
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),

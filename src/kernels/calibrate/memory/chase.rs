@@ -38,6 +38,7 @@ pub const KERNEL: Probe = Probe {
         each(point, accesses, "access", 64, "a line of 64 bytes an access")
     },
     words: region_words,
+    buffers: |_| 0,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

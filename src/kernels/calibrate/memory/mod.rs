@@ -9,53 +9,16 @@ pub mod owner;
 pub mod stream;
 pub mod update;
 
+use super::Probe;
 use super::network::{HEADLINE, OUTPUTS, outcome};
+use crate::comm::Comm;
 use crate::comm::arena::{Arena, Pages};
-use crate::comm::{Comm, World};
 use crate::error::Result;
-use crate::kernels::{About, Domain, Kernel, Outcome, Parameter, Ranks, Work};
+use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
-
-/// A cost of a core: a kernel, but for what all of them share.
-pub struct Probe {
-    pub about: &'static About,
-    /// Points that it cannot run.
-    refuse: fn(&Point) -> std::result::Result<(), String>,
-    work: fn(&Point) -> Work,
-    /// Words of memory that it goes through, a rank.
-    words: fn(&Point) -> u64,
-    run: fn(&Point, &mut World) -> Result<Outcome>,
-}
-
-impl Kernel for Probe {
-    fn about(&self) -> &'static About {
-        self.about
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        (self.refuse)(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        (self.work)(point)
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        (self.words)(point).saturating_mul(WORD_BYTES)
-    }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        (self.words)(point)
-    }
-
-    /// There is nothing to draw: the number of the run changes nothing.
-    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, world)
-    }
-}
 
 const BYTES: Parameter = Parameter {
     name: "bytes",
@@ -78,10 +41,6 @@ const VALUES: Parameter = parameter(
 );
 /// Values generated at once, as RandomAccess does.
 const BATCH: usize = 1024;
-
-const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
-}
 
 const fn about(
     id: &'static str,

@@ -29,6 +29,7 @@ pub const KERNEL: Probe = Probe {
         each(point, point.integer("passes") * words, "word", bytes, "8 a word read; 24 a word of the triad")
     },
     words: region_words,
+    buffers: |_| 0,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -21,6 +21,7 @@ pub const KERNEL: Probe = Probe {
     refuse: power_of_two,
     work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 an update"),
     words: region_words,
+    buffers: |_| 0,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

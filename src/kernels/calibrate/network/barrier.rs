@@ -28,7 +28,8 @@ pub const KERNEL: Probe = Probe {
         bytes: 0.0,
         byte_definition: "none",
     },
-    memory: |point| 128 * point.ranks as u64,
+    words: |_| 0,
+    buffers: |point| 128 * point.ranks as u64,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

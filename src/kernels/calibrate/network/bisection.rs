@@ -6,6 +6,8 @@
 //! CHECK: as `message_rate.bidirectional`, whose rounds these are.
 
 use super::*;
+use crate::comm::World;
+use crate::kernels::Kernel;
 use crate::kernels::message_rate::{self, bidirectional};
 use crate::on_transport;
 

@@ -34,7 +34,8 @@ pub const KERNEL: Probe = Probe {
             byte_definition: "bytes copied, counted once",
         }
     },
-    memory: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
+    words: |_| 0,
+    buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

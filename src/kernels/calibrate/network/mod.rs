@@ -13,55 +13,14 @@ pub mod poll;
 pub mod receive;
 pub mod send;
 
-use crate::comm::{Comm, World};
+use super::Probe;
+use crate::comm::Comm;
 use crate::error::Result;
-use crate::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, parameter};
 use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
 use std::collections::BTreeMap;
-
-/// A cost: a kernel, but for what all of them share.
-pub struct Probe {
-    pub about: &'static About,
-    /// Points that it cannot run.
-    refuse: fn(&Point) -> std::result::Result<(), String>,
-    work: fn(&Point) -> Work,
-    /// Bytes, a rank.
-    memory: fn(&Point) -> u64,
-    run: fn(&Point, &mut World) -> Result<Outcome>,
-}
-
-impl Kernel for Probe {
-    fn about(&self) -> &'static About {
-        self.about
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        (self.refuse)(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        (self.work)(point)
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        (self.memory)(point)
-    }
-
-    fn arena_words(&self, _point: &Point) -> u64 {
-        0
-    }
-
-    /// There is nothing to draw: the number of the run changes nothing.
-    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, world)
-    }
-}
-
-const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
-}
 
 pub(super) const OUTPUTS: &[Output] = &[Output {
     column: "operation_seconds",

@@ -26,7 +26,8 @@ pub const KERNEL: Probe = Probe {
         bytes: 0.0,
         byte_definition: "none",
     },
-    memory: |_| 2 * HANDLES as u64 * 8,
+    words: |_| 0,
+    buffers: |_| 2 * HANDLES as u64 * 8,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -22,7 +22,8 @@ pub const KERNEL: Probe = Probe {
     ),
     refuse: line::refuse,
     work: line::work,
-    memory: line::memory,
+    words: |_| 0,
+    buffers: line::memory,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
