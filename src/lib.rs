@@ -15,6 +15,7 @@
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    document    HTML pages: their look, their figures; a page's template extends `page.html`
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
@@ -48,6 +49,8 @@ pub mod cli;
 pub mod comm;
 #[cfg(feature = "explore")]
 pub mod condition;
+#[cfg(feature = "explore")]
+pub mod document;
 pub mod error;
 #[cfg(feature = "explore")]
 pub mod explain;

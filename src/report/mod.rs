@@ -9,7 +9,8 @@ pub mod regimes;
 pub mod summary;
 pub mod trade;
 
-use crate::error::{Error, Result};
+use crate::document::{self, Picture};
+use crate::error::Result;
 use crate::figure::select;
 use crate::kernels::About;
 use crate::point::Value;
@@ -18,7 +19,6 @@ use crate::store::manifest::{LaunchEnd, Manifest};
 use crate::store::{Folder, Table, cells, columns};
 use crate::units;
 use groups::{ALPHA, BLOCK, Group};
-use pictures::Picture;
 use regimes::Regime;
 use serde::Serialize;
 use trade::Trade;
@@ -116,7 +116,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         samples_good: rows.iter().filter(|&&row| table.word("status", row) == Status::Ok.name()).count(),
         manifest: &manifest,
     };
-    let page = render(&context).map_err(|e| Error::internal(format!("cannot fill in the report: {e:#}")))?;
+    let page = document::render(TEMPLATE, &context)?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
 }
@@ -151,14 +151,6 @@ fn cited(about: &'static About) -> String {
 fn shown(number: usize, groups: usize) -> bool {
     let most = pictures::MOST_SURFACES;
     groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1) == number)
-}
-
-fn render(context: &Context) -> std::result::Result<String, minijinja::Error> {
-    let mut engine = minijinja::Environment::new();
-    engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
-    engine.add_template("report.html", TEMPLATE)?;
-    engine.get_template("report.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
 
 fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {

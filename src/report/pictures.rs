@@ -1,29 +1,19 @@
 //! Which figures a result deserves.
 
 use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
+use crate::document::{Picture, picture};
 use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure};
-use crate::figure::{self, Figure, Landmark, Quantity};
+use crate::figure::{Figure, Landmark, Quantity};
 use crate::provenance::Cache;
 use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
 use crate::store::table::Column;
 use crate::store::{Folder, Table, columns};
 use crate::units::Unit;
-use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
-
-/// A figure in the report and in the folder.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Picture {
-    /// Name of its files, without ending.
-    pub file: String,
-    pub title: String,
-    pub caption: String,
-    pub svg: String,
-}
 
 /// Figures of one group: surface, contours, heat map, and the curves of both axes.
 pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) -> Result<Vec<Picture>> {
@@ -34,7 +24,7 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
         let drawn = figure(table, &group.rows, &request)?;
         let file = format!("{}-{number}", name.replace(' ', "-"));
-        pictures.push(picture(folder, &drawn, file, request.title, caption.into())?);
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         Ok(())
     };
     if group.is_surface() {
@@ -107,9 +97,15 @@ pub fn of_parameters(
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
                 let caption = "Rate of a rank among P over the rate of one alone, by the medians; intervals are those of the rate.";
                 let file = format!("efficiency{which}");
-                pictures.push(picture(folder, &efficiency, file, "Parallel efficiency".into(), caption.into())?);
+                pictures.push(picture(
+                    &folder.figures(),
+                    &efficiency,
+                    file,
+                    "Parallel efficiency".into(),
+                    caption.into(),
+                )?);
             }
-            pictures.push(picture(folder, &drawn, file, request.title, caption.into())?);
+            pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         }
     }
     Ok((pictures, undrawn))
@@ -278,14 +274,6 @@ fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
         ends.iter().any(|&(a, b)| is(ALPHA, alphas[a]) && is(BLOCK, blocks[b]))
     };
     rows.iter().copied().filter(wanted).collect()
-}
-
-/// Draws a figure into the result's folder.
-pub fn picture(folder: &Folder, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
-    let svg = figure::svg(drawn)?;
-    folder.replace_text(&folder.figures().join(format!("{file}.svg")), &svg)?;
-    figure::png(drawn, &folder.figures().join(format!("{file}.png")))?;
-    Ok(Picture { file, title, caption, svg })
 }
 
 fn capital(text: &str) -> String {

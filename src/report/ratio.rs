@@ -1,7 +1,7 @@
 //! Apex-Map against ping-pong: Figure 2 of the Apex-Map paper.
 
 use super::groups::{ALPHA, BLOCK, key_columns};
-use super::pictures::{Picture, picture};
+use crate::document::{Picture, picture};
 use crate::error::Result;
 use crate::figure::select::label;
 use crate::figure::{CurvePoint, Curves, Figure, Quantity, Series};
@@ -42,7 +42,7 @@ pub fn of_ping_pong(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Op
         marks: Vec::new(),
     };
     let file = "apex-map-against-ping-pong".into();
-    picture(folder, &Figure::Curves(curves), file, title.into(), caption).map(Some)
+    picture(&folder.figures(), &Figure::Curves(curves), file, title.into(), caption).map(Some)
 }
 
 /// The ratio over message size in bytes, a series for each kernel and combination of what else varies.
