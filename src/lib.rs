@@ -19,6 +19,7 @@
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
+//!    bounds      what a calibrated machine allows at most, at a point, and which limit binds; one file a family
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
 //!    machine     machine cards: the numbers of a machine, measured or published
 //!    models      analytic models: a machine's numbers to a rate; one file a model, one line in `models::ALL`
@@ -43,6 +44,8 @@
 //! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
 //! * a command: a file in `cli/` and its variant in `cli::Command`.
 
+#[cfg(feature = "explore")]
+pub mod bounds;
 #[cfg(feature = "explore")]
 pub mod calibrate;
 pub mod cli;

@@ -6,6 +6,8 @@
 #[cfg(feature = "explore")]
 mod calibrate;
 #[cfg(feature = "explore")]
+mod card;
+#[cfg(feature = "explore")]
 pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;

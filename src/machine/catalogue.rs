@@ -69,6 +69,13 @@ pub const CATALOGUE: &[Entry] = &[
         Unit::SecondsPerByte,
         "added to each of the first 512 bytes of a block that is not in the first level, until prefetching runs",
     ),
+    entry(
+        "read_seconds",
+        Unit::Seconds,
+        "a random read in a region of so many bytes: its address known beforehand, asked for beforehand, or known from the \
+         read before",
+    ),
+    entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading a region of so many bytes from end to end"),
     entry("line_bytes", Unit::Bytes, "size of a cache line"),
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
     // network
@@ -77,6 +84,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
+    entry("message_seconds", Unit::Seconds, "from one message of so many bytes to the next, of a rank, by some way"),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
     entry("rendezvous_seconds", Unit::Seconds, "added to the latency of a message above eager_bytes"),
     entry("link_bandwidth_bytes_per_second", Unit::BytesPerSecond, "a link between routers, one direction"),

@@ -6,9 +6,11 @@
 //! points.jsonl      the sweep as expanded: one point a line, with its key
 //! manifest.json     what was run, where, by what, when
 //! journals/NNNN.jsonl  one a launch: the worker's lines as they came
+//! machine.toml      the card of the machine, if one was given: what bounds are made of
 //! samples.parquet   one row a sample, made from the journals; any Parquet reader opens it
 //! ```
 
+pub mod bounded;
 pub mod cells;
 pub mod columns;
 pub mod derive;
