@@ -49,8 +49,10 @@ fn terms(case: &Case, terms: &mut Terms) {
     let (ranks, bytes) = (point.ranks as f64, point.integer("message_bytes") as f64);
     let put = point.text("operation") == "put";
     let cost = |of: fn(&Messages) -> Option<f64>| messages.and_then(of);
-    let (message, byte) =
-        if put { (cost(|m| m.put.0), cost(|m| m.put.1)) } else { (cost(|m| m.send.0), cost(|m| m.send.1)) };
+    let costs = messages.map(|m| if put { m.put } else { m.send });
+    let one = point.text("buffers") == "one";
+    let message = costs.and_then(|c| if one { c.message_to_one } else { c.message });
+    let byte = costs.and_then(|c| c.byte);
     // Messages that are under way at once, and the ranks that each have one to send.
     let pairs = case.at_once(ranks / 2.0);
     let (flows, sources) = match point.kernel.as_str() {
