@@ -2,6 +2,9 @@
 
 use super::Probe;
 
+/// From so many bytes on, runs are longer.
+const SETTLED: u64 = 32 << 20;
+
 /// Bytes as a qualifier writes them, in the largest unit that they are whole in.
 fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -22,7 +25,12 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
             ("base", "prefetched"),
         ] {
             let number = format!("read_seconds--{}-{pages}-{order}", size(bytes));
-            let reads = if order == "dependent" { 1u64 << 16 } else { 1 << 18 };
+            // A large cache takes long to hold what random reads need instead of what was there before.
+            let reads = match (order, bytes) {
+                ("dependent", _) => 1u64 << 16,
+                (_, ..SETTLED) => 1 << 18,
+                _ => 1 << 22,
+            };
             let probe = Probe::new(number, "calibrate.read", 1).with("bytes", bytes).with("pages", pages);
             all.push(probe.with("order", order).with("reads", reads));
         }

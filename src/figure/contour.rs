@@ -14,7 +14,7 @@ use crate::error::Result;
 pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
     grid.check()?;
     grid.check_two_by_two("contour plot")?;
-    let z = grid.z_scale()?;
+    let z = grid.z_scale(None)?;
     let levels = ticks::levels(&z);
     let names = ticks::labels(&levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;

@@ -7,14 +7,14 @@ use super::canvas::{Canvas, GREY, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
 use super::colour::SERIES;
 use super::frame::{self, Frame, FrameAxis};
 use super::ticks::Scale;
-use super::{CurvePoint, Curves, Landmark, text};
+use super::{CurvePoint, Curves, Landmark, Series, text};
 use crate::error::{Error, Result};
 
 const LEGEND_LINE: f64 = 22.0;
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, bounds: &[Series]) -> Result<()> {
     if curves.series.len() > MOST_SERIES {
         return Err(Error::input(
             format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
@@ -24,7 +24,9 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
     let mut measured: Vec<f64> = known().map(|p| p.x).collect();
     let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-    let y = Scale::spanning(known().flat_map(|p| reach(p, curves.y.log)), curves.y.log, &curves.y.label)?.padded(0.05);
+    let limits = bounds.iter().flat_map(|s| &s.points).map(|p| p.y).filter(|y| !y.is_nan());
+    let y = Scale::spanning(known().flat_map(|p| reach(p, curves.y.log)).chain(limits), curves.y.log, &curves.y.label)?
+        .padded(0.05);
     measured.sort_by(f64::total_cmp);
     measured.dedup();
     let top = canvas.header(&curves.title, &curves.subtitle)?;
@@ -34,10 +36,30 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     let room = names.fold(0.0, f64::max).min(230.0);
     let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
     let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
-    let frame = frame::axes(canvas, top, WIDTH - if named { room + 66.0 } else { 24.0 }, &x, &y, true)?;
+    let frame = frame::axes(
+        canvas,
+        top,
+        WIDTH
+            - if named {
+                room.max(70.0) + 66.0
+            } else if bounds.is_empty() {
+                24.0
+            } else {
+                110.0
+            },
+        &x,
+        &y,
+        true,
+    )?;
     let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
     for mark in curves.marks.iter().filter(spanned) {
         landmark(canvas, &frame, mark)?;
+    }
+    for (k, bound) in bounds.iter().enumerate() {
+        for stretch in stretches(&by_x(&bound.points), |p| !p.y.is_nan()) {
+            let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
+            dashed(canvas, &pixels, Style::of(k).colour)?;
+        }
     }
     let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
     for (k, points) in sorted.iter().enumerate() {
@@ -47,7 +69,8 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
         line(canvas, &frame, points, Style::of(k))?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    if named { legend(canvas, curves, &frame, room) } else { Ok(()) }
+    let key = if bounds.is_empty() { None } else { Some("limit") };
+    if named || key.is_some() { legend(canvas, curves, &frame, room, key) } else { Ok(()) }
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
@@ -157,11 +180,49 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
     (0..corners).map(corner).collect()
 }
 
+/// A line of dashes, as long in every direction.
+fn dashed<DB: DrawingBackend>(canvas: &mut Canvas<DB>, points: &[Xy], colour: RGBColor) -> Result<()> {
+    const DASH: f64 = 7.0;
+    let mut walked = 0.0;
+    for pair in points.windows(2) {
+        let ((x, y), (dx, dy)) = (pair[0], (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
+        let length = dx.hypot(dy);
+        let at = |way: f64| (x + dx * way / length, y + dy * way / length);
+        let mut from = 0.0;
+        while from < length {
+            let end = (((walked + from) / DASH).floor() + 1.0) * DASH - walked;
+            let to = end.min(length).max(from + 0.01);
+            if (((walked + from) / DASH) as u64).is_multiple_of(2) {
+                canvas.line(&[at(from), at(to)], colour, 1.3)?;
+            }
+            from = to;
+        }
+        walked += length;
+    }
+    Ok(())
+}
+
 /// The legend, right of the frame, where no data are.
-fn legend<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, frame: &Frame, room: f64) -> Result<()> {
+fn legend<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    curves: &Curves,
+    frame: &Frame,
+    room: f64,
+    dashes: Option<&str>,
+) -> Result<()> {
+    let line = |k: usize| (frame.area.right + 28.0, frame.area.top + LEGEND_LINE * (k as f64 + 0.5));
+    if let Some(words) = dashes {
+        let named = curves.series.iter().any(|series| !series.label.is_empty());
+        let at = line(if named { curves.series.len() } else { 0 });
+        dashed(canvas, &[(at.0 - 14.0, at.1), (at.0 + 14.0, at.1)], GREY)?;
+        canvas.text(words, (at.0 + 22.0, at.1), Side::Left, Type::new(text::TICK))?;
+        if !named {
+            return Ok(());
+        }
+    }
     for (k, series) in curves.series.iter().enumerate() {
         let style = Style::of(k);
-        let at = (frame.area.right + 28.0, frame.area.top + LEGEND_LINE * (k as f64 + 0.5));
+        let at = line(k);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
             let Rect { left, top, right, bottom } = Rect::around(at, 28.0, 12.0);
             canvas.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], style.colour, 0.2)?;

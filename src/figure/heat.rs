@@ -10,7 +10,7 @@ use super::{Axis, Grid, text};
 use crate::error::Result;
 
 /// Limits of the cells around an axis' values: midway between them on the axis' own scale.
-fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
+pub(super) fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
     let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
     let half = |k: usize| (places[k + 1] - places[k]) / 2.0;
@@ -21,7 +21,7 @@ fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
 
 pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
     grid.check()?;
-    let z = grid.z_scale()?.rounded();
+    let z = grid.z_scale(None)?.rounded();
     let x_limits = limits(&grid.x, &grid.x.scale()?);
     let y_limits = limits(&grid.y, &grid.y.scale()?);
     let ends = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
@@ -43,6 +43,11 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<
     beside(canvas, grid, &z, &frame)
 }
 
+/// Whether words of this size have room in a cell.
+pub(super) fn fits(words: &str, rect: &Rect, size: f64) -> bool {
+    Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
+}
+
 fn cells<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     grid: &Grid,
@@ -50,9 +55,6 @@ fn cells<DB: DrawingBackend>(
     cell: &impl Fn(usize, usize) -> Rect,
 ) -> Result<()> {
     let written = |value: f64| ticks::short(value, grid.z.unit);
-    let fits = |words: &str, rect: &Rect, size: f64| {
-        Type::new(size).width(words) + 10.0 <= rect.width() && size * 1.2 <= rect.height()
-    };
     let known = || grid.values.indexed_iter().filter(|(_, value)| !value.is_nan());
     let sizes = [14.0, 13.0, 12.0, 11.0];
     let all_fit = |size: &f64| known().all(|((j, i), value)| fits(&written(*value), &cell(j, i), *size));

@@ -4,6 +4,7 @@
 
 pub mod bands;
 mod canvas;
+mod classes;
 mod colour;
 mod contour;
 mod curves;
@@ -100,6 +101,24 @@ pub enum Figure {
     Contour(Grid),
     Heat(Grid),
     Curves(Curves),
+    /// A surface, and over it as a net the bound that belongs to each of its cells.
+    Layers(Grid, Array2<f64>, View),
+    /// Curves, and as dashed lines of the same colour the bound of each, in their order.
+    Bounded(Curves, Vec<Series>),
+    Classes(Classes),
+}
+
+/// What each cell is, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// What is written into the cells; pure numbers as per cent.
+    pub grid: Grid,
+    /// By [y, x], from `names`.
+    pub classes: Array2<Option<usize>>,
+    /// At most eleven; those that occur are in the legend.
+    pub names: Vec<String>,
+    /// Of the legend.
+    pub title: String,
 }
 
 /// The figure as an SVG document.
@@ -158,10 +177,13 @@ fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour)
     let mut canvas = Canvas::new(backend, flavour);
     canvas.fill(Rect { left: 0.0, top: 0.0, right: WIDTH, bottom: HEIGHT }, WHITE)?;
     match figure {
-        Figure::Surface(grid, view) => surface::draw(&mut canvas, grid, *view)?,
+        Figure::Surface(grid, view) => surface::draw(&mut canvas, grid, None, *view)?,
+        Figure::Layers(grid, bounds, view) => surface::draw(&mut canvas, grid, Some(bounds), *view)?,
+        Figure::Classes(map) => classes::draw(&mut canvas, map)?,
         Figure::Contour(grid) => contour::draw(&mut canvas, grid)?,
         Figure::Heat(grid) => heat::draw(&mut canvas, grid)?,
-        Figure::Curves(curves) => curves::draw(&mut canvas, curves)?,
+        Figure::Curves(curves) => curves::draw(&mut canvas, curves, &[])?,
+        Figure::Bounded(curves, bounds) => curves::draw(&mut canvas, curves, bounds)?,
     }
     canvas.present()
 }
@@ -214,9 +236,9 @@ impl Grid {
         ))
     }
 
-    fn z_scale(&self) -> Result<ticks::Scale> {
-        let measured = self.values.iter().copied().filter(|z| !z.is_nan());
-        ticks::Scale::spanning(measured, self.z.log, &self.z.label)
+    fn z_scale(&self, besides: Option<&Array2<f64>>) -> Result<ticks::Scale> {
+        let values = self.values.iter().chain(besides.into_iter().flatten()).copied();
+        ticks::Scale::spanning(values.filter(|z| !z.is_nan()), self.z.log, &self.z.label)
     }
 }
 

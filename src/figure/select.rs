@@ -1,10 +1,12 @@
 //! From a store's samples to what a figure shows.
 
-use super::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use super::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use crate::bounds;
 use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::point::Value;
 use crate::store::Table;
+use crate::store::bounded;
 use crate::store::cells::{Cell, cells, compare};
 use crate::store::columns;
 use crate::units::{self, Unit};
@@ -17,11 +19,18 @@ pub enum Kind {
     Contour,
     Heat,
     Curves,
+    /// Which limit binds, with the share of it that was reached.
+    Binding,
 }
 
 impl Kind {
-    pub const ALL: [(&'static str, Kind); 4] =
-        [("surface", Kind::Surface), ("contour", Kind::Contour), ("heat", Kind::Heat), ("curves", Kind::Curves)];
+    pub const ALL: [(&'static str, Kind); 5] = [
+        ("surface", Kind::Surface),
+        ("contour", Kind::Contour),
+        ("heat", Kind::Heat),
+        ("curves", Kind::Curves),
+        ("binding", Kind::Binding),
+    ];
 }
 
 /// What to draw.
@@ -56,6 +65,12 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     if request.kind != Kind::Curves && by.len() != 2 {
         return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
     }
+    if request.kind == Kind::Binding && table.column(bounded::BOUND_BY).is_none() {
+        return Err(Error::input(
+            "the result knows no bounds",
+            "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+        ));
+    }
     let found = cells(table, rows, &by, &request.z)?;
     if found.iter().all(|cell| cell.summary.is_none()) {
         return Err(Error::input(
@@ -65,12 +80,46 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     }
     refuse_mixtures(table, &found, &by)?;
     let subtitle = subtitle(table, rows, &found);
+    let bounds = bounds_of(table, rows, &by, &request.z)?;
     Ok(match request.kind {
-        Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
-        Kind::Surface => Figure::Surface(grid(request, subtitle, &found)?, View::default()),
+        Kind::Curves => {
+            let drawn = curves(request, subtitle.clone(), &found);
+            match bounds {
+                Some(bounds) => Figure::Bounded(drawn, curves(request, subtitle, &bounds).series),
+                None => Figure::Curves(drawn),
+            }
+        }
+        Kind::Surface => {
+            let drawn = grid(request, subtitle.clone(), &found)?;
+            match bounds {
+                Some(bounds) => Figure::Layers(drawn, grid(request, subtitle, &bounds)?.values, View::default()),
+                None => Figure::Surface(drawn, View::default()),
+            }
+        }
+        Kind::Binding => Figure::Classes(binding(table, grid(request, subtitle, &found)?, &found)),
         Kind::Contour => Figure::Contour(grid(request, subtitle, &found)?),
         Kind::Heat => Figure::Heat(grid(request, subtitle, &found)?),
     })
+}
+
+/// The bounds of a rate in the same cells; `None` where the result knows none.
+fn bounds_of(table: &Table, rows: &[usize], by: &[&str], rate: &str) -> Result<Option<Vec<Cell>>> {
+    let Some(column) = bounded::bound_of(rate).filter(|column| table.column(column).is_some()) else { return Ok(None) };
+    let found = cells(table, rows, by, column)?;
+    Ok(found.iter().any(|cell| cell.summary.is_some()).then_some(found))
+}
+
+/// The limit that binds most samples of each cell.
+fn binding(table: &Table, grid: Grid, found: &[Cell]) -> Classes {
+    let mut classes = Array2::from_elem(grid.values.dim(), None);
+    for cell in found {
+        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
+        let (Some(column), Some(row)) = (at(&grid.x.values, 0), at(&grid.y.values, 1)) else { continue };
+        let count = |name: &str| cell.rows.iter().filter(|&&row| table.word(bounded::BOUND_BY, row) == name).count();
+        let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
+        classes[(row, column)] = most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class);
+    }
+    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec(), title: "What binds".into() }
 }
 
 /// A cell must hold samples of one point only.

@@ -2,6 +2,7 @@
 //!
 //! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
 
+use ndarray::Array2;
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
@@ -16,6 +17,8 @@ use crate::error::Result;
 /// A cell is drawn as patches of one colour each; this many would span the whole height.
 const SHADES: f64 = 36.0;
 const TICK_LENGTH: f64 = 6.0;
+/// Lines of the bound.
+const BOUND: RGBColor = RGBColor(213, 94, 0);
 
 /// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
 struct Solid {
@@ -59,15 +62,20 @@ impl Camera {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    bounds: Option<&Array2<f64>>,
+    view: View,
+) -> Result<()> {
     view.check()?;
     grid.check()?;
     grid.check_two_by_two("surface")?;
-    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale()?.rounded());
+    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale(bounds)?.rounded());
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
-        heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
+        heights: heights(&grid.values, &z),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
     };
     let axes = [
@@ -80,6 +88,9 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
     surface(canvas, &camera, &solid)?;
+    if let Some(bounds) = bounds {
+        net(canvas, &camera, top, &Solid { heights: heights(bounds, &z), failed: Vec::new(), ..solid })?;
+    }
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
@@ -89,6 +100,29 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View
         canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
     Ok(())
+}
+
+fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
+    values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
+}
+
+/// The bound, which lies above the surface, as lines that let it be seen.
+fn net<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, top: f64, bound: &Solid) -> Result<()> {
+    let known = |i: usize, j: usize| {
+        let z = *bound.heights.get(j)?.get(i)?;
+        z.is_finite().then(|| camera.pixel([bound.x[i], bound.y[j], z]))
+    };
+    for j in 0..bound.y.len() {
+        for i in 0..bound.x.len() {
+            let Some(at) = known(i, j) else { continue };
+            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
+                canvas.line(&[at, next], BOUND, 1.3)?;
+            }
+        }
+    }
+    let at = (18.0, top + 8.0);
+    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
+    canvas.text("the machine's own limit", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
 }
 
 fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {

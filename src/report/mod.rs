@@ -6,9 +6,11 @@ pub mod groups;
 mod pictures;
 pub mod ratio;
 pub mod regimes;
+pub mod share;
 pub mod summary;
 pub mod trade;
 
+use crate::bounds;
 use crate::document::{self, Picture};
 use crate::error::Result;
 use crate::figure::select;
@@ -38,6 +40,9 @@ struct Context<'a> {
     facts: Vec<(&'static str, String)>,
     warnings: Vec<String>,
     summary: &'a [summary::Row],
+    shares: Option<share::Shares>,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
     sections: Vec<Section>,
     unshown: Vec<String>,
     effects: Vec<Picture>,
@@ -102,6 +107,8 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         facts: facts(&manifest, table, &rows),
         warnings: warnings(&manifest, table, &rows),
         summary: &summary,
+        shares: share::of(folder, table, &groups)?,
+        unbounded: rows.iter().any(|&row| bounds::family(table.word("kernel", row)).is_some()),
         sections,
         unshown,
         effects,

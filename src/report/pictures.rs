@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure};
 use crate::figure::{Figure, Landmark, Quantity};
 use crate::provenance::Cache;
+use crate::store::bounded;
 use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
 use crate::store::table::Column;
@@ -56,7 +57,20 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             "Medians; the bands are 95 % intervals of the median.",
         )?;
     }
+    if group.is_surface() && has_bounds(table, &group.rows) {
+        let title = format!("What binds: {label}");
+        let by = vec![ALPHA.into()];
+        let request = Request { kind: Kind::Binding, title, x: BLOCK.into(), by, z: bounded::SHARE.into() };
+        let drawn = figure(table, &group.rows, &request)?;
+        let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
+        let file = format!("binding-{number}");
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+    }
     Ok(pictures)
+}
+
+fn has_bounds(table: &Table, rows: &[usize]) -> bool {
+    rows.iter().any(|&row| !table.number(bounded::SHARE, row).is_nan())
 }
 
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
@@ -89,7 +103,7 @@ pub fn of_parameters(
                     continue;
                 }
             };
-            if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
+            if let (Figure::Curves(curves) | Figure::Bounded(curves, _), "memory_words") = (&mut drawn, axis) {
                 curves.marks = landmarks(table, &chosen, manifest);
             }
             let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
@@ -210,7 +224,7 @@ fn at_most_covering(table: &Table, rows: Vec<usize>, column: &str, axis: &str, b
 
 /// Curves over P become efficiencies against one rank, where there is one.
 fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
-    let Figure::Curves(curves) = drawn else { return None };
+    let (Figure::Curves(curves) | Figure::Bounded(curves, _)) = drawn else { return None };
     let mut curves = curves.clone();
     curves.series.retain(|series| series.points.iter().any(|point| point.x == 1.0 && point.y > 0.0));
     if axis != "ranks" || curves.series.is_empty() {
