@@ -21,6 +21,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
 //! - `calibrate`: what a core costs, and the machine card of all numbers
+//! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -40,6 +41,7 @@
 mod apex_map;
 mod architecture;
 mod arena;
+mod bounds;
 mod calibrate;
 mod calibrate_network;
 mod comm;

@@ -38,7 +38,8 @@ pub struct Row {
     pub bound: String,
     pub by: String,
     pub share: String,
-    pub others: String,
+    /// The other limits, the next one first.
+    pub others: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -156,8 +157,8 @@ fn row(
 }
 
 /// The limits that do not bind, each at its least, as multiples of the bound.
-fn others(terms: &Terms) -> String {
-    let Some(binding) = terms.binding() else { return String::new() };
+fn others(terms: &Terms) -> Vec<String> {
+    let Some(binding) = terms.binding() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
     for term in terms.found.iter().filter(|term| term.name != binding.name) {
         let times = term.rate / binding.rate;
@@ -165,7 +166,7 @@ fn others(terms: &Terms) -> String {
     }
     let mut least: Vec<_> = least.into_iter().collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
-    least.iter().map(|(name, times)| format!("{name} {} x", units::significant(*times))).collect::<Vec<_>>().join(", ")
+    least.iter().map(|(name, times)| format!("{name} {} x", units::significant(*times))).collect()
 }
 
 fn sentence(all: &mut [f64], binding: &BTreeMap<&str, usize>) -> String {

@@ -133,12 +133,13 @@ impl Folder {
         text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
     }
 
-    /// All samples: from the Parquet file if no journal and no machine card is newer, from the journals otherwise.
+    /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
+    /// journals otherwise.
     pub fn table(&self) -> Result<Table> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         let sources = self.journal_files()?.into_iter().chain([self.machine()]);
         let newest = sources.filter_map(|path| modified(&path)).max();
-        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest <= parquet)) {
+        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)) {
             return parquet::read(&self.samples());
         }
         self.tabulate()
