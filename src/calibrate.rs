@@ -1,5 +1,6 @@
 //! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
 
+mod derived;
 mod ladders;
 
 use crate::error::Result;
@@ -129,7 +130,9 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
     all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory));
+    all.extend(ladders::pages(memory));
     if cores > 1 {
+        all.extend(ladders::loaded(memory, cores));
         all.extend(network());
         all.extend(ladders::messages());
     }
@@ -155,6 +158,7 @@ fn updates(memory: u64) -> Vec<Probe> {
     };
     vec![
         Probe::new("generate_seconds", "calibrate.generate", 1),
+        Probe::new("loop_seconds", "calibrate.loop", 1),
         update("update_seconds", "huge"),
         update("update_seconds--base_pages", "base"),
         Probe {
@@ -252,6 +256,7 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
+    derived::add(&mut card, host)?;
     Ok(card)
 }
 

@@ -42,6 +42,35 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
     all
 }
 
+/// Of a core: dependent reads of one line a page, over pages.
+pub fn pages(most: u64) -> Vec<Probe> {
+    let mut all = Vec::new();
+    for (pages, page) in [("base", 4u64 << 10), ("huge", 2 << 20)] {
+        for bytes in std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most) {
+            let probe = Probe::new(format!("page_read_seconds--{}-{pages}", size(bytes)), "calibrate.read", 1);
+            let probe = probe.with("bytes", bytes).with("pages", pages).with("order", "dependent");
+            all.push(probe.with("spread", "pages").with("reads", 1u64 << 16));
+        }
+    }
+    all
+}
+
+/// Of a node: the latency of one core's reads while the others read for none, half and all of the time.
+pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
+    let at = |share: u64| {
+        let probe =
+            |number: String| Probe::new(number, "calibrate.loaded", cores).with("bytes", bytes).with("share", share);
+        let latency = probe(format!("loaded_latency_seconds--{share}_per_cent"));
+        let bandwidth = probe(format!("loaded_bandwidth_bytes_per_second--{share}_per_cent"));
+        [latency, bandwidth.from("background_bytes_per_second")]
+    };
+    [0, 25, 50, 75, 100]
+        .into_iter()
+        .flat_map(at)
+        .filter(|probe| !probe.number.ends_with("second--0_per_cent"))
+        .collect()
+}
+
 /// Of a rank: messages by all ways that kernels send them.
 pub fn messages() -> Vec<Probe> {
     let mut all = Vec::new();

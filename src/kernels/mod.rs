@@ -39,6 +39,8 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::memory::chase::KERNEL,
     &calibrate::memory::read::KERNEL,
     &calibrate::memory::stream::KERNEL,
+    &calibrate::memory::loaded::KERNEL,
+    &calibrate::memory::update_loop::KERNEL,
     &calibrate::memory::generate::KERNEL,
     &calibrate::memory::owner::KERNEL,
     &calibrate::memory::update::KERNEL,

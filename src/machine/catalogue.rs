@@ -75,6 +75,26 @@ pub const CATALOGUE: &[Entry] = &[
         "a random read in a region of so many bytes: its address known beforehand, asked for beforehand, or known from the \
          read before",
     ),
+    entry("page_read_seconds", Unit::Seconds, "a dependent read of one line a page, in a region of so many bytes"),
+    entry(
+        "translation_seconds",
+        Unit::Seconds,
+        "what a read takes longer when its page has not been used for long: address translation, page walks included",
+    ),
+    entry(
+        "tlb_reach_bytes",
+        Unit::Bytes,
+        "memory whose pages the second-level TLB holds, by the time of dependent reads",
+    ),
+    entry(
+        "loaded_latency_seconds",
+        Unit::Seconds,
+        "a dependent access to main memory while the other cores read for so much of the time",
+    ),
+    entry("loaded_bandwidth_bytes_per_second", Unit::BytesPerSecond, "what the other cores read meanwhile"),
+    entry("l1_measured_bytes", Unit::Bytes, "size of the first-level data cache by the latency of random reads"),
+    entry("l2_measured_bytes", Unit::Bytes, "size of the second-level cache by the latency of random reads"),
+    entry("l3_measured_bytes", Unit::Bytes, "size of the third-level cache by the latency of random reads"),
     entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading a region of so many bytes from end to end"),
     entry("line_bytes", Unit::Bytes, "size of a cache line"),
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),

@@ -5,10 +5,12 @@
 
 pub mod chase;
 pub mod generate;
+pub mod loaded;
 pub mod owner;
 pub mod read;
 pub mod stream;
 pub mod update;
+pub mod update_loop;
 
 use super::Probe;
 use super::network::{HEADLINE, OUTPUTS, outcome};

@@ -72,7 +72,7 @@ fn page_bytes(point: &Point) -> u64 {
 
 /// From a draw to a word of the region.
 #[derive(Clone, Copy)]
-struct Places {
+pub(super) struct Places {
     /// Bits of a draw below those that name a word.
     shift: u32,
     /// Of a page, if one word of each is read.
@@ -80,6 +80,11 @@ struct Places {
 }
 
 impl Places {
+    /// All words of a region of so many.
+    pub(super) fn anywhere(words: u64) -> Self {
+        Self { shift: u64::BITS - words.ilog2(), page: None }
+    }
+
     #[inline(always)]
     fn of(self, draw: u64) -> u64 {
         let place = draw >> self.shift;
@@ -98,7 +103,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
-    let places = Places { shift: u64::BITS - words.ilog2(), page };
+    let places = Places { page, ..Places::anywhere(words) };
     // Into the caches what fits there: others may have used them since.
     black_box(memory.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
     comm.barrier();
@@ -122,14 +127,7 @@ fn in_batches<C: Comm>(
 ) -> (f64, u64) {
     let (mut batch, mut seconds, mut wrong) = (vec![0; BATCH as usize], 0.0, 0);
     for number in 0..=batches {
-        for slot in &mut batch {
-            draw = step(draw);
-            *slot = places.of(draw);
-        }
-        let expected = batch.iter().fold(0, |sum: u64, place| sum.wrapping_add(*place));
-        if dependent {
-            differences(&mut batch);
-        }
+        let expected = prepare(&mut batch, places, &mut draw, dependent);
         let start = comm.now();
         let found = if dependent { follow(memory, black_box(&batch)) } else { sum_all(memory, black_box(&batch), 1) };
         seconds += if number == 0 { 0.0 } else { comm.now() - start };
@@ -165,16 +163,21 @@ fn step(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 
-/// Each place as what is added to the one before, the first to 0.
-fn differences(places: &mut [u64]) {
-    let mut before = 0;
-    for place in places {
-        (before, *place) = (*place, place.wrapping_sub(before));
+/// Draws places, and gives their sum; for dependent reads each is left as what is added to the one before, the first to 0.
+pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
+    let (mut sum, mut before) = (0u64, 0);
+    for slot in batch {
+        *draw = step(*draw);
+        let place = places.of(*draw);
+        sum = sum.wrapping_add(place);
+        *slot = if dependent { place.wrapping_sub(before) } else { place };
+        before = place;
     }
+    sum
 }
 
 /// Each word holds its place, from which the next one's follows.
-fn follow(memory: &[u64], differences: &[u64]) -> u64 {
+pub(super) fn follow(memory: &[u64], differences: &[u64]) -> u64 {
     let (mut sum, mut word) = (0u64, 0u64);
     for difference in differences {
         word = memory[word.wrapping_add(*difference) as usize];

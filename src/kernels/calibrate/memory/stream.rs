@@ -80,7 +80,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn sum(words: &[u64]) -> u64 {
+pub(super) fn sum(words: &[u64]) -> u64 {
     let mut sum = 0u64;
     for &word in words {
         sum = sum.wrapping_add(word);
