@@ -1,6 +1,7 @@
 //! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
 
 pub mod figures;
+pub mod nic;
 
 use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;

@@ -7,6 +7,7 @@ mod pictures;
 pub mod ratio;
 pub mod regimes;
 pub mod share;
+pub mod streams;
 pub mod summary;
 pub mod trade;
 
@@ -102,6 +103,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     }
     let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
     effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
+    effects.extend(streams::of_streams(folder, table, &rows)?);
     let context = Context {
         made: utc(manifest.unix_seconds),
         facts: facts(&manifest, table, &rows),

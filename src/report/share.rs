@@ -104,7 +104,7 @@ fn family<'a>(table: &'a Table, group: &Group) -> Option<&'a str> {
 }
 
 /// The limits at every point, by key.
-fn terms(folder: &Folder, limits: &Limits) -> Result<HashMap<String, Terms>> {
+pub(super) fn terms(folder: &Folder, limits: &Limits) -> Result<HashMap<String, Terms>> {
     let mut known = HashMap::new();
     for record in folder.records()? {
         let Some(launch) = &record.launch else { continue };
