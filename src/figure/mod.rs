@@ -5,10 +5,12 @@
 pub mod bands;
 mod canvas;
 mod colour;
+mod compared;
 mod contour;
 mod curves;
 mod frame;
 mod heat;
+mod panels;
 pub mod select;
 mod surface;
 mod text;
@@ -23,6 +25,8 @@ use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use crate::error::{Error, Result};
 use crate::units::Unit;
 use canvas::{BITMAP, Canvas, Flavour, HEIGHT, Rect, SVG, WHITE, WIDTH};
+pub use compared::{Ratios, Winners};
+pub use panels::{MOST_PANELS, Panels};
 pub use view::View;
 
 /// What is measured along an axis or as a colour.
@@ -100,6 +104,14 @@ pub enum Figure {
     Contour(Grid),
     Heat(Grid),
     Curves(Curves),
+    /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+    RatioMap(Ratios),
+    RatioSurface(Ratios, View),
+    RatioContour(Ratios),
+    /// Which machine is fastest where.
+    Winners(Winners),
+    /// Contours next to each other on one scale (Apex-Map paper, Figure 7).
+    Panels(Panels),
 }
 
 /// The figure as an SVG document.
@@ -162,6 +174,11 @@ fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour)
         Figure::Contour(grid) => contour::draw(&mut canvas, grid)?,
         Figure::Heat(grid) => heat::draw(&mut canvas, grid)?,
         Figure::Curves(curves) => curves::draw(&mut canvas, curves)?,
+        Figure::RatioMap(ratios) => compared::draw_map(&mut canvas, ratios)?,
+        Figure::RatioSurface(ratios, view) => compared::draw_surface(&mut canvas, ratios, *view)?,
+        Figure::RatioContour(ratios) => compared::draw_contour(&mut canvas, ratios)?,
+        Figure::Winners(winners) => compared::draw_winners(&mut canvas, winners)?,
+        Figure::Panels(panels) => panels::draw(&mut canvas, panels)?,
     }
     canvas.present()
 }
