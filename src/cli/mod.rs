@@ -6,6 +6,8 @@
 #[cfg(feature = "explore")]
 mod calibrate;
 #[cfg(feature = "explore")]
+mod compare;
+#[cfg(feature = "explore")]
 pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;
@@ -79,6 +81,9 @@ enum Command {
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
+    /// Compare results, or published machines: ratios point by point, who wins where, regressions
+    #[cfg(feature = "explore")]
+    Compare(compare::Arguments),
     /// Measure what models take as given, and write a machine card
     #[cfg(feature = "explore")]
     Calibrate(calibrate::Arguments),
@@ -134,6 +139,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Plot(arguments) => plot::run(arguments),
         #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Compare(arguments) => compare::run(arguments),
         #[cfg(feature = "explore")]
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Kernels(arguments) => kernels::run(arguments),

@@ -95,8 +95,8 @@ impl Point {
 pub struct Points {
     /// Sorted by class and values.
     pub points: Vec<Point>,
-    /// Class to the column that it is judged by.
-    pub headlines: BTreeMap<String, &'static str>,
+    /// Class to its first kernel, by whose headline it is judged.
+    pub classes: BTreeMap<String, &'static str>,
     /// Parameters that points were not matched by, as a machine does not tell them: machine, class, their names.
     pub untold: Vec<(String, String, Vec<String>)>,
     /// Values that are no rate, by machine: not positive, not finite.
@@ -104,6 +104,12 @@ pub struct Points {
 }
 
 impl Points {
+    /// The column that a class is judged by.
+    pub fn headline(&self, class: &str) -> &'static str {
+        let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
+        kernel.map_or("seconds", |kernel| kernel.about().headline)
+    }
+
     /// Columns of points that vary; `kernel` if there are several classes.
     pub fn varying(&self) -> HashSet<&str> {
         let mut varying = HashSet::new();
@@ -113,7 +119,7 @@ impl Points {
                 varying.insert(column.as_str());
             }
         }
-        if self.headlines.len() > 1 {
+        if self.classes.len() > 1 {
             varying.insert("kernel");
         }
         varying
@@ -135,7 +141,7 @@ pub struct Matching {
 pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let mut found = Points {
         points: Vec::new(),
-        headlines: BTreeMap::new(),
+        classes: BTreeMap::new(),
         untold: Vec::new(),
         unusable: vec![0; machines.len()],
     };
@@ -153,7 +159,7 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
         };
         let rows: Vec<Vec<usize>> = (0..machines.len()).map(rows_of_class).collect();
         let columns = columns_of(machines, &rows, &kernels, matching, &class, &mut found.untold);
-        found.headlines.insert(class.clone(), kernels[0].about().headline);
+        found.classes.insert(class.clone(), kernels[0].id());
         let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
         for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !rows[*at].is_empty()) {
             let headline = kernels[0].about().headline;
