@@ -1,12 +1,15 @@
 //! `apexmap compare`: machines against each other.
 
 use super::plot::condition;
+use super::predict::pretty;
 use super::print;
-use crate::compare::fairness::{self, Allowed};
+use crate::compare::fairness::Allowed;
 use crate::compare::machine::{Machine, name_all};
 use crate::compare::points::Matching;
-use crate::compare::{self, compare};
-use crate::error::{Error, Result};
+use crate::compare::published;
+use crate::compare::regression::{self, Check, Limit};
+use crate::compare::{self, Comparison, compare};
+use crate::error::{Error, Kind, Result};
 use crate::figure::select;
 use crate::machine::Card;
 use crate::nearest::suggest;
@@ -19,6 +22,7 @@ use std::path::{Path, PathBuf};
   apexmap compare results/old results/new
   apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
+  apexmap compare results/base results/new --fail-if slower=5% --no-page     in CI: exit code 5 if points are slower
 
 Ratios are speeds of each by that of the first.")]
 pub struct Arguments {
@@ -41,6 +45,16 @@ pub struct Arguments {
     /// Samples to compare, of all results
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
+    /// End with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
+    /// uncertainty, or did not finish: slower=5%
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Option<String>,
+    /// Write no page: only the check
+    #[arg(long, requires = "fail_if")]
+    no_page: bool,
+    /// Print the check as JSON
+    #[arg(long, requires = "fail_if")]
+    json: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -48,14 +62,46 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         allowed: Allowed::parse(&arguments.allow)?,
         ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
     };
-    let mut machines: Vec<Machine> =
-        arguments.inputs.iter().map(|input| open(input, arguments.condition.as_deref())).collect::<Result<_>>()?;
+    let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     name_all(&mut machines, &arguments.names)?;
+    let limit = arguments.fail_if.as_deref().map(Limit::parse).transpose()?;
     let comparison = compare(&machines, matching)?;
-    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
+    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
+    if !arguments.no_page {
+        let made = page(arguments, &comparison, check.as_ref())?;
+        // Standard output is the check's alone where it is JSON.
+        if arguments.json { eprint!("{made}") } else { print(&made)? }
+    }
+    let Some(check) = check else { return Ok(()) };
+    print(&if arguments.json { pretty(&check)? } else { regression::text(&check) })?;
+    verdict(&check)
+}
+
+fn verdict(check: &Check) -> Result<()> {
+    if !check.has_failed() {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    if !check.slower.is_empty() {
+        let percent = crate::units::significant(100.0 * (check.limit - 1.0));
+        found.push(format!("{} points are more than {percent} % slower", check.slower.len()));
+    }
+    if !check.not_finished.is_empty() {
+        found.push(format!("{} points did not finish", check.not_finished.len()));
+    }
+    Err(Error::new(
+        Kind::Regression,
+        format!("{}: {} than in {}", check.new, found.join(", "), check.base),
+        "the points are named above; measure again to see whether it stays",
+    ))
+}
+
+fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
+    let machines = comparison.machines;
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
     let command = std::env::args().collect::<Vec<_>>().join(" ");
-    let made = compare::write(&comparison, &folder, &command)?;
-    print(&format!("{}comparison: {}\n", made.summary, made.page.display()))
+    let made = compare::write(comparison, &folder, &command, check)?;
+    Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }
 
 fn parameter(name: &str) -> Result<String> {
@@ -80,7 +126,35 @@ fn default_folder(machines: &[Machine]) -> PathBuf {
     Path::new("compare").join(name)
 }
 
-/// A result folder, a Parquet file, a machine card or a published machine, with a condition in brackets.
+/// All machines in the order given; published ones are predicted at the points of those that are measured.
+fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
+    let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
+    let mut measured = Vec::new();
+    for (input, _) in inputs.iter().zip(&cards).filter(|(_, card)| card.is_none()) {
+        measured.push(open(input, condition)?);
+    }
+    let mut published = Vec::new();
+    for (input, card) in inputs.iter().zip(&cards) {
+        if let Some(card) = card {
+            published.push(published::machine(input, card.clone(), &measured)?);
+        }
+    }
+    let (mut measured, mut published) = (measured.into_iter(), published.into_iter());
+    let next = |card: &Option<Card>| if card.is_some() { published.next() } else { measured.next() };
+    Ok(cards.iter().filter_map(next).collect())
+}
+
+/// The card of a published machine, or of a file that is one.
+fn card(given: &str) -> Result<Option<Card>> {
+    let published = crate::machine::PUBLISHED.iter().any(|(known, _)| *known == given);
+    let path = Path::new(given);
+    match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
+        true => Card::find(given).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A result folder or a Parquet file, with a condition in brackets.
 fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
         Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
@@ -120,6 +194,3 @@ fn chosen(given: &str, table: &Table, conditions: [Option<&str>; 2]) -> Result<V
     }
     Ok(rows)
 }
-
-#[allow(dead_code)]
-const NAMES: [&str; 6] = fairness::NAMES;

@@ -1,7 +1,7 @@
 //! The command line: one file a command.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing;
-//! 70 a fault of this program.
+//! 5 a comparison found what `--fail-if` names; 70 a fault of this program.
 
 #[cfg(feature = "explore")]
 mod calibrate;
@@ -62,7 +62,7 @@ Examples:
   apexmap kernels                          what can be measured, with parameters and sources
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing; \
-70 a fault of apexmap.";
+5 `compare --fail-if` found something; 70 a fault of apexmap.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -77,7 +77,8 @@ pub fn of(points: &Points, chosen: &[usize]) -> Result<Vec<Group>> {
         let members: Vec<usize> = group.rows.iter().map(|&row| chosen[row]).collect();
         let Some(class) = members.first().map(|&at| points.points[at].class.clone()) else { continue };
         let own = |label: String| label.replacen(points.classes[&class], &class, 1);
-        let base = Group { label: own(group.label()), class, headline: group.headline, axes: Vec::new(), points: members };
+        let base =
+            Group { label: own(group.label()), class, headline: group.headline, axes: Vec::new(), points: members };
         if group.is_surface() {
             found.push(Group { axes: vec![BLOCK.into(), ALPHA.into()], ..base });
         } else {

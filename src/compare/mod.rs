@@ -5,15 +5,23 @@
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
 
+pub mod cards;
 pub mod fairness;
+pub mod fits;
 pub mod groups;
 pub mod machine;
 mod page;
 pub mod pictures;
 pub mod points;
+pub mod published;
+pub mod ranking;
 mod rates;
 pub mod ratio;
+pub mod regression;
+pub mod shapes;
 pub mod statistics;
+mod summary;
+mod tables;
 
 use crate::error::{Error, Result};
 use fairness::Difference;
@@ -29,7 +37,7 @@ pub struct Comparison<'a> {
     pub points: Points,
     /// Unfair differences that were allowed.
     pub differences: Vec<Difference>,
-    /// Indices of the points that all machines have, with a number or without.
+    /// Indices of the points that at least two machines have, with a number or without.
     pub matched: Vec<usize>,
     pub matching: Matching,
 }
@@ -45,7 +53,6 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     }
     let points = points::matched(machines, &matching)?;
     let matched: Vec<usize> = (0..points.points.len()).filter(|&at| points.points[at].is_matched()).collect();
-    // Pairs are compared too where a third machine lacks the point.
     let differences = fairness::admitted(fairness::differences(machines, &points), matching.allowed)?;
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
         return Err(nothing_in_common(machines, &points));
@@ -75,6 +82,12 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
         true => "their kernels or combinations of parameters differ".to_owned(),
         false => format!("they differ in {}", apart.join(", ")),
     };
+    if apart.iter().any(|text| text.starts_with("pages ")) {
+        return Error::input(
+            format!("{} would be an unfair comparison, of different pages: {why}", names.join(" and ")),
+            "measure both alike, or allow it, to be printed on every figure: --allow page-size",
+        );
+    }
     Error::input(
         format!("{} have no point in common: {why}", names.join(" and ")),
         "run the same sweep on both; or take parameters out of the matching with --ignore, and kernels with --allow kernel",
@@ -108,13 +121,13 @@ impl Comparison<'_> {
         stamps
     }
 
-    /// The points that all machines have.
+    /// The points that at least two machines have.
     pub fn matched_points(&self) -> Vec<&Point> {
         self.matched.iter().map(|&at| &self.points.points[at]).collect()
     }
 
     /// Points that not all machines have.
     pub fn unmatched(&self) -> impl Iterator<Item = &Point> {
-        self.points.points.iter().filter(|point| !point.is_matched())
+        self.points.points.iter().filter(|point| !point.is_in_all())
     }
 }

@@ -1,21 +1,29 @@
 //! The page of a comparison, and its tables as CSV.
 
 use super::Comparison;
+use super::fits::{self, Fitted};
 use super::groups;
 use super::machine::{Machine, Origin};
-use super::pictures::{self, Section, with_interval};
+use super::pictures::{self, Section};
 use super::points::Point;
-use super::rates;
-use super::ratio::{Basis, ratio};
+use super::ranking;
+use super::rates::{self, Efficiency};
+use super::ratio::Basis;
+use super::regression::Check;
+use super::shapes::{self, Shape};
 use super::statistics::MannWhitney;
+use super::summary::{self, Checked, Line};
+use super::{cards, tables};
 use crate::document::{self, Picture};
 use crate::error::{Error, Result};
 use crate::units;
 use serde::Serialize;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("compare.html");
+
+/// Seed of the ranking's draws.
+const SEED: u64 = 1;
 
 /// Groups drawn in full.
 const MOST_GROUPS: usize = 6;
@@ -29,12 +37,19 @@ pub struct Made {
 }
 
 #[derive(Serialize)]
-struct Context {
+struct Context<'a> {
     title: String,
     stamps: Vec<String>,
     warnings: Vec<String>,
     names: Vec<String>,
     machines: Vec<About>,
+    /// One line for each machine against the base.
+    verdicts: Vec<String>,
+    lines: Vec<Line>,
+    matrix: Vec<Vec<String>>,
+    matrix_cells: usize,
+    ranks: Vec<[String; 5]>,
+    check: Option<Checked>,
     matched: usize,
     bases: Vec<String>,
     unmatched: Vec<Unmatched>,
@@ -43,8 +58,16 @@ struct Context {
     sections: Vec<Section>,
     unshown: Vec<String>,
     rates: Vec<Picture>,
+    efficiencies: Vec<Efficiency>,
     omitted: Vec<String>,
+    shapes: Vec<Shape>,
+    sentences: Vec<String>,
+    cards: Vec<cards::Row>,
+    arguments: Vec<String>,
+    read_off: Vec<String>,
+    fits: Vec<Fitted>,
     unfinished: Vec<String>,
+    command: &'a str,
 }
 
 /// One machine in the table of what is compared.
@@ -63,33 +86,45 @@ struct Unmatched {
     example: String,
 }
 
-/// Writes `compare.html`, `figures/`, `cells.csv` and `unmatched.csv` into a folder.
+/// Writes `compare.html`, `figures/`, `cells.csv` and `unmatched.csv` into a folder. `command` is what made them.
 ///
 /// # Errors
 /// If a file cannot be written or a figure not be drawn.
-pub fn write(comparison: &Comparison, folder: &Path, command: &str) -> Result<Made> {
+pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Option<&Check>) -> Result<Made> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let _ = command;
     let groups = groups::of(&comparison.points, &comparison.matched)?;
     let (mut sections, mut unshown) = (Vec::new(), Vec::new());
-    for group in &groups {
-        if sections.len() < MOST_GROUPS && !group.axes.is_empty() {
+    for group in groups.iter().filter(|group| !group.axes.is_empty()) {
+        if sections.len() < MOST_GROUPS {
             sections.push(pictures::of_group(comparison, group, sections.len() + 1, &figures)?);
         } else {
             unshown.push(group.label.clone());
         }
     }
     sections.retain(|section| !section.pictures.is_empty());
-    let (rates, omitted) = rates::all(comparison, &figures)?;
-    save(&folder.join("cells.csv"), &cells(comparison))?;
-    save(&folder.join("unmatched.csv"), &unmatched(comparison))?;
+    let rates = rates::all(comparison, &figures)?;
+    save(&folder.join("cells.csv"), &tables::cells(comparison))?;
+    save(&folder.join("unmatched.csv"), &tables::unmatched(comparison))?;
     let names: Vec<String> = comparison.machines.iter().map(|machine| machine.name.clone()).collect();
+    let shapes: Vec<Shape> = groups.iter().map(|group| shapes::of(comparison, group)).collect::<Result<_>>()?;
+    let cards = cards::rows(comparison);
+    let others = 1..comparison.machines.len();
+    let argue = |of: usize| groups.iter().filter_map(|group| cards::argument(comparison, group, &cards, of)).collect();
+    let arguments: Vec<Vec<String>> = others.clone().map(argue).collect();
+    let several = comparison.machines.len() > 2;
+    let matrix = ranking::matrix(comparison);
     let context = Context {
         title: names.join(" against "),
         stamps: comparison.stamps(),
         warnings: warnings(comparison),
         machines: comparison.machines.iter().map(about).collect(),
+        verdicts: others.filter_map(|of| summary::verdict(comparison, of)).collect(),
+        lines: summary::lines(comparison, &groups),
+        matrix: if several { summary::matrix(&matrix) } else { Vec::new() },
+        matrix_cells: matrix.cells,
+        ranks: if several { summary::ranked(&ranking::ranking(comparison, SEED)) } else { Vec::new() },
+        check: check.map(summary::checked),
         matched: comparison.matched.len(),
         bases: bases(comparison),
         unmatched: missing(comparison),
@@ -97,14 +132,29 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str) -> Result<Ma
         untold: untold(comparison),
         sections,
         unshown,
-        rates,
-        omitted,
+        rates: rates.pictures,
+        efficiencies: rates.efficiencies,
+        omitted: rates.omitted,
+        sentences: shapes.iter().filter_map(shapes::sentence).collect(),
+        shapes,
+        cards,
+        arguments: arguments.into_iter().flatten().collect(),
+        read_off: cards::read_off(comparison),
+        fits: fits::all(comparison),
         unfinished: unfinished(comparison),
+        command,
         names,
     };
     let page = folder.join("compare.html");
     save(&page, &document::render(TEMPLATE, &context)?)?;
-    Ok(Made { summary: String::new(), page })
+    let mut text = context.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
+    let unmatched = format!(
+        "{} points match (cells.csv), {} are lacking somewhere (unmatched.csv)",
+        context.matched, context.unmatched_all
+    );
+    let lines = context.warnings.iter().chain(&context.verdicts).chain(&context.unfinished).chain([&unmatched]);
+    lines.for_each(|line| text += &format!("{line}\n"));
+    Ok(Made { summary: text, page })
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {
@@ -183,7 +233,9 @@ fn bases(comparison: &Comparison) -> Vec<String> {
         let say = |(basis, points): (&Basis, &usize)| match basis {
             Basis::Launches => format!("{points} by the spread between launches"),
             Basis::Samples => {
-                format!("{points} by the spread of samples within single launches, which does not know how launches differ")
+                format!(
+                    "{points} by the spread of samples within single launches, which does not know how launches differ"
+                )
             }
             Basis::Nothing => format!("{points} without an interval: too few samples"),
         };
@@ -242,88 +294,4 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
         ));
     }
     found
-}
-
-/// A field of CSV (RFC 4180).
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
-
-fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
-    let mut columns: Vec<&str> = Vec::new();
-    for (column, _) in comparison.points.points.iter().flat_map(|point| &point.at) {
-        if !columns.contains(&column.as_str()) {
-            columns.push(column);
-        }
-    }
-    columns
-}
-
-fn at(point: &Point, columns: &[&str]) -> String {
-    let value = |column: &&str| {
-        let found = point.at.iter().find(|(name, _)| name == column);
-        found.map(|(_, value)| field(&value.to_string())).unwrap_or_default()
-    };
-    let values: Vec<String> = columns.iter().map(value).collect();
-    format!("{},{}", field(&point.class), values.join(","))
-}
-
-/// Every matched point with the speeds and ratios.
-fn cells(comparison: &Comparison) -> String {
-    let columns = columns(comparison);
-    let mut tests = MannWhitney::default();
-    let mut text = format!("kernel,{}", columns.join(","));
-    for machine in comparison.machines {
-        let name = &machine.name;
-        let heads = [format!("speed of {name}"), format!("launches of {name}"), format!("samples of {name}")];
-        heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
-    }
-    for machine in &comparison.machines[1..] {
-        let ratio = format!("{} over {}", machine.name, comparison.machines[0].name);
-        let heads = [ratio.clone(), format!("{ratio}: low"), format!("{ratio}: high"), format!("{ratio}: basis")];
-        heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
-    }
-    text.push('\n');
-    for point in comparison.matched_points() {
-        text.push_str(&at(point, &columns));
-        for seen in point.seen.iter().flatten() {
-            let speed = seen.speed().map_or(String::new(), |speed| speed.to_string());
-            let _ = write!(text, ",{speed},{},{}", seen.launches.len(), seen.samples());
-        }
-        for of in 1..comparison.machines.len() {
-            let found = point.seen[of].as_ref().zip(point.seen[0].as_ref()).and_then(|(a, b)| ratio(a, b, &mut tests));
-            let Some(found) = found else {
-                text.push_str(",,,,did not finish");
-                continue;
-            };
-            let (low, high) = found.interval.map_or((String::new(), String::new()), |(l, h)| (l.to_string(), h.to_string()));
-            let basis = match found.basis {
-                Basis::Launches => "launches",
-                Basis::Samples => "samples",
-                Basis::Nothing => "nothing",
-            };
-            let _ = write!(text, ",{},{low},{high},{basis}", found.value);
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// Every point that not all machines have, and who has it.
-fn unmatched(comparison: &Comparison) -> String {
-    let columns = columns(comparison);
-    let mut text = format!("kernel,{}", columns.join(","));
-    comparison.machines.iter().for_each(|machine| _ = write!(text, ",{}", field(&machine.name)));
-    text.push('\n');
-    for point in comparison.unmatched() {
-        text.push_str(&at(point, &columns));
-        point.seen.iter().for_each(|seen| text.push_str(if seen.is_some() { ",yes" } else { ",no" }));
-        text.push('\n');
-    }
-    text
-}
-
-#[allow(dead_code)]
-fn shown(value: f64, interval: Option<(f64, f64)>) -> String {
-    with_interval(value, interval)
 }

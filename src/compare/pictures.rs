@@ -10,7 +10,7 @@ use crate::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use crate::store::columns;
-use crate::units::{Unit, significant};
+use crate::units::Unit;
 use ndarray::Array2;
 use std::path::Path;
 
@@ -94,7 +94,8 @@ impl Drawer<'_> {
             return Ok(());
         }
         let like = if self.group.is_surface() { " (as Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let caption = format!("The same ratio as contours{like}. Rings: the 95 % interval includes 1. Dots: it does not.");
+        let caption =
+            format!("The same ratio as contours{like}. Rings: the 95 % interval includes 1. Dots: it does not.");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
         let turned = Ratios { grid: turned(&found.grid), ..found };
         let caption = format!("The same ratio as a surface{like}; white is 1.");
@@ -136,7 +137,11 @@ impl Drawer<'_> {
             subtitle: self.subtitle(format!("{cells} points, of which {open} are within their intervals of 1")),
             x: self.axis(0),
             y: self.axis(1),
-            z: Quantity { label: format!("speed of {} over {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
+            z: Quantity {
+                label: format!("speed of {} over {}", self.name(of), self.name(0)),
+                unit: Unit::None,
+                log: true,
+            },
             values,
             failed,
         };
@@ -151,7 +156,9 @@ impl Drawer<'_> {
         for &at in &self.group.points {
             let point = &self.comparison.points.points[at];
             let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
-            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else { continue };
+            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else {
+                continue;
+            };
             let (low, high) = found.interval.unwrap_or((f64::NAN, f64::NAN));
             points.push(CurvePoint { x, y: found.value, low, high });
         }
@@ -168,7 +175,8 @@ impl Drawer<'_> {
             series: vec![Series { label: String::new(), points }],
             marks: Vec::new(),
         };
-        let caption = format!("Speed of {title}; above 1 the first is faster. The band is the 95 % interval of the ratio.");
+        let caption =
+            format!("Speed of {title}; above 1 the first is faster. The band is the 95 % interval of the ratio.");
         self.add(&Figure::Curves(curves), &format!("ratio-curve-{of}"), title, caption)
     }
 
@@ -240,10 +248,7 @@ impl Drawer<'_> {
             let subtitle = String::new();
             grids.push(Grid { title: machine.name.clone(), subtitle, x, y, z, values, failed });
         }
-        let unusable = |grid: &Grid| grid.values.iter().all(|v| v.is_nan());
-        if grids.iter().any(unusable) {
-            return Ok(());
-        }
+        grids.retain(|grid| grid.values.iter().any(|v| !v.is_nan()));
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
             let title = "Contours next to each other, on one scale".to_owned();
             let caption = "Lines of equal bandwidth of each machine at the matched points (as Figure 7 of the Apex-Map paper). \
@@ -275,12 +280,6 @@ fn turned(grid: &Grid) -> Grid {
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
         ..grid.clone()
     }
-}
-
-/// `1.23 [1.2, 1.26]`, or the value alone.
-pub fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
-    let ends = interval.map(|(low, high)| format!(" [{}, {}]", significant(low), significant(high)));
-    format!("{}{}", significant(value), ends.unwrap_or_default())
 }
 
 /// The ratio of a machine to the first at a point.

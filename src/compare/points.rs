@@ -84,8 +84,12 @@ impl Point {
         }
     }
 
-    /// Whether all of these machines have it, with a number or without.
+    /// Whether at least two machines have it, with a number or without.
     pub fn is_matched(&self) -> bool {
+        self.seen.iter().flatten().count() > 1
+    }
+
+    pub fn is_in_all(&self) -> bool {
         self.seen.iter().all(Option::is_some)
     }
 }
@@ -110,19 +114,44 @@ impl Points {
         kernel.map_or("seconds", |kernel| kernel.about().headline)
     }
 
-    /// Columns of points that vary; `kernel` if there are several classes.
+    /// Columns that tell points apart; `kernel` if there are several classes. What follows from others, as N does from L where
+    /// a sweep moves them together, is left out.
     pub fn varying(&self) -> HashSet<&str> {
-        let mut varying = HashSet::new();
-        let mut first: HashMap<&str, &Value> = HashMap::new();
-        for (column, value) in self.points.iter().flat_map(|point| &point.at) {
-            if *first.entry(column).or_insert(value) != value {
-                varying.insert(column.as_str());
+        const FIRST: [&str; 5] = ["alpha", "block_words", "ranks", "look_ahead", "message_bytes"];
+        let mut columns: Vec<&str> = FIRST.to_vec();
+        for (column, _) in self.points.iter().flat_map(|point| &point.at) {
+            if !columns.contains(&column.as_str()) {
+                columns.push(column);
             }
         }
+        // Points by the values of the columns kept so far, as numbers of groups.
+        let mut group: Vec<usize> = vec![0; self.points.len()];
+        let mut kept = HashSet::new();
         if self.classes.len() > 1 {
-            varying.insert("kernel");
+            let names: Vec<&String> = self.classes.keys().collect();
+            group = self
+                .points
+                .iter()
+                .map(|point| names.iter().position(|name| **name == point.class))
+                .map(Option::unwrap_or_default)
+                .collect();
+            kept.insert("kernel");
         }
-        varying
+        for column in columns {
+            let mut finer: HashMap<(usize, Option<Part>), usize> = HashMap::new();
+            let value =
+                |point: &Point| point.at.iter().find(|(name, _)| name == column).map(|(_, value)| Part::of(value));
+            let mut number = |(point, group): (&Point, &usize)| {
+                let next = finer.len();
+                *finer.entry((*group, value(point))).or_insert(next)
+            };
+            let split: Vec<usize> = self.points.iter().zip(&group).map(&mut number).collect();
+            if split.iter().max() > group.iter().max() {
+                kept.insert(column);
+                group = split;
+            }
+        }
+        kept
     }
 }
 
@@ -139,12 +168,8 @@ pub struct Matching {
 /// # Errors
 /// If a cell would mix points of one machine, which is then named with what tells them apart.
 pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
-    let mut found = Points {
-        points: Vec::new(),
-        classes: BTreeMap::new(),
-        untold: Vec::new(),
-        unusable: vec![0; machines.len()],
-    };
+    let mut found =
+        Points { points: Vec::new(), classes: BTreeMap::new(), untold: Vec::new(), unusable: vec![0; machines.len()] };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&str, Vec<usize>>> = machines.iter().map(rows_of).collect();
     for kernel in

@@ -11,7 +11,8 @@ use crate::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::store::columns;
-use crate::units::Unit;
+use crate::units::{Unit, exact};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -30,9 +31,28 @@ struct Curve {
     shared: usize,
 }
 
-/// Figures of the rate of every machine over P, Q and message size, where it varies; and, in words, what was left out.
-pub fn all(comparison: &Comparison, folder: &Path) -> Result<(Vec<Picture>, Vec<String>)> {
-    let (mut pictures, mut omitted) = (Vec::new(), Vec::new());
+/// What is shown of the rates.
+#[derive(Default)]
+pub struct Rates {
+    pub pictures: Vec<Picture>,
+    pub efficiencies: Vec<Efficiency>,
+    /// What was left out, in words.
+    pub omitted: Vec<String>,
+}
+
+/// How a machine's rate grows with its ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    pub label: String,
+    /// The least number of ranks, whose rate a rank is 100 %.
+    pub from: String,
+    /// P and the rate a rank by that.
+    pub shares: Vec<(String, String)>,
+}
+
+/// Figures of the rate of every machine over P, Q and message size, where it varies.
+pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
+    let mut found = Rates::default();
     let headlines: BTreeSet<&str> =
         comparison.points.classes.keys().map(|class| comparison.points.headline(class)).collect();
     for headline in headlines {
@@ -45,38 +65,79 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<(Vec<Picture>, Vec<
             curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
             curves.truncate(MOST_CURVES);
             curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
-            let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
+            let title =
+                format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
             if all > curves.len() {
-                omitted.push(format!("{title}: {} of {all} curves are drawn, those that most machines share.", curves.len()));
+                found.omitted.push(format!(
+                    "{title}: {} of {all} curves are drawn, those that most machines share.",
+                    curves.len()
+                ));
             }
-            let drawn = figure(comparison, headline, axis, title.clone(), curves);
+            let curves = series(comparison, curves);
+            let drawn = figure(comparison, headline, axis, (title.clone(), curves.clone()));
             let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
                            Published values have none.";
             let name = format!("{}-over-{}", headline.replace('_', "-"), columns::short(axis));
-            pictures.push(picture(folder, &drawn, name, title, caption.into())?);
+            found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
+            if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
+                efficiency(comparison, headline, curves, folder, &mut found)?;
+            }
         }
     }
-    Ok((pictures, omitted))
+    Ok(found)
 }
 
-fn figure(comparison: &Comparison, headline: &str, axis: &str, title: String, curves: Vec<Curve>) -> Figure {
-    let described = columns::describe(headline);
-    let xs: Vec<f64> = curves.iter().flat_map(|curve| &curve.points).map(|point| point.x).collect();
-    let several: HashSet<usize> = curves.iter().map(|curve| curve.machine).collect();
+/// The same curves by the rate a rank at their least P.
+fn efficiency(
+    comparison: &Comparison,
+    headline: &str,
+    mut curves: Vec<Series>,
+    folder: &Path,
+    found: &mut Rates,
+) -> Result<()> {
+    for curve in &mut curves {
+        let Some(first) = curve.points.first().copied() else { continue };
+        let of_all = !headline.ends_with("_per_rank");
+        for point in &mut curve.points {
+            let ideal = if of_all { first.y * point.x / first.x } else { first.y };
+            (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
+        }
+        found.efficiencies.push(Efficiency {
+            label: curve.label.clone(),
+            from: exact(first.x),
+            shares: curve.points.iter().map(|p| (exact(p.x), format!("{:.1} %", 100.0 * p.y))).collect(),
+        });
+    }
+    let title = "Scaling efficiency".to_owned();
+    let mut drawn = figure(comparison, headline, "ranks", (title.clone(), curves));
+    if let Figure::Curves(curves) = &mut drawn {
+        curves.y = Quantity { label: "rate of a rank by that at the least P".into(), unit: Unit::None, log: true };
+    }
+    let caption = "The rate of a rank by that at the least number of ranks of each machine, by the medians.";
+    let name = format!("efficiency-{}", headline.replace('_', "-"));
+    found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
+    Ok(())
+}
+
+/// The curves with the machines' names, where several have any.
+fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
     let with_name = |curve: Curve| {
         let machine = &comparison.machines[curve.machine].name;
-        let label = match (several.len() > 1, curve.label.is_empty()) {
-            (true, false) => format!("{machine}, {}", curve.label),
-            _ => format!("{machine}{}", curve.label),
-        };
+        let label = if curve.label.is_empty() { machine.clone() } else { format!("{machine}, {}", curve.label) };
         Series { label, points: curve.points }
     };
+    curves.into_iter().map(with_name).collect()
+}
+
+fn figure(comparison: &Comparison, headline: &str, axis: &str, (title, series): (String, Vec<Series>)) -> Figure {
+    let described = columns::describe(headline);
+    let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
     Figure::Curves(Curves {
         title,
         subtitle: comparison.stamps().join(". "),
         x: quantity(axis, &xs),
         y: Quantity { label: described.label, unit: described.unit, log: true },
-        series: curves.into_iter().map(with_name).collect(),
+        series,
         marks: Vec::new(),
     })
 }
@@ -89,7 +150,9 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
     for machine in 0..comparison.machines.len() {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
-                point.class == *class && number(point, axis).is_some() && point.seen[machine].as_ref().is_some_and(|s| s.samples() > 0)
+                point.class == *class
+                    && number(point, axis).is_some()
+                    && point.seen[machine].as_ref().is_some_and(|s| s.samples() > 0)
             };
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
             let keys = keys(&points, axis);
@@ -110,7 +173,8 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
         let words = key.1.iter().map(|(_, text)| text.clone());
         let class = (classes.len() > 1).then(|| key.0.clone());
         let label = class.into_iter().chain(words).collect::<Vec<_>>().join(", ");
-        let mut points: Vec<CurvePoint> = points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
+        let mut points: Vec<CurvePoint> =
+            points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Curve { machine: *machine, label, points, shared: counts[key] }
     };

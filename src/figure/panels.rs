@@ -24,7 +24,7 @@ pub const MOST_PANELS: usize = 4;
 
 const BAR: f64 = 140.0;
 const FOOT: f64 = 62.0;
-const GAP: f64 = 16.0;
+const GAP: f64 = 34.0;
 const NAME: f64 = 24.0;
 
 pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, panels: &Panels) -> Result<()> {
