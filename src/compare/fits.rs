@@ -28,7 +28,7 @@ pub struct Row {
     pub symbol: &'static str,
     /// Estimate with its 95 % interval, by machine.
     pub values: Vec<String>,
-    /// That of the others by the base's, and whether the intervals are apart.
+    /// That of the others by the base's; "apart" if the intervals are.
     pub ratios: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
                 return "-".into();
             }
             let apart = of.low > to.high || of.high < to.low;
-            format!("{}{}", significant(of.value / to.value), if apart { ", intervals apart" } else { "" })
+            format!("{}{}", significant(of.value / to.value), if apart { " (apart)" } else { "" })
         };
         rows.push(Row {
             number: parameter.number,

@@ -71,19 +71,20 @@ fn ends(interval: Option<(f64, f64)>) -> Option<String> {
 pub fn verdict(comparison: &Comparison, of: usize) -> Option<String> {
     let mut tests = MannWhitney::default();
     let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
-    let (mut faster, mut slower, mut open, mut failed) = (0, 0, 0, 0);
+    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
     let mut found = Vec::new();
     for &at in &comparison.matched {
         match of_point(comparison, at, of, &mut tests) {
             Some(ratio) => {
                 match (ratio.is_decided(), ratio.value > 1.0) {
+                    (false, _) if ratio.interval.is_none() => bare += 1,
                     (false, _) => open += 1,
                     (true, true) => faster += 1,
                     (true, false) => slower += 1,
                 }
                 found.push((ratio.value, at));
             }
-            None => failed += 1,
+            None => failed += usize::from(both(&comparison.points.points[at], of)),
         }
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -103,10 +104,18 @@ pub fn verdict(comparison: &Comparison, of: usize) -> Option<String> {
         significant(most.0),
         place(most.1)
     );
+    if bare > 0 {
+        text += &format!(", without an interval at {bare}");
+    }
     if failed > 0 {
         text += &format!(", unfinished at {failed}");
     }
     Some(text + ".")
+}
+
+/// Whether the base has the point too.
+fn both(point: &Point, of: usize) -> bool {
+    point.seen[of].is_some() && point.seen[0].is_some()
 }
 
 /// The matrix as text: `1.23 [1.2, 1.26]`.

@@ -271,7 +271,7 @@ fn draw_key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, area: &Rect, key: &[Key
                 canvas.fill(rect, WHITE)?;
                 stripes(canvas, rect, INK)?;
                 canvas.outline(rect, INK, 0.7)?;
-                "may be 1 (95 %)"
+                "may be 1"
             }
             Key::Unfinished => {
                 canvas.cross(at)?;
