@@ -1,6 +1,6 @@
 //! Large stores: a million samples compared, fitted and reported, and a sweep of 100,000 points planned; times and peak memory.
 //!
-//! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
+//! The samples are made up (their build says "synthetic"): 500 points of Apex-Map, 10 launches of each, 200 samples a launch,
 //! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
 
 use apexmap::point::{Point, Value};
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const ALPHAS: u32 = 40;
-const BLOCKS: u32 = 50;
+const ALPHAS: u32 = 25;
+const BLOCKS: u32 = 20;
 const LAUNCHES: u32 = 10;
-const SAMPLES: u32 = 50;
+const SAMPLES: u32 = 200;
 
 /// 100,000 points.
 const SWEEP: &str = r#"
@@ -154,7 +154,7 @@ fn line(event: &Event) -> String {
 fn point((a, b): (u32, u32)) -> Point {
     let point = Point::new("apex_map.sequential", 1)
         .with("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
-        .with("L", 1 + u64::from(b) * u64::from(b) * 6)
+        .with("L", 1u64 << b)
         .with("M", 64u64 << 20);
     apexmap::kernels::complete(point).expect("a valid point")
 }
