@@ -276,7 +276,7 @@ proptest! {
 
     #[test]
     fn any_grid_is_drawn_or_refused_with_a_reason(grid in any_grid(), view in any_view()) {
-        for figure in [Figure::Heat(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
+        for figure in [Figure::Heat(grid.clone()), Figure::Ratio(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
             match svg(&figure) {
                 Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
                 Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
@@ -320,6 +320,26 @@ fn a_long_title_is_broken_and_cut_to_the_picture() {
 fn the_least_value_is_dark_violet_the_largest_yellow() {
     let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
     assert!(document.contains("#440154") && document.contains("#FEE825"));
+}
+
+#[test]
+fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
+    let ratios = |values| {
+        let mut figure = grid(vec![0.1, 1.0, 10.0], vec![1.0], values);
+        figure.z = quantity("ratio", Unit::None, true);
+        svg(&Figure::Ratio(figure)).unwrap()
+    };
+    // ColorBrewer's RdBu with eleven classes: its ends and its middle.
+    let document = ratios(array![[0.25, 1.0, 4.0]]);
+    assert!(["#67001F", "#F7F7F7", "#053061"].iter().all(|colour| document.contains(colour)));
+    // Nothing measured is faster than 1: the scale ends at 4 all the same, and 2 is three quarters up.
+    let document = ratios(array![[0.25, 0.5, 1.0]]);
+    let boxes = text_boxes(&document);
+    for tick in ["0.25", "0.5", "1", "2", "4"] {
+        assert!(boxes.iter().any(|(words, _)| words == tick), "no tick {tick}");
+    }
+    // Half way down in logarithms is half way from the middle to the end: between #F4A582 and #D6604D.
+    assert!(document.contains("#E58368"));
 }
 
 #[test]

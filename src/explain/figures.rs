@@ -22,7 +22,7 @@ pub fn of(model: &dyn Model, fit: &Fit, subtitle: &str) -> Vec<(&'static str, Fi
         [_] => figures.push(("curves", Figure::Curves(curves(model, fit, subtitle, *x, None)))),
         [_, (by, of)] => {
             figures.push(("curves", Figure::Curves(curves(model, fit, subtitle, *x, Some((*by, spread(of)))))));
-            figures.push(("residuals", Figure::Heat(residuals(model, fit, subtitle, *x, *by))));
+            figures.push(("residuals", Figure::Ratio(residuals(model, fit, subtitle, *x, *by))));
         }
         // Over three variables a picture would mix points.
         _ => {}

@@ -99,6 +99,8 @@ pub enum Figure {
     /// Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
     Contour(Grid),
     Heat(Grid),
+    /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
+    Ratio(Grid),
     Curves(Curves),
 }
 
@@ -160,7 +162,8 @@ fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour)
     match figure {
         Figure::Surface(grid, view) => surface::draw(&mut canvas, grid, *view)?,
         Figure::Contour(grid) => contour::draw(&mut canvas, grid)?,
-        Figure::Heat(grid) => heat::draw(&mut canvas, grid)?,
+        Figure::Heat(grid) => heat::draw(&mut canvas, grid, heat::Palette::Magnitude)?,
+        Figure::Ratio(grid) => heat::draw(&mut canvas, grid, heat::Palette::Ratio)?,
         Figure::Curves(curves) => curves::draw(&mut canvas, curves)?,
     }
     canvas.present()
