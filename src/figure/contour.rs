@@ -4,9 +4,9 @@ use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::viridis;
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Grid, text};
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<
     let names = ticks::labels(&levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
-    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
     let triangles = triangles(grid, &frame, &z);
     if triangles.is_empty() {
         frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
@@ -144,6 +144,9 @@ fn marks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, frame: &Frame
     }
     for (j, i) in &grid.failed {
         canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+    }
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
     }
     Ok(if grid.failed.is_empty() { vec![Mark::Measured] } else { vec![Mark::Measured, Mark::Failed] })
 }

@@ -3,9 +3,9 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, Rect, Side, Type, WHITE, WIDTH};
+use super::canvas::{Canvas, Rect, Side, Type, WHITE};
 use super::colour::{diverging, readable_on, viridis};
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Axis, Grid, text};
 use crate::error::Result;
@@ -59,13 +59,16 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, palette: P
     let x = axis(&grid.x, ends(&x_limits, grid.x.quantity.log));
     let y = axis(&grid.y, ends(&y_limits, grid.y.quantity.log));
     let top = canvas.header(&grid.title, &grid.subtitle)?;
-    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
     let cell = |j: usize, i: usize| {
         let (left, bottom) = frame.at(x_limits[i], y_limits[j]);
         let (right, top) = frame.at(x_limits[i + 1], y_limits[j + 1]);
         Rect { left, top, right, bottom }
     };
     cells(canvas, grid, (&z, palette), &cell)?;
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(cell(j, i).centre(), row);
+    }
     for (j, i) in &grid.failed {
         canvas.cross(cell(*j, *i).centre())?;
     }
