@@ -14,7 +14,8 @@ const LEGEND_LINE: f64 = 22.0;
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Result<()> {
+/// In pairs, every second series is a model of the one before it.
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs: bool) -> Result<()> {
     if curves.series.len() > MOST_SERIES {
         return Err(Error::input(
             format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
@@ -41,13 +42,13 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     }
     let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
     for (k, points) in sorted.iter().enumerate() {
-        intervals(canvas, &frame, points, Style::of(k))?;
+        intervals(canvas, &frame, points, Style::of(k, pairs))?;
     }
     for (k, points) in sorted.iter().enumerate() {
-        line(canvas, &frame, points, Style::of(k))?;
+        line(canvas, &frame, points, Style::of(k, pairs))?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    if named { legend(canvas, curves, &frame, room) } else { Ok(()) }
+    if named { legend(canvas, curves, pairs, &frame, room) } else { Ok(()) }
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
@@ -108,8 +109,12 @@ fn intervals<DB: DrawingBackend>(
 fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for stretch in stretches(points, |p| !p.y.is_nan()) {
         let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
-        if pixels.len() > 1 {
+        if pixels.len() > 1 && style.part != Part::Markers {
             canvas.line(&pixels, style.colour, 1.8)?;
+        }
+        // A line of one point would not be seen.
+        if pixels.len() > 1 && style.part == Part::Line {
+            continue;
         }
         for at in pixels {
             style.marker(canvas, at)?;
@@ -123,11 +128,25 @@ fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[Cu
 struct Style {
     colour: RGBColor,
     shape: usize,
+    part: Part,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Both,
+    Markers,
+    Line,
 }
 
 impl Style {
-    fn of(k: usize) -> Self {
-        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % 6 }
+    fn of(k: usize, pairs: bool) -> Self {
+        let part = match (pairs, k % 2) {
+            (false, _) => Part::Both,
+            (true, 0) => Part::Markers,
+            (true, _) => Part::Line,
+        };
+        let k = if pairs { k / 2 } else { k };
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % 6, part }
     }
 
     fn marker<DB: DrawingBackend>(self, canvas: &mut Canvas<DB>, (x, y): Xy) -> Result<()> {
@@ -158,16 +177,26 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
 }
 
 /// The legend, right of the frame, where no data are.
-fn legend<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, frame: &Frame, room: f64) -> Result<()> {
+fn legend<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    curves: &Curves,
+    pairs: bool,
+    frame: &Frame,
+    room: f64,
+) -> Result<()> {
     for (k, series) in curves.series.iter().enumerate() {
-        let style = Style::of(k);
+        let style = Style::of(k, pairs);
         let at = (frame.area.right + 28.0, frame.area.top + LEGEND_LINE * (k as f64 + 0.5));
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
             let Rect { left, top, right, bottom } = Rect::around(at, 28.0, 12.0);
             canvas.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], style.colour, 0.2)?;
         }
-        canvas.line(&[(at.0 - 14.0, at.1), (at.0 + 14.0, at.1)], style.colour, 1.8)?;
-        style.marker(canvas, at)?;
+        if style.part != Part::Markers {
+            canvas.line(&[(at.0 - 14.0, at.1), (at.0 + 14.0, at.1)], style.colour, 1.8)?;
+        }
+        if style.part != Part::Line {
+            style.marker(canvas, at)?;
+        }
         let name = text::cut(&series.label, text::TICK, false, room);
         canvas.text(&name, (at.0 + 22.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
