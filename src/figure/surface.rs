@@ -63,9 +63,7 @@ impl Camera {
 
 pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View) -> Result<()> {
     view.check()?;
-    grid.check()?;
-    grid.check_two_by_two("surface")?;
-    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale()?.rounded());
+    let [x, y, z] = grid.scales()?;
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
