@@ -293,6 +293,15 @@ impl Grid {
         ))
     }
 
+    /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
+    ///
+    /// Errors if there is nothing to draw.
+    pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[ticks::Scale; 3]> {
+        self.check()?;
+        self.check_two_by_two("surface")?;
+        Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
+    }
+
     /// Cells (y, x) that hold a value or a failure, row by row.
     pub fn listed(&self) -> Vec<(usize, usize)> {
         let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));

@@ -68,9 +68,7 @@ pub fn draw<DB: DrawingBackend>(
     view: View,
 ) -> Result<()> {
     view.check()?;
-    grid.check()?;
-    grid.check_two_by_two("surface")?;
-    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale(range)?.rounded());
+    let [x, y, z] = grid.scales(range)?;
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
