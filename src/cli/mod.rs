@@ -15,6 +15,8 @@ mod export;
 mod fit;
 mod kernels;
 #[cfg(feature = "explore")]
+mod man;
+#[cfg(feature = "explore")]
 mod plan;
 #[cfg(feature = "explore")]
 mod plot;
@@ -109,6 +111,9 @@ enum Command {
     /// Print a completion script for a shell
     #[cfg(feature = "explore")]
     Completions(completions::Arguments),
+    /// Print a manual page, or write those of all commands
+    #[cfg(feature = "explore")]
+    Man(man::Arguments),
     /// Run one job on the ranks of this process or launch (what launchers start; not for people)
     #[command(hide = true)]
     Worker(worker::Arguments),
@@ -161,6 +166,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Validate(arguments) => validate::run(arguments),
         #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Man(arguments) => man::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),
     }
 }
