@@ -160,6 +160,17 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
+/// A value with its unit, for people, whatever the unit.
+pub fn amount(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds => seconds(value),
+        Unit::Bytes => bytes(value),
+        Unit::SecondsPerByte => format!("{}/B", seconds(value)),
+        Unit::None => significant(value),
+        unit => quantity(value, unit),
+    }
+}
+
 /// A plain number with an SI suffix: `1.5M`.
 pub fn si(value: f64) -> String {
     let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);

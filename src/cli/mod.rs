@@ -10,6 +10,8 @@ pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;
 #[cfg(feature = "explore")]
+mod export;
+#[cfg(feature = "explore")]
 mod fit;
 mod kernels;
 #[cfg(feature = "explore")]
@@ -20,6 +22,8 @@ mod plot;
 mod predict;
 #[cfg(feature = "explore")]
 mod progress;
+#[cfg(feature = "explore")]
+mod query;
 #[cfg(feature = "explore")]
 mod report;
 #[cfg(feature = "explore")]
@@ -76,6 +80,12 @@ enum Command {
     /// Draw a surface, contours, a heat map or curves from a result
     #[cfg(feature = "explore")]
     Plot(plot::Arguments),
+    /// Medians with 95 % intervals of any columns, by groups of samples
+    #[cfg(feature = "explore")]
+    Query(query::Arguments),
+    /// Write samples as CSV, JSON lines or the input of Extra-P
+    #[cfg(feature = "explore")]
+    Export(export::Arguments),
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
@@ -132,6 +142,10 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Status(arguments) => status::run(arguments),
         #[cfg(feature = "explore")]
         Command::Plot(arguments) => plot::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Query(arguments) => query::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Export(arguments) => export::run(arguments),
         #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
         #[cfg(feature = "explore")]

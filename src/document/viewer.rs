@@ -61,7 +61,7 @@ impl Surface {
     /// # Errors
     /// If the grid has nothing to draw.
     pub fn of(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
-        let [x, y, z] = grid.scales()?;
+        let [x, y, z] = grid.scales(None)?;
         let known = |value: &f64| value.is_finite().then_some(*value);
         Ok(Self {
             machine: machine.into(),

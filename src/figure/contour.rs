@@ -11,10 +11,10 @@ use super::ticks::{self, Scale};
 use super::{Grid, text};
 use crate::error::Result;
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, range: Option<(f64, f64)>) -> Result<()> {
     grid.check()?;
     grid.check_two_by_two("contour plot")?;
-    let z = grid.z_scale()?;
+    let z = grid.z_scale(range)?;
     let levels = ticks::levels(&z);
     let names = ticks::labels(&levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;

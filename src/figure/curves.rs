@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Result<()> {
+/// In pairs, every second series is a model of the one before it.
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs: bool) -> Result<()> {
     if curves.series.len() > MOST_SERIES {
         return Err(Error::input(
             format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
@@ -45,10 +46,10 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
     }
     let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
     for (k, points) in sorted.iter().enumerate() {
-        intervals(canvas, &frame, points, Style::of(k))?;
+        intervals(canvas, &frame, points, Style::of(k, pairs))?;
     }
     for (k, points) in sorted.iter().enumerate() {
-        line(canvas, &frame, points, Style::of(k))?;
+        line(canvas, &frame, points, Style::of(k, pairs))?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
     let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
@@ -59,7 +60,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves) -> Res
         Look::Screen => (frame.area.right + 14.0, frame.area.top),
         Look::Paper => (sheet.margin, sheet.height - legend.height()),
     };
-    draw_legend(canvas, curves, &legend, corner)
+    draw_legend(canvas, curves, pairs, &legend, corner)
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
@@ -120,8 +121,12 @@ fn intervals<DB: DrawingBackend>(
 fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for stretch in stretches(points, |p| !p.y.is_nan()) {
         let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
-        if pixels.len() > 1 {
+        if pixels.len() > 1 && style.part != Part::Markers {
             canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+        }
+        // A line of one point would not be seen.
+        if pixels.len() > 1 && style.part == Part::Line {
+            continue;
         }
         for at in pixels {
             style.marker(canvas, at)?;
@@ -138,11 +143,25 @@ const SHAPES: usize = 7;
 struct Style {
     colour: RGBColor,
     shape: usize,
+    part: Part,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Both,
+    Markers,
+    Line,
 }
 
 impl Style {
-    fn of(k: usize) -> Self {
-        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES }
+    fn of(k: usize, pairs: bool) -> Self {
+        let part = match (pairs, k % 2) {
+            (false, _) => Part::Both,
+            (true, 0) => Part::Markers,
+            (true, _) => Part::Line,
+        };
+        let k = if pairs { k / 2 } else { k };
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
     }
 
     /// Lengths of dashes and gaps: on paper, where colours may be lost, they differ too.
@@ -197,6 +216,7 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
 fn draw_legend<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     curves: &Curves,
+    pairs: bool,
     legend: &Legend,
     corner: Xy,
 ) -> Result<()> {
@@ -206,14 +226,18 @@ fn draw_legend<DB: DrawingBackend>(
         canvas.text(line, at, Side::Left, kind.coloured(GREY))?;
     }
     for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
-        let style = Style::of(k);
+        let style = Style::of(k, pairs);
         let at = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
             canvas.veil(Rect::around(at, 2.0 * legend::SAMPLE, 12.0), style.colour, 0.2)?;
         }
-        let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
-        canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
-        style.marker(canvas, at)?;
+        if style.part != Part::Markers {
+            let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
+            canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
+        }
+        if style.part != Part::Line {
+            style.marker(canvas, at)?;
+        }
         for (k, line) in entry.lines.iter().enumerate() {
             canvas.text(line, (at.0 + legend::NAME_AT, at.1 + legend::CLOSE * k as f64), Side::Left, kind)?;
         }

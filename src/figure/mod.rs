@@ -12,6 +12,7 @@ mod curves;
 mod frame;
 mod heat;
 pub mod legend;
+mod regions;
 pub mod select;
 mod sheet;
 mod surface;
@@ -108,7 +109,25 @@ pub enum Figure {
     Heat(Grid),
     /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
     Ratio(Grid),
+    /// Cells by name: what binds where.
+    Regions(Regions),
     Curves(Curves),
+    /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
+    Model(Curves),
+    /// A surface, contour or heat map whose heights and colours span this range, so that several can be compared.
+    Within(Box<Figure>, (f64, f64)),
+}
+
+/// A name over two quantities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regions {
+    pub title: String,
+    pub subtitle: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub names: Vec<String>,
+    /// Indices of names at [y, x]; `None` is a gap.
+    pub cells: Array2<Option<usize>>,
 }
 
 /// A figure drawn.
@@ -196,22 +215,32 @@ fn averaged(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8>
 fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour, sheet: Sheet) -> Result<Vec<Spot>> {
     let mut canvas = Canvas::new(backend, flavour, sheet);
     canvas.fill(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
-    match figure {
-        Figure::Surface(grid, view) => surface::draw(&mut canvas, grid, *view)?,
-        Figure::Contour(grid) => contour::draw(&mut canvas, grid)?,
-        Figure::Heat(grid) => heat::draw(&mut canvas, grid, heat::Palette::Magnitude)?,
-        Figure::Ratio(grid) => heat::draw(&mut canvas, grid, heat::Palette::Ratio)?,
-        Figure::Curves(curves) => curves::draw(&mut canvas, curves)?,
-    }
+    show(figure, &mut canvas, None)?;
     canvas.present()?;
     Ok(canvas.spots)
+}
+
+/// `range` is that of magnitudes; without it, it is that of the data.
+fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Option<(f64, f64)>) -> Result<()> {
+    match figure {
+        Figure::Surface(grid, view) => surface::draw(canvas, grid, range, *view),
+        Figure::Contour(grid) => contour::draw(canvas, grid, range),
+        Figure::Heat(grid) => heat::draw(canvas, grid, range, heat::Palette::Magnitude),
+        Figure::Ratio(grid) => heat::draw(canvas, grid, range, heat::Palette::Ratio),
+        Figure::Regions(regions) => regions::draw(canvas, regions),
+        Figure::Curves(curves) => curves::draw(canvas, curves, false),
+        Figure::Model(curves) => curves::draw(canvas, curves, true),
+        Figure::Within(figure, range) => show(figure, canvas, Some(*range)),
+    }
 }
 
 impl Figure {
     pub fn title(&self) -> &str {
         match self {
             Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => &grid.title,
-            Figure::Curves(curves) => &curves.title,
+            Figure::Regions(regions) => &regions.title,
+            Figure::Curves(curves) | Figure::Model(curves) => &curves.title,
+            Figure::Within(figure, _) => figure.title(),
         }
     }
 }
@@ -264,13 +293,13 @@ impl Grid {
         ))
     }
 
-    /// The scales of x, y and the values, as the surface is drawn on.
+    /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
     ///
     /// Errors if there is nothing to draw.
-    pub fn scales(&self) -> Result<[ticks::Scale; 3]> {
+    pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[ticks::Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;
-        Ok([self.x.scale()?, self.y.scale()?, self.z_scale()?.rounded()])
+        Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
     }
 
     /// Cells (y, x) that hold a value or a failure, row by row.
@@ -279,9 +308,18 @@ impl Grid {
         self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
     }
 
-    fn z_scale(&self) -> Result<ticks::Scale> {
+    /// The scale of the values, or one that reaches over `range` too.
+    fn z_scale(&self, range: Option<(f64, f64)>) -> Result<ticks::Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
-        ticks::Scale::spanning(measured, self.z.log, &self.z.label)
+        let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
+        ticks::Scale::spanning(measured.chain(ends), self.z.log, &self.z.label)
+    }
+}
+
+impl Regions {
+    /// Cells (y, x) that have a name, and its index, row by row.
+    pub fn listed(&self) -> Vec<((usize, usize), usize)> {
+        self.cells.indexed_iter().filter_map(|(at, name)| Some((at, (*name)?))).collect()
     }
 }
 

@@ -61,11 +61,12 @@ impl Sheet {
                 // Names of axes come out as 8 of the 72 points in an inch.
                 let inch = text::AXIS / 8.0 * 72.0;
                 let width = COLUMN * inch;
-                let legend = if let Figure::Curves(Curves { series, .. }) = figure {
-                    legend::Legend::below(series, width).height()
-                } else {
-                    0.0
-                };
+                let legend =
+                    if let Figure::Curves(Curves { series, .. }) | Figure::Model(Curves { series, .. }) = figure {
+                        legend::Legend::below(series, width).height()
+                    } else {
+                        0.0
+                    };
                 let height = if matches!(figure, Figure::Surface(..)) { 0.76 } else { 0.68 } * width;
                 let (margin, name_at) = (4.0, 33.0);
                 let below = 44.0 + legend;

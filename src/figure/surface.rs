@@ -61,9 +61,14 @@ impl Camera {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    range: Option<(f64, f64)>,
+    view: View,
+) -> Result<()> {
     view.check()?;
-    let [x, y, z] = grid.scales()?;
+    let [x, y, z] = grid.scales(range)?;
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),

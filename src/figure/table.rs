@@ -1,6 +1,6 @@
 //! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
 
-use super::{CurvePoint, Figure, Grid, Quantity, curves};
+use super::{CurvePoint, Figure, Grid, Quantity, Regions, curves};
 use crate::units::{self, Unit};
 
 /// The values of a figure. Its rows are numbered as the spots of its drawing are.
@@ -54,7 +54,9 @@ impl Figure {
             Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => {
                 of_grid(grid)
             }
-            Figure::Curves(curves) => {
+            Figure::Regions(regions) => of_regions(regions),
+            Figure::Within(figure, _) => figure.table(),
+            Figure::Curves(curves) | Figure::Model(curves) => {
                 let known: Vec<(&str, CurvePoint)> = curves
                     .series
                     .iter()
@@ -97,7 +99,12 @@ impl Figure {
             Figure::Contour(grid) => format!("Filled contours. {}", of_values(grid)),
             Figure::Heat(grid) => format!("Heat map. {}", of_values(grid)),
             Figure::Ratio(grid) => format!("Heat map of ratios. {}", of_values(grid)),
-            Figure::Curves(curves) => {
+            Figure::Regions(regions) => {
+                let (x, y) = (&regions.x.quantity.label, &regions.y.quantity.label);
+                format!("Map over {x} and {y} of: {}.", regions.names.join(", "))
+            }
+            Figure::Within(figure, _) => figure.description(),
+            Figure::Curves(curves) | Figure::Model(curves) => {
                 let points = || curves.series.iter().flat_map(|series| &series.points).filter(|p| !p.y.is_nan());
                 let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
                 let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
@@ -128,6 +135,15 @@ fn of_grid(grid: &Grid) -> Table {
         vec![write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
     };
     Table { head: vec![x, y, z], rows: grid.listed().into_iter().map(row).collect() }
+}
+
+fn of_regions(regions: &Regions) -> Table {
+    let (x, write_x) = column(&regions.x.quantity, &regions.x.values);
+    let (y, write_y) = column(&regions.y.quantity, &regions.y.values);
+    let row = |((j, i), name): ((usize, usize), usize)| {
+        vec![write_x(regions.x.values[i]), write_y(regions.y.values[j]), regions.names[name].clone()]
+    };
+    Table { head: vec![x, y, "which".into()], rows: regions.listed().into_iter().map(row).collect() }
 }
 
 fn of_values(grid: &Grid) -> String {

@@ -2,6 +2,7 @@
 //!
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
+mod explained;
 pub mod groups;
 mod lead;
 mod live;
@@ -45,6 +46,7 @@ struct Context<'a> {
     summary: &'a [summary::Row],
     sections: Vec<Section>,
     unshown: Vec<String>,
+    explained: explained::Explained,
     effects: Vec<Picture>,
     undrawn: Vec<String>,
     methods: Vec<&'static str>,
@@ -115,6 +117,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         summary: &summary,
         sections,
         unshown,
+        explained: explained::section(folder, table, &rows, &manifest)?,
         effects,
         undrawn,
         methods: distinct(&of_kernels(table, &rows, |about| about.method)),
