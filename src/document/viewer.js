@@ -333,8 +333,8 @@
       context.fillRect(0, 0, width, height);
       const bar = width < 560 ? 78 : 104;
       this.small = width < 560;
-      this.middle = [(width - bar) / 2 + (this.small ? 14 : 30), height / 2 - 8];
-      this.scale = Math.min((width - bar) * (this.small ? 0.5 : 0.58), height * 0.78) * this.camera.zoom;
+      this.middle = [(width - bar) / 2 + (this.small ? 16 : 34), height / 2 - 12];
+      this.scale = Math.min((width - bar) * (this.small ? 0.52 : 0.64), height * 0.86) * this.camera.zoom;
       this.z = this.height();
       const axes = [surface.x, surface.y, this.z];
       const solid = this.solid(surface);

@@ -51,7 +51,7 @@ pub struct Tick {
 }
 
 /// Labels of an axis at most.
-const MOST_TICKS: usize = 7;
+const MOST_TICKS: usize = 10;
 /// Colours from which the script mixes those between.
 const COLOURS: usize = 33;
 

@@ -193,7 +193,7 @@ impl Style {
             0 => canvas.dot((x, y), 4.0 * size, self.colour),
             6 => {
                 canvas.dot((x, y), 4.4 * size, self.colour)?;
-                canvas.dot((x, y), 1.5 * size, WHITE)
+                canvas.polygon(&polygon((x, y), 2.0 * size, 12, 0.0), WHITE, 1.0)
             }
             _ => {
                 canvas.polygon(&shape(5.0 * size), WHITE, 1.0)?;
