@@ -16,6 +16,8 @@
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    query       medians of any columns, by groups
+//!    export      samples for other programs: CSV, JSON lines, Extra-P
 //!    document    HTML pages: their look, their figures; a page's template extends `page.html`
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
@@ -58,6 +60,8 @@ pub mod error;
 #[cfg(feature = "explore")]
 pub mod explain;
 #[cfg(feature = "explore")]
+pub mod export;
+#[cfg(feature = "explore")]
 pub mod figure;
 #[cfg(feature = "explore")]
 pub mod fit;
@@ -77,6 +81,8 @@ pub mod point;
 pub mod provenance;
 #[cfg(feature = "explore")]
 pub mod published;
+#[cfg(feature = "explore")]
+pub mod query;
 #[cfg(feature = "explore")]
 pub mod report;
 pub mod sample;

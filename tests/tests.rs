@@ -2,6 +2,8 @@
 //!
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
+//! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
 //! - `units`: quantities as people write and read them
@@ -31,6 +33,8 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `query`: medians by groups
+//! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
@@ -42,10 +46,13 @@ mod architecture;
 mod arena;
 mod calibrate;
 mod calibrate_network;
+mod cli;
 mod comm;
 mod common;
+mod contributing;
 mod driver;
 mod explain;
+mod export;
 mod faulty;
 mod figure;
 mod fit;
@@ -60,6 +67,7 @@ mod mpi;
 mod mpi_worker;
 mod numerics;
 mod processes;
+mod query;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;

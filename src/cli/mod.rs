@@ -12,8 +12,12 @@ pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;
 #[cfg(feature = "explore")]
+mod export;
+#[cfg(feature = "explore")]
 mod fit;
 mod kernels;
+#[cfg(feature = "explore")]
+mod man;
 #[cfg(feature = "explore")]
 mod plan;
 #[cfg(feature = "explore")]
@@ -22,6 +26,8 @@ mod plot;
 mod predict;
 #[cfg(feature = "explore")]
 mod progress;
+#[cfg(feature = "explore")]
+mod query;
 #[cfg(feature = "explore")]
 mod report;
 #[cfg(feature = "explore")]
@@ -78,6 +84,12 @@ enum Command {
     /// Draw a surface, contours, a heat map or curves from a result
     #[cfg(feature = "explore")]
     Plot(plot::Arguments),
+    /// Medians with 95 % intervals of any columns, by groups of samples
+    #[cfg(feature = "explore")]
+    Query(query::Arguments),
+    /// Write samples as CSV, JSON lines or the input of Extra-P
+    #[cfg(feature = "explore")]
+    Export(export::Arguments),
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
@@ -104,6 +116,9 @@ enum Command {
     /// Print a completion script for a shell
     #[cfg(feature = "explore")]
     Completions(completions::Arguments),
+    /// Print a manual page, or write those of all commands
+    #[cfg(feature = "explore")]
+    Man(man::Arguments),
     /// Run one job on the ranks of this process or launch (what launchers start; not for people)
     #[command(hide = true)]
     Worker(worker::Arguments),
@@ -138,6 +153,10 @@ fn dispatch(command: &Command) -> Result<()> {
         #[cfg(feature = "explore")]
         Command::Plot(arguments) => plot::run(arguments),
         #[cfg(feature = "explore")]
+        Command::Query(arguments) => query::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Export(arguments) => export::run(arguments),
+        #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
         #[cfg(feature = "explore")]
         Command::Compare(arguments) => compare::run(arguments),
@@ -154,6 +173,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Validate(arguments) => validate::run(arguments),
         #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Man(arguments) => man::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),
     }
 }

@@ -33,6 +33,12 @@ pub fn diverging(share: f64) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
+/// `count` colours of a map, evenly spaced from its least to its largest, as `#rrggbb`.
+pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
+    let colour = |k: usize| map(k as f64 / (count - 1) as f64);
+    (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
+}
+
 /// Black or white, whichever is read more easily on `ground` (WCAG relative luminance).
 pub fn readable_on(ground: RGBColor) -> RGBColor {
     let linear = |channel: u8| {

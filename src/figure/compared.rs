@@ -4,11 +4,11 @@ use ndarray::Array2;
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::{SERIES, diverging, readable_on};
 use super::contour::{self, Bands};
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis};
-use super::heat::limits;
+use super::frame::{self, ColourBar};
+use super::heat::Cells;
 use super::ticks::{self, Scale};
 use super::view::View;
 use super::{Axis, Grid, Quantity, surface, text};
@@ -44,6 +44,13 @@ pub struct Winners {
     pub failed: Vec<(usize, usize)>,
 }
 
+impl Winners {
+    /// Cells (row, column) that have a fastest machine, and which.
+    pub fn listed(&self) -> Vec<((usize, usize), usize)> {
+        self.fastest.indexed_iter().filter_map(|(at, who)| Some((at, (*who)?))).collect()
+    }
+}
+
 /// A scale that reaches as far above 1 as below, by doublings where the ratios need that.
 fn symmetric(grid: &Grid) -> Result<Scale> {
     let known = grid.values.iter().copied().filter(|ratio| !ratio.is_nan());
@@ -72,30 +79,8 @@ pub fn draw_contour<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios
 }
 
 pub fn draw_surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios, view: View) -> Result<()> {
-    ratios.grid.check()?;
-    surface::draw_coloured(canvas, &ratios.grid, view, (symmetric(&ratios.grid)?, diverging))
-}
-
-/// The frame of a map and the rectangle of each of its cells, by row and column.
-fn map<'a, DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    top: f64,
-    right: f64,
-    (x, y): (&'a Axis, &'a Axis),
-) -> Result<(Frame, impl Fn(usize, usize) -> Rect + use<DB>)> {
-    let (x_limits, y_limits) = (limits(x, &x.scale()?), limits(y, &y.scale()?));
-    let axis = |axis: &'a Axis, limits: &[f64]| {
-        let scale = Scale { low: limits[0], high: limits[limits.len() - 1], log: axis.quantity.log };
-        FrameAxis { only_measured: true, ..FrameAxis::new(axis, scale) }
-    };
-    let frame = frame::axes(canvas, top, right, &axis(x, &x_limits), &axis(y, &y_limits), false)?;
-    let places = Frame { area: frame.area, x: frame.x, y: frame.y };
-    let cell = move |j: usize, i: usize| {
-        let (left, bottom) = places.at(x_limits[i], y_limits[j]);
-        let (right, top) = places.at(x_limits[i + 1], y_limits[j + 1]);
-        Rect { left, top, right, bottom }
-    };
-    Ok((frame, cell))
+    let [x, y, _] = ratios.grid.scales(None)?;
+    surface::draw_coloured(canvas, &ratios.grid, view, ([x, y, symmetric(&ratios.grid)?], diverging))
 }
 
 /// The ratio of every cell; hatched where it may be 1.
@@ -103,8 +88,8 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
     let grid = &ratios.grid;
     grid.check()?;
     let z = symmetric(grid)?;
-    let top = canvas.header(&grid.title, &grid.subtitle)?;
-    let (frame, cell) = map(canvas, top, WIDTH - BAR_ROOM, (&grid.x, &grid.y))?;
+    let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
+    let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
     let written = |ratio: f64| ticks::short(ratio, Unit::None);
     let known = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
     let size = type_size(known().map(|((j, i), ratio)| (written(*ratio), cell(j, i))));
@@ -117,6 +102,9 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
         let colour = diverging(z.place(*ratio));
         tile(canvas, rect, colour, ratios.undecided.contains(&(j, i)))?;
         label(canvas, rect, colour, &written(*ratio), size)?;
+    }
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(cell(j, i).centre(), row);
     }
     for ((j, i), who) in grid.failed.iter().zip(&ratios.unfinished) {
         unfinished(canvas, cell(*j, *i), who)?;
@@ -158,11 +146,11 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
     if winners.fastest.dim() != shape || winners.lead.dim() != shape || winners.names.len() > SERIES.len() {
         return Err(Error::internal("a map of winners got parts that do not belong together"));
     }
-    let top = canvas.header(&winners.title, &winners.subtitle)?;
+    let area = Cells::new(canvas, (&winners.title, &winners.subtitle), (&winners.x, &winners.y))?;
+    let (frame, cell) = (&area.frame, |j: usize, i: usize| area.at(j, i));
     let kind = Type::new(text::TICK);
-    let names: Vec<String> = winners.names.iter().map(|name| text::cut(name, text::TICK, false, 210.0)).collect();
-    let widest = names.iter().map(|name| kind.width(name)).fold(100.0, f64::max);
-    let (frame, cell) = map(canvas, top, WIDTH - widest - 60.0, (&winners.x, &winners.y))?;
+    let room = canvas.sheet.bar - 50.0;
+    let names: Vec<String> = winners.names.iter().map(|name| text::cut(name, text::TICK, false, room)).collect();
     let written = |lead: f64| if lead.is_nan() { String::new() } else { ticks::short(lead, Unit::None) };
     let size = type_size(winners.lead.indexed_iter().map(|((j, i), lead)| (written(*lead), cell(j, i))));
     for ((j, i), who) in winners.fastest.indexed_iter() {
@@ -173,6 +161,9 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
         };
         tile(canvas, rect, SERIES[who], winners.undecided.contains(&(j, i)))?;
         label(canvas, rect, SERIES[who], &written(winners.lead[(j, i)]), size)?;
+    }
+    for (row, ((j, i), _)) in winners.listed().into_iter().enumerate() {
+        canvas.spot(cell(j, i).centre(), row);
     }
     for (j, i) in &winners.failed {
         let rect = cell(*j, *i);

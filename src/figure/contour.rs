@@ -4,9 +4,9 @@ use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::viridis;
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Grid, text};
 use crate::error::Result;
@@ -33,9 +33,9 @@ impl Bands {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, range: Option<(f64, f64)>) -> Result<()> {
     grid.check()?;
-    draw_bands(canvas, grid, &Bands::of_magnitudes(grid.z_scale()?))
+    draw_bands(canvas, grid, &Bands::of_magnitudes(grid.z_scale(range)?))
 }
 
 pub fn draw_bands<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, bands: &Bands) -> Result<()> {
@@ -44,7 +44,7 @@ pub fn draw_bands<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, band
     let names = ticks::labels(levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
-    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
     let triangles = triangles(grid, &frame, &z);
     if triangles.is_empty() {
         frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
@@ -178,6 +178,9 @@ fn marks<DB: DrawingBackend>(
     }
     for (j, i) in &grid.failed {
         canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
+    }
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
     }
     let mut marks = vec![Mark::Measured];
     if !rings.is_empty() {

@@ -3,9 +3,9 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, Rect, Side, Type, WHITE, WIDTH};
+use super::canvas::{Canvas, Rect, Side, Type, WHITE};
 use super::colour::{diverging, readable_on, viridis};
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Axis, Grid, text};
 use crate::error::Result;
@@ -36,9 +36,9 @@ impl Palette {
         }
     }
 
-    fn scale(self, grid: &Grid) -> Result<Scale> {
+    fn scale(self, grid: &Grid, range: Option<(f64, f64)>) -> Result<Scale> {
         if self == Palette::Magnitude {
-            return Ok(grid.z_scale()?.rounded());
+            return Ok(grid.z_scale(range)?.rounded());
         }
         let measured = grid.values.iter().copied().filter(|ratio| !ratio.is_nan());
         let seen = Scale::spanning(measured.chain([1.0]), true, &grid.z.label)?;
@@ -49,28 +49,57 @@ impl Palette {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, palette: Palette) -> Result<()> {
-    grid.check()?;
-    let z = palette.scale(grid)?;
-    let x_limits = limits(&grid.x, &grid.x.scale()?);
-    let y_limits = limits(&grid.y, &grid.y.scale()?);
-    let ends = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
-    let axis = |axis, scale| FrameAxis { only_measured: true, ..FrameAxis::new(axis, scale) };
-    let x = axis(&grid.x, ends(&x_limits, grid.x.quantity.log));
-    let y = axis(&grid.y, ends(&y_limits, grid.y.quantity.log));
-    let top = canvas.header(&grid.title, &grid.subtitle)?;
-    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
-    let cell = |j: usize, i: usize| {
-        let (left, bottom) = frame.at(x_limits[i], y_limits[j]);
-        let (right, top) = frame.at(x_limits[i + 1], y_limits[j + 1]);
-        Rect { left, top, right, bottom }
-    };
-    cells(canvas, grid, (&z, palette), &cell)?;
-    for (j, i) in &grid.failed {
-        canvas.cross(cell(*j, *i).centre())?;
+/// Axes around cells.
+pub struct Cells {
+    pub frame: Frame,
+    x: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl Cells {
+    /// Header and axes; the picture's right margin is left for a key.
+    pub fn new<DB: DrawingBackend>(
+        canvas: &mut Canvas<DB>,
+        (title, subtitle): (&str, &str),
+        (x, y): (&Axis, &Axis),
+    ) -> Result<Self> {
+        let x_limits = limits(x, &x.scale()?);
+        let y_limits = limits(y, &y.scale()?);
+        let ends = |limits: &[f64], log| Scale { low: limits[0], high: limits[limits.len() - 1], log };
+        let axis = |axis, scale| FrameAxis { only_measured: true, ..FrameAxis::new(axis, scale) };
+        let x = axis(x, ends(&x_limits, x.quantity.log));
+        let y = axis(y, ends(&y_limits, y.quantity.log));
+        let top = canvas.header(title, subtitle)?;
+        let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
+        Ok(Self { frame, x: x_limits, y: y_limits })
     }
-    canvas.outline(frame.area, super::canvas::INK, 1.0)?;
-    beside(canvas, grid, (&z, palette), &frame)
+
+    /// The rectangle of row j, column i.
+    pub fn at(&self, j: usize, i: usize) -> Rect {
+        let (left, bottom) = self.frame.at(self.x[i], self.y[j]);
+        let (right, top) = self.frame.at(self.x[i + 1], self.y[j + 1]);
+        Rect { left, top, right, bottom }
+    }
+}
+
+pub fn draw<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    range: Option<(f64, f64)>,
+    palette: Palette,
+) -> Result<()> {
+    grid.check()?;
+    let z = palette.scale(grid, range)?;
+    let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
+    cells(canvas, grid, (&z, palette), &|j, i| area.at(j, i))?;
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(area.at(j, i).centre(), row);
+    }
+    for (j, i) in &grid.failed {
+        canvas.cross(area.at(*j, *i).centre())?;
+    }
+    canvas.outline(area.frame.area, super::canvas::INK, 1.0)?;
+    beside(canvas, grid, (&z, palette), &area.frame)
 }
 
 fn cells<DB: DrawingBackend>(

@@ -3,7 +3,7 @@
 use plotters::backend::DrawingBackend;
 
 use super::bands;
-use super::canvas::{Canvas, HEIGHT, INK, Rect, Side, Type, WIDTH};
+use super::canvas::{Canvas, INK, Rect, Side, Type};
 use super::contour::{self, Bands};
 use super::frame::{self, ColourBar, Frame, Ticks};
 use super::ticks::{self, Scale};
@@ -22,8 +22,6 @@ pub struct Panels {
 /// More would be too small to read.
 pub const MOST_PANELS: usize = 4;
 
-const BAR: f64 = 140.0;
-const FOOT: f64 = 62.0;
 const GAP: f64 = 34.0;
 const NAME: f64 = 24.0;
 
@@ -44,17 +42,23 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, panels: &Panels) -> Res
     let bands = Bands::of_magnitudes(z);
     let names = ticks::labels(&bands.levels, first.z.unit, false);
     let top = canvas.header(&panels.title, &panels.subtitle)? + NAME;
-    let bottom = HEIGHT - FOOT;
+    let sheet = canvas.sheet;
+    let bottom = sheet.height - sheet.below;
     let tick = Type::new(text::TICK);
     let y_ticks = ticks_of(&first.y, &y, bottom - top, |_| text::TICK);
     let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
-    let left = 14.0 + text::AXIS + 14.0 + widest + 10.0;
-    let width = (WIDTH - BAR - left - GAP * (grids.len() - 1) as f64) / grids.len() as f64;
+    let left = sheet.margin + text::AXIS + 14.0 + widest + 10.0;
+    let width = (canvas.bar_left() - left - GAP * (grids.len() - 1) as f64) / grids.len() as f64;
     let x_ticks = ticks_of(&first.x, &x, width, |label| tick.width(label));
+    let mut row = 0;
     for (k, grid) in grids.iter().enumerate() {
         let start = left + k as f64 * (width + GAP);
         let frame = Frame { area: Rect { left: start, top, right: start + width, bottom }, x, y };
         panel(canvas, grid, &frame, &bands, &names)?;
+        for (j, i) in grid.listed() {
+            canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+            row += 1;
+        }
         for (value, label) in x_ticks.values.iter().zip(&x_ticks.labels) {
             let (at, _) = frame.at(*value, y.low);
             canvas.line(&[(at, bottom), (at, bottom + 6.0)], INK, 1.0)?;
@@ -65,14 +69,14 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, panels: &Panels) -> Res
             canvas.line(&[(start - 6.0, at), (start, at)], INK, 1.0)?;
         }
     }
-    let frame = Frame { area: Rect { left, top, right: WIDTH - BAR, bottom }, x, y };
+    let frame = Frame { area: Rect { left, top, right: canvas.bar_left(), bottom }, x, y };
     for (value, label) in y_ticks.values.iter().zip(&y_ticks.labels) {
         let (_, at) = frame.at(x.low, *value);
         canvas.text(label, (left - 10.0, at), Side::Right, tick)?;
     }
     let kind = Type::new(text::AXIS);
-    canvas.text(&first.x.quantity.title(), (frame.area.centre().0, HEIGHT - 20.0), Side::Middle, kind)?;
-    canvas.upward(&first.y.quantity.title(), (14.0 + text::AXIS / 2.0, frame.area.centre().1), kind)?;
+    canvas.text(&first.x.quantity.title(), (frame.area.centre().0, bottom + sheet.name_at), Side::Middle, kind)?;
+    canvas.upward(&first.y.quantity.title(), (sheet.margin + text::AXIS / 2.0, frame.area.centre().1), kind)?;
     let count = (bands.levels.len() - 1) as f64;
     let parts = (0..bands.levels.len() - 1).map(|k| (k as f64 / count, bands.of(k))).collect();
     let ticks = names.into_iter().enumerate().map(|(k, name)| (k as f64 / count, name)).collect();

@@ -39,12 +39,18 @@ pub struct Request {
 /// Rows of the current plan that meet a condition over columns and the papers' parameter names.
 pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
     let stale = table.column("stale").is_some();
-    let current = |row: &usize| !stale || table.number("stale", *row) == 0.0;
+    let mut rows = all_rows(table, condition);
+    rows.retain(|&row| !stale || table.number("stale", row) == 0.0);
+    rows
+}
+
+/// As [`rows`], with those of other plans.
+pub fn all_rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
     let meets = |row: &usize| {
         condition
             .is_none_or(|condition| condition.holds(&|name| table.value(columns::resolve(name), *row)).unwrap_or(false))
     };
-    (0..table.rows).filter(current).filter(meets).collect()
+    (0..table.rows).filter(meets).collect()
 }
 
 /// The figure of a request over these rows.
