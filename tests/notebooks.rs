@@ -81,3 +81,25 @@ fn notebooks_run_to_the_end_on_a_fresh_result() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 2\n2 1\n3 2\n");
 }
+
+/// `cargo test` builds the examples beside the program.
+#[test]
+fn the_example_in_rust_goes_from_a_result_to_a_picture() {
+    let example = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join("surface");
+    assert!(example.is_file(), "{} is missing: cargo build --release --examples", example.display());
+    let scratch = Scratch::new();
+    let (sweep, result, picture) = (scratch.join("s.toml"), scratch.join("result"), scratch.join("surface.svg"));
+    let text =
+        "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nalpha = [0.1, 1]\nL = [1, 8]\n";
+    std::fs::write(&sweep, text).expect("written");
+    let name = |path: &Path| path.to_str().expect("a path").to_owned();
+    assert!(apexmap(&["run", "--no-report", "--out", &name(&result), &name(&sweep)]).status.success());
+    let output = Command::new(&example).args([&result, &picture]).output().expect("the example");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("memory_words: 4096") && text.contains("95 % interval"), "{text}");
+    // A head and a line a cell, each with six samples.
+    assert_eq!(text.lines().filter(|line| line.contains(" 6 ") && line.contains("B/s")).count(), 4, "{text}");
+    assert!(std::fs::read_to_string(&picture).expect("a picture").starts_with("<svg"));
+    assert_eq!(Command::new(example).output().expect("the example").status.code(), Some(2));
+}
