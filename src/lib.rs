@@ -36,6 +36,12 @@
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
 //! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
 //!
+//! # To begin with
+//!
+//! [`sweep::parse`] reads a sweep, [`kernels`] runs a point, [`store::Folder`] opens a result, [`query::groups`] sums it up,
+//! [`fit::fit`] fits one of [`models::ALL`], [`figure::svg`] draws: each of these modules shows an example that runs.
+//! `examples/surface.rs` goes from a result folder to a picture.
+//!
 //! # To add
 //!
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,

@@ -35,6 +35,7 @@
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `notebooks`: run to the end; no outputs are committed
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
@@ -65,6 +66,7 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod notebooks;
 mod numerics;
 mod processes;
 mod query;
