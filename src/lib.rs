@@ -10,11 +10,14 @@
 //! ```text
 //! 8  cli         the command line, one file a command
 //! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//!    compare     machines against each other: points matched, ratios, regressions
 //!    validate    the models against the papers' tables
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    query       medians of any columns, by groups
+//!    export      samples for other programs: CSV, JSON lines, Extra-P
 //!    document    HTML pages: their look, their figures; a page's template extends `page.html`
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
@@ -34,6 +37,12 @@
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
 //! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
 //!
+//! # To begin with
+//!
+//! [`sweep::parse`] reads a sweep, [`kernels`] runs a point, [`store::Folder`] opens a result, [`query::groups`] sums it up,
+//! [`fit::fit`] fits one of [`models::ALL`], [`figure::svg`] draws: each of these modules shows an example that runs.
+//! `examples/surface.rs` goes from a result folder to a picture.
+//!
 //! # To add
 //!
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
@@ -51,12 +60,16 @@ pub mod calibrate;
 pub mod cli;
 pub mod comm;
 #[cfg(feature = "explore")]
+pub mod compare;
+#[cfg(feature = "explore")]
 pub mod condition;
 #[cfg(feature = "explore")]
 pub mod document;
 pub mod error;
 #[cfg(feature = "explore")]
 pub mod explain;
+#[cfg(feature = "explore")]
+pub mod export;
 #[cfg(feature = "explore")]
 pub mod figure;
 #[cfg(feature = "explore")]
@@ -77,6 +90,8 @@ pub mod point;
 pub mod provenance;
 #[cfg(feature = "explore")]
 pub mod published;
+#[cfg(feature = "explore")]
+pub mod query;
 #[cfg(feature = "explore")]
 pub mod report;
 pub mod sample;

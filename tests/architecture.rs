@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 9] = [
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],
-    &["calibrate", "document", "explain", "figure", "launch", "sweep"],
+    &["calibrate", "document", "explain", "export", "figure", "launch", "query", "sweep"],
     &["report", "compare", "validate"],
     &["cli"],
 ];

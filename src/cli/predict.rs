@@ -8,7 +8,7 @@ use crate::machine::{self, Card};
 use crate::models::scan::{self, Numbers, Row};
 use crate::models::{self, ALL, Model, Variable};
 use crate::nearest::suggest;
-use crate::units::{self, Unit};
+use crate::units::{self, Unit, amount};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,7 @@ pub struct Arguments {
     /// Values of a variable, or a number of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<String>,
+    /// How the predictions are printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -156,17 +157,6 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
         let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.binding);
     }
     text
-}
-
-/// A value with its unit, for people.
-pub fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => units::seconds(value),
-        Unit::Bytes => units::bytes(value),
-        Unit::SecondsPerByte => format!("{}/B", units::seconds(value)),
-        Unit::None => units::significant(value),
-        unit => units::quantity(value, unit),
-    }
 }
 
 /// For JSON and TOML; both know no NaN.

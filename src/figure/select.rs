@@ -48,12 +48,18 @@ pub struct Request {
 /// Rows of the current plan that meet a condition over columns and the papers' parameter names.
 pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
     let stale = table.column("stale").is_some();
-    let current = |row: &usize| !stale || table.number("stale", *row) == 0.0;
+    let mut rows = all_rows(table, condition);
+    rows.retain(|&row| !stale || table.number("stale", row) == 0.0);
+    rows
+}
+
+/// As [`rows`], with those of other plans.
+pub fn all_rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
     let meets = |row: &usize| {
         condition
             .is_none_or(|condition| condition.holds(&|name| table.value(columns::resolve(name), *row)).unwrap_or(false))
     };
-    (0..table.rows).filter(current).filter(meets).collect()
+    (0..table.rows).filter(meets).collect()
 }
 
 /// The figure of a request over these rows.
@@ -80,34 +86,51 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     }
     refuse_mixtures(table, &found, &by)?;
     let subtitle = subtitle(table, rows, &found);
-    let bounds = bounds_of(table, rows, &by, &request.z)?;
     Ok(match request.kind {
-        Kind::Curves => {
-            let drawn = curves(request, subtitle.clone(), &found);
-            match bounds {
-                Some(bounds) => Figure::Bounded(drawn, curves(request, subtitle, &bounds).series),
-                None => Figure::Curves(drawn),
-            }
-        }
-        Kind::Surface => {
-            let drawn = grid(request, subtitle.clone(), &found)?;
-            match bounds {
-                Some(bounds) => Figure::Layers(drawn, grid(request, subtitle, &bounds)?.values, View::default()),
-                None => Figure::Surface(drawn, View::default()),
-            }
-        }
+        Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
+        Kind::Surface => Figure::Surface(grid(request, subtitle, &found)?, View::default()),
         Kind::Binding => Figure::Classes(binding(table, grid(request, subtitle, &found)?, &found)),
         Kind::Contour => Figure::Contour(grid(request, subtitle, &found)?),
         Kind::Heat => Figure::Heat(grid(request, subtitle, &found)?),
     })
 }
 
-/// The bounds of a rate in the same cells; `None` where the result knows none.
-fn bounds_of(table: &Table, rows: &[usize], by: &[&str], rate: &str) -> Result<Option<Vec<Cell>>> {
-    let Some(column) = bounded::bound_of(rate).filter(|column| table.column(column).is_some()) else { return Ok(None) };
-    let found = cells(table, rows, by, column)?;
-    Ok(found.iter().any(|cell| cell.summary.is_some()).then_some(found))
+/// A surface or curves of a rate with its bounds, where the result knows them: the same figure otherwise.
+pub fn with_bounds(table: &Table, rows: &[usize], request: &Request, drawn: Figure) -> Result<Figure> {
+    let Some(column) = bounded::bound_of(&request.z).filter(|column| table.column(column).is_some()) else {
+        return Ok(drawn);
+    };
+    let by: Vec<&str> = std::iter::once(&request.x).chain(&request.by).map(String::as_str).collect();
+    let found = cells(table, rows, &by, column)?;
+    if found.iter().all(|cell| cell.summary.is_none()) {
+        return Ok(drawn);
+    }
+    Ok(match drawn {
+        Figure::Surface(measured, view) => {
+            let bounds = grid(request, String::new(), &found)?.values;
+            if bounds.dim() == measured.values.dim() {
+                return Ok(Figure::Layers(measured, bounds, view));
+            }
+            Figure::Surface(measured, view)
+        }
+        Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
+            let bounds = curves(request, String::new(), &found).series;
+            let bound_of = |series: &Series| {
+                let known = bounds.iter().find(|bound| bound.label == series.label);
+                let points = known.map(|bound| bound.points.clone()).unwrap_or_default();
+                let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
+                let label = format!("{} limit", series.label).trim().to_owned();
+                Series { label, points: points.into_iter().map(plain).collect() }
+            };
+            all.series = all.series.into_iter().flat_map(|series| [series.clone(), bound_of(&series)]).collect();
+            Figure::Model(all)
+        }
+        other => other,
+    })
 }
+
+/// Curves that can be told apart with a bound each.
+const MOST_BOUNDED: usize = 7;
 
 /// The limit that binds most samples of each cell.
 fn binding(table: &Table, grid: Grid, found: &[Cell]) -> Classes {
@@ -119,7 +142,7 @@ fn binding(table: &Table, grid: Grid, found: &[Cell]) -> Classes {
         let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
         classes[(row, column)] = most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class);
     }
-    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec(), title: "What binds".into() }
+    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
 }
 
 /// A cell must hold samples of one point only.

@@ -4,6 +4,22 @@
 //! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
 //! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
 //! refused, with the points that would.
+//!
+//! ```
+//! use apexmap::fit::{self, Observation, Options, Role};
+//! use apexmap::models;
+//!
+//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. A rendezvous is left out.
+//! let model = models::find("point_to_point.switch")?;
+//! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+//! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+//! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+//! let roles = [Role::Fit, Role::Fit, Role::Unknown, Role::Hold(1e9)];
+//! let fit = fit::fit(model, &measured, &roles, Options::default())?;
+//! let latency = &fit.estimates[0];
+//! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bootstrap;
 pub mod identify;
@@ -58,6 +74,8 @@ pub struct Point {
     pub low: f64,
     pub high: f64,
     pub binding: &'static str,
+    /// What a fit to all other points predicts here, if that was asked for.
+    pub left_out: Option<f64>,
 }
 
 /// What a fit found.
@@ -138,14 +156,18 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
     let held = given.map(|at| (name(at), parameters[at])).collect();
-    let points = points(&task, &optimum, covariance.as_ref(), &parameters);
+    let mut points = points(&task, &optimum, covariance.as_ref(), &parameters);
+    let left_out = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten();
+    for (point, predicted) in points.iter_mut().zip(left_out.iter().flatten()) {
+        point.left_out = Some(*predicted);
+    }
     absent.iter().for_each(|&at| parameters[at] = f64::NAN);
     Ok(Fit {
         model: model.about().id,
         held,
         absent: absent.iter().map(|&at| name(at)).collect(),
         points,
-        quality: quality::of(&task, &optimum, options.leave_out),
+        quality: quality::of(&task, &optimum, left_out.as_deref(), options.leave_out),
         estimates,
         parameters,
     })
@@ -255,6 +277,7 @@ fn points(
             low: prediction.value / width,
             high: prediction.value * width,
             binding: prediction.binding,
+            left_out: None,
         }
     };
     task.data.iter().map(point).collect()

@@ -3,8 +3,8 @@
 use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
 use crate::document::{Picture, picture};
 use crate::error::Result;
-use crate::figure::select::{Kind, Request, figure};
-use crate::figure::{Figure, Landmark, Quantity};
+use crate::figure::select::{Kind, Request, figure, with_bounds};
+use crate::figure::{Figure, Landmark, Quantity, Series};
 use crate::provenance::Cache;
 use crate::store::bounded;
 use crate::store::cells::cells;
@@ -15,6 +15,10 @@ use crate::units::Unit;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
+/// And points in all of them: every one is in five figures, and a page shall stay below 6 MB.
+pub const MOST_POINTS: usize = 4000;
+/// Curves in a figure; of more, some evenly spread are drawn.
+const MOST_CURVES: usize = 12;
 
 /// Figures of one group: surface, contours, heat map, and the curves of both axes.
 pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) -> Result<Vec<Picture>> {
@@ -23,9 +27,19 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
     let mut add = |kind: Kind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
         let title = format!("{}: {label}", capital(name));
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
-        let drawn = figure(table, &group.rows, &request)?;
+        let mut drawn = figure(table, &group.rows, &request)?;
+        let mut caption = caption.to_owned();
+        if let Figure::Curves(curves) = &mut drawn
+            && curves.series.len() > MOST_CURVES
+        {
+            caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
+            thin(&mut curves.series);
+        }
+        if kind == Kind::Surface {
+            drawn = with_bounds(table, &group.rows, &request, drawn)?;
+        }
         let file = format!("{}-{number}", name.replace(' ', "-"));
-        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption)?);
         Ok(())
     };
     if group.is_surface() {
@@ -73,6 +87,14 @@ fn has_bounds(table: &Table, rows: &[usize]) -> bool {
     rows.iter().any(|&row| !table.number(bounded::SHARE, row).is_nan())
 }
 
+/// Leaves as many as can be told apart, evenly spread, the first and the last among them.
+fn thin(series: &mut Vec<Series>) {
+    let last = series.len() - 1;
+    let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
+    let mut at = 0..;
+    series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
+}
+
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
 /// and, in words, what could not be drawn.
 pub fn of_parameters(
@@ -103,7 +125,7 @@ pub fn of_parameters(
                     continue;
                 }
             };
-            if let (Figure::Curves(curves) | Figure::Bounded(curves, _), "memory_words") = (&mut drawn, axis) {
+            if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
                 curves.marks = landmarks(table, &chosen, manifest);
             }
             let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
@@ -119,6 +141,7 @@ pub fn of_parameters(
                     caption.into(),
                 )?);
             }
+            let drawn = with_bounds(table, &chosen, &request, drawn)?;
             pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         }
     }
@@ -224,7 +247,7 @@ fn at_most_covering(table: &Table, rows: Vec<usize>, column: &str, axis: &str, b
 
 /// Curves over P become efficiencies against one rank, where there is one.
 fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
-    let (Figure::Curves(curves) | Figure::Bounded(curves, _)) = drawn else { return None };
+    let Figure::Curves(curves) = drawn else { return None };
     let mut curves = curves.clone();
     curves.series.retain(|series| series.points.iter().any(|point| point.x == 1.0 && point.y > 0.0));
     if axis != "ranks" || curves.series.is_empty() {
