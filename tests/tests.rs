@@ -32,14 +32,16 @@
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
+//! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
 mod architecture;
 mod arena;
+mod browser;
 mod calibrate;
 mod calibrate_network;
 mod comm;
@@ -59,6 +61,7 @@ mod models;
 mod mpi;
 mod mpi_worker;
 mod numerics;
+mod page;
 mod processes;
 mod random_access;
 mod random_access_mpi;
