@@ -35,15 +35,14 @@ pub fn print(page: &Path) -> Vec<u8> {
 }
 
 /// What a script's `await`ed body returns as an object, as JSON. The script runs in a copy of the page that lets it: the page
-/// itself runs no script but its own.
+/// itself runs no script but its own. A browser without a screen may never ask for a frame: here timers do.
 pub fn ask(page: &Path, body: &str) -> serde_json::Value {
     let text = std::fs::read_to_string(page).unwrap();
     let guard = "<meta http-equiv=\"Content-Security-Policy\"";
     let (before, after) = text.split_once(guard).expect("the page has a policy");
     let (_, after) = after.split_once('>').unwrap();
     let asking = format!(
-        "<script>(async () => {{ const painted = () => new Promise(requestAnimationFrame);\
-         const frame = async () => {{ await painted(); await painted(); }}; {body} }})()\
+        "<script>window.requestAnimationFrame = (draw) => setTimeout(draw, 0); (async () => {{ const frame = () => new Promise((done) => setTimeout(done, 60)); {body} }})()\
          .catch((error) => ({{ error: String(error) }}))\
          .then((told) => document.documentElement.setAttribute('data-told', encodeURIComponent(JSON.stringify(told))));\
          </script>"
