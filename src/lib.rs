@@ -10,6 +10,7 @@
 //! ```text
 //! 8  cli         the command line, one file a command
 //! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//!    compare     machines against each other: points matched, ratios, regressions
 //!    validate    the models against the papers' tables
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
@@ -35,6 +36,12 @@
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
 //! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
 //!
+//! # To begin with
+//!
+//! [`sweep::parse`] reads a sweep, [`kernels`] runs a point, [`store::Folder`] opens a result, [`query::groups`] sums it up,
+//! [`fit::fit`] fits one of [`models::ALL`], [`figure::svg`] draws: each of these modules shows an example that runs.
+//! `examples/surface.rs` goes from a result folder to a picture.
+//!
 //! # To add
 //!
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
@@ -49,6 +56,8 @@
 pub mod calibrate;
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod compare;
 #[cfg(feature = "explore")]
 pub mod condition;
 #[cfg(feature = "explore")]

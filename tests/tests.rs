@@ -2,6 +2,8 @@
 //!
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
+//! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
 //! - `units`: quantities as people write and read them
@@ -31,6 +33,9 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `query`: medians by groups
+//! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `notebooks`: run to the end; no outputs are committed
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `report`: the report in a real browser, and `apexmap plot`
@@ -44,10 +49,13 @@ mod arena;
 mod browser;
 mod calibrate;
 mod calibrate_network;
+mod cli;
 mod comm;
 mod common;
+mod contributing;
 mod driver;
 mod explain;
+mod export;
 mod faulty;
 mod figure;
 mod fit;
@@ -60,9 +68,11 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod notebooks;
 mod numerics;
 mod page;
 mod processes;
+mod query;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;

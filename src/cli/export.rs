@@ -33,6 +33,7 @@ names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
+    /// What is written
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
     /// Samples to write, such as 'P == 2 && alpha <= 0.1'

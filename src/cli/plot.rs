@@ -36,6 +36,7 @@ pub struct Arguments {
     /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
+    /// Title of the picture [default: what is shown]
     #[arg(long)]
     title: Option<String>,
     /// Picture to write, .svg or .png [default: the kind, as SVG and PNG, in the result's figures/]

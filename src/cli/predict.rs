@@ -37,6 +37,7 @@ pub struct Arguments {
     /// Values of a variable, or a number of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<String>,
+    /// How the predictions are printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

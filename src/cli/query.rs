@@ -43,6 +43,7 @@ pub struct Arguments {
     /// Columns to sum up, with commas, such as seconds,bytes_per_second [default: what the kernels are judged by]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
+    /// How the groups are printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

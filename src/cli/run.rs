@@ -106,7 +106,7 @@ fn worker_arguments(job: &Path, transport: &str, ranks: usize) -> Vec<String> {
 
 fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
     let table = folder.compact()?;
-    manifest(setup).with_records(&folder.records()?).write(folder)?;
+    manifest(setup).with_records(&folder.outcomes()?).write(folder)?;
     Ok(table)
 }
 
@@ -119,7 +119,7 @@ fn describe(setup: &Setup, folder: &Folder) -> Result<()> {
         lines.push('\n');
     }
     folder.replace_text(&folder.points(), &lines)?;
-    manifest(setup).with_records(&folder.records()?).write(folder)
+    manifest(setup).with_records(&folder.outcomes()?).write(folder)
 }
 
 fn manifest(setup: &Setup) -> Manifest {
@@ -144,7 +144,7 @@ fn manifest(setup: &Setup) -> Manifest {
 
 /// Failed and missing points end the program with an exit code of their own.
 fn verdict(setup: &Setup, folder: &Folder) -> Result<()> {
-    let done = Done::new(&setup.plan, &folder.records()?);
+    let done = Done::new(&setup.plan, &folder.outcomes()?);
     let states: Vec<State> = (0..setup.plan.entries.len()).map(|entry| done.point_state(&setup.plan, entry)).collect();
     let count = |state: State| states.iter().filter(|&&s| s == state).count();
     let (failed, missing) = (count(State::Failed), count(State::Missing) + count(State::Partial));

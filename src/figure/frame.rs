@@ -3,7 +3,7 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
+use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, WHITE, Xy};
 use super::sheet::Sheet;
 use super::ticks::{self, Scale};
 use super::{Axis, Quantity, text};
@@ -184,6 +184,8 @@ const KEY_LINE: f64 = 20.0;
 #[derive(Clone, Copy, PartialEq)]
 pub enum Mark {
     Measured,
+    /// The 95 % interval of a ratio includes 1.
+    Undecided,
     Failed,
     Gap,
 }
@@ -196,6 +198,10 @@ pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[M
             Mark::Measured => {
                 measured(canvas, at)?;
                 "measured"
+            }
+            Mark::Undecided => {
+                ring(canvas, at)?;
+                "may be 1"
             }
             Mark::Failed => {
                 canvas.cross(at)?;
@@ -213,6 +219,12 @@ pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[M
 
 pub fn measured<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
     canvas.dot(at, 1.8, INK)
+}
+
+/// A point whose ratio may be 1.
+pub fn ring<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
+    canvas.dot(at, 4.2, INK)?;
+    canvas.dot(at, 2.2, WHITE)
 }
 
 /// A pale rectangle with slanted lines: nothing is known here.

@@ -11,7 +11,7 @@ use super::{Axis, Grid, text};
 use crate::error::Result;
 
 /// Limits of the cells around an axis' values: midway between them on the axis' own scale.
-fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
+pub fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
     let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
     let half = |k: usize| (places[k + 1] - places[k]) / 2.0;

@@ -1,17 +1,37 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
 //!
 //! The font is part of the program; pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
+//!
+//! ```
+//! use apexmap::figure::{self, CurvePoint, Curves, Figure, Quantity, Series};
+//! use apexmap::units::Unit;
+//!
+//! let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
+//! let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
+//! let svg = figure::svg(&Figure::Curves(Curves {
+//!     title: "Messages".into(),
+//!     subtitle: "made up".into(),
+//!     x: quantity("message", Unit::Bytes),
+//!     y: quantity("rate", Unit::PerSecond),
+//!     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
+//!     marks: Vec::new(),
+//! }))?;
+//! assert!(svg.starts_with("<svg") && svg.contains("node A"));
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bands;
 mod bitmap;
 mod canvas;
 pub mod colour;
 mod compact;
+mod compared;
 mod contour;
 mod curves;
 mod frame;
 mod heat;
 pub mod legend;
+mod panels;
 mod regions;
 pub mod select;
 mod sheet;
@@ -30,6 +50,8 @@ use crate::error::{Error, Result};
 use crate::units::Unit;
 pub use canvas::Spot;
 use canvas::{BITMAP, Canvas, Flavour, Rect, SVG, WHITE};
+pub use compared::{Ratios, Winners};
+pub use panels::{MOST_PANELS, Panels};
 pub use sheet::{Sheet, Style};
 pub use view::View;
 
@@ -112,6 +134,14 @@ pub enum Figure {
     /// Cells by name: what binds where.
     Regions(Regions),
     Curves(Curves),
+    /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+    RatioMap(Ratios),
+    RatioSurface(Ratios, View),
+    RatioContour(Ratios),
+    /// Which machine is fastest where.
+    Winners(Winners),
+    /// Contours next to each other on one scale (Apex-Map paper, Figure 7).
+    Panels(Panels),
     /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
     Model(Curves),
     /// A surface, contour or heat map whose heights and colours span this range, so that several can be compared.
@@ -230,6 +260,11 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
         Figure::Regions(regions) => regions::draw(canvas, regions),
         Figure::Curves(curves) => curves::draw(canvas, curves, false),
         Figure::Model(curves) => curves::draw(canvas, curves, true),
+        Figure::RatioMap(ratios) => compared::draw_map(canvas, ratios),
+        Figure::RatioSurface(ratios, view) => compared::draw_surface(canvas, ratios, *view),
+        Figure::RatioContour(ratios) => compared::draw_contour(canvas, ratios),
+        Figure::Winners(winners) => compared::draw_winners(canvas, winners),
+        Figure::Panels(panels) => panels::draw(canvas, panels),
         Figure::Within(figure, range) => show(figure, canvas, Some(*range)),
     }
 }
@@ -240,6 +275,11 @@ impl Figure {
             Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => &grid.title,
             Figure::Regions(regions) => &regions.title,
             Figure::Curves(curves) | Figure::Model(curves) => &curves.title,
+            Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
+                &ratios.grid.title
+            }
+            Figure::Winners(winners) => &winners.title,
+            Figure::Panels(panels) => &panels.title,
             Figure::Within(figure, _) => figure.title(),
         }
     }

@@ -26,7 +26,11 @@ struct Solid {
     heights: Vec<Vec<f64>>,
     /// Points (column, row) whose measurement failed.
     failed: Vec<(usize, usize)>,
+    colour: Colours,
 }
+
+/// The colour at a share of the height.
+pub type Colours = fn(f64) -> RGBColor;
 
 impl Solid {
     /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
@@ -67,13 +71,24 @@ pub fn draw<DB: DrawingBackend>(
     range: Option<(f64, f64)>,
     view: View,
 ) -> Result<()> {
-    view.check()?;
     let [x, y, z] = grid.scales(range)?;
+    draw_coloured(canvas, grid, view, ([x, y, z], viridis))
+}
+
+/// With scales and the colours over the height.
+pub fn draw_coloured<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    view: View,
+    ([x, y, z], colour): ([Scale; 3], Colours),
+) -> Result<()> {
+    view.check()?;
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
         heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
+        colour,
     };
     let axes = [
         BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
@@ -131,7 +146,7 @@ fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &So
     for (u, v) in camera.view.cell_order(patches, patches) {
         let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
         let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
-        canvas.patch(&corners.map(|c| camera.pixel(c)), viridis(height / BOX_HEIGHT))?;
+        canvas.patch(&corners.map(|c| camera.pixel(c)), (solid.colour)(height / BOX_HEIGHT))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
 
-use super::{CurvePoint, Figure, Grid, Quantity, Regions, curves};
+use super::{CurvePoint, Figure, Grid, Panels, Quantity, Ratios, Regions, Winners, curves};
 use crate::units::{self, Unit};
 
 /// The values of a figure. Its rows are numbered as the spots of its drawing are.
@@ -55,6 +55,11 @@ impl Figure {
                 of_grid(grid)
             }
             Figure::Regions(regions) => of_regions(regions),
+            Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
+                of_ratios(ratios)
+            }
+            Figure::Winners(winners) => of_winners(winners),
+            Figure::Panels(panels) => of_panels(panels),
             Figure::Within(figure, _) => figure.table(),
             Figure::Curves(curves) | Figure::Model(curves) => {
                 let known: Vec<(&str, CurvePoint)> = curves
@@ -103,6 +108,18 @@ impl Figure {
                 let (x, y) = (&regions.x.quantity.label, &regions.y.quantity.label);
                 format!("Map over {x} and {y} of: {}.", regions.names.join(", "))
             }
+            Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
+                format!("Ratios. {} {} of them may be 1.", of_values(&ratios.grid), ratios.undecided.len())
+            }
+            Figure::Winners(winners) => {
+                let won = |k: usize| winners.listed().iter().filter(|(_, who)| *who == k).count();
+                let each = winners.names.iter().enumerate().map(|(k, name)| format!("{name} at {} points", won(k)));
+                format!("Map of the fastest: {}.", each.collect::<Vec<_>>().join(", "))
+            }
+            Figure::Panels(panels) => {
+                let each = panels.grids.iter().map(|grid| format!("{}: {}", grid.title, of_values(grid)));
+                format!("Filled contours next to each other. {}", each.collect::<Vec<_>>().join(" "))
+            }
             Figure::Within(figure, _) => figure.description(),
             Figure::Curves(curves) | Figure::Model(curves) => {
                 let points = || curves.series.iter().flat_map(|series| &series.points).filter(|p| !p.y.is_nan());
@@ -144,6 +161,49 @@ fn of_regions(regions: &Regions) -> Table {
         vec![write_x(regions.x.values[i]), write_y(regions.y.values[j]), regions.names[name].clone()]
     };
     Table { head: vec![x, y, "which".into()], rows: regions.listed().into_iter().map(row).collect() }
+}
+
+/// The table of the grid, and whether a ratio is decided or who did not finish.
+fn of_ratios(ratios: &Ratios) -> Table {
+    let mut table = of_grid(&ratios.grid);
+    table.head.push("95 % interval".into());
+    for (row, at) in table.rows.iter_mut().zip(ratios.grid.listed()) {
+        let unfinished = ratios.grid.failed.iter().position(|failed| *failed == at);
+        row.push(match unfinished {
+            Some(k) => format!("not finished: {}", ratios.unfinished[k]),
+            None if ratios.undecided.contains(&at) => "includes 1".into(),
+            None => "leaves out 1".into(),
+        });
+    }
+    table
+}
+
+fn of_winners(winners: &Winners) -> Table {
+    let (x, write_x) = column(&winners.x.quantity, &winners.x.values);
+    let (y, write_y) = column(&winners.y.quantity, &winners.y.values);
+    let row = |((j, i), who): ((usize, usize), usize)| {
+        let decided = if winners.undecided.contains(&(j, i)) { "may be 1" } else { "yes" };
+        let (x, y) = (write_x(winners.x.values[i]), write_y(winners.y.values[j]));
+        vec![x, y, winners.names[who].clone(), written(winners.lead[(j, i)]), decided.into()]
+    };
+    let head = vec![x, y, "fastest".into(), "times as fast as the next".into(), "decided".into()];
+    Table { head, rows: winners.listed().into_iter().map(row).collect() }
+}
+
+/// All panels one below the other, in one unit.
+fn of_panels(panels: &Panels) -> Table {
+    let Some(first) = panels.grids.first() else { return Table { head: Vec::new(), rows: Vec::new() } };
+    let values: Vec<f64> = panels.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();
+    let (x, write_x) = column(&first.x.quantity, &first.x.values);
+    let (y, write_y) = column(&first.y.quantity, &first.y.values);
+    let (z, write_z) = column(&first.z, &values);
+    let row = |grid: &Grid, (j, i): (usize, usize)| {
+        let value = grid.values[(j, i)];
+        let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
+        vec![grid.title.clone(), write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
+    };
+    let rows = panels.grids.iter().flat_map(|grid| grid.listed().into_iter().map(move |at| (grid, at)));
+    Table { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, at)| row(grid, at)).collect() }
 }
 
 fn of_values(grid: &Grid) -> String {

@@ -1,6 +1,6 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
-use super::journal::{self, Record};
+use super::journal::{self, Outcome, Record};
 use super::parquet;
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -89,6 +89,11 @@ impl Folder {
 
     pub fn records(&self) -> Result<Vec<Record>> {
         self.journal_files()?.iter().map(|path| journal::read(path)).collect()
+    }
+
+    /// As [`Folder::records`], but of each good sample only what plans ask of it.
+    pub fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
+        self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
     }
 
     /// The name of the next launch: one more than the highest there is.

@@ -2,7 +2,7 @@
 //!
 //! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next ones asked for, as
 //!   `random_access.sequential` makes them; values come from the stream in batches of 1024, generated off the clock.
-//! CHECK: all updates are made once more, one by one, which must give back T[i] = i.
+//! CHECK: all updates are made once more, one by one, which must give back `T[i] = i`.
 
 use super::*;
 use crate::kernels::random_access::stream::{Generator, Index, Kind};
