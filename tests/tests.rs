@@ -38,15 +38,17 @@
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
+//! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
 mod architecture;
 mod arena;
 mod bounds;
+mod browser;
 mod calibrate;
 mod calibrate_network;
 mod cli;
@@ -70,6 +72,7 @@ mod mpi;
 mod mpi_worker;
 mod notebooks;
 mod numerics;
+mod page;
 mod processes;
 mod query;
 mod random_access;
