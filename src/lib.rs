@@ -10,6 +10,7 @@
 //! ```text
 //! 8  cli         the command line, one file a command
 //! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//!    compare     machines against each other: points matched, ratios, regressions
 //!    validate    the models against the papers' tables
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
@@ -55,6 +56,8 @@
 pub mod calibrate;
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod compare;
 #[cfg(feature = "explore")]
 pub mod condition;
 #[cfg(feature = "explore")]

@@ -257,7 +257,7 @@ proptest! {
         }
         let document = svg(&Figure::Surface(surface_grid(), view)).unwrap();
         let polygons: Vec<bool> =
-            document.lines().filter(|l| l.starts_with("<polygon")).map(|l| l.contains("#F8F8F8")).collect();
+            document.lines().filter(|l| l.starts_with("<path fill=\"#")).map(|l| l.contains("#F8F8F8")).collect();
         prop_assert_eq!(polygons.iter().filter(|panel| **panel).count(), 3);
         prop_assert!(polygons[..3].iter().all(|panel| *panel));
     }
@@ -276,7 +276,7 @@ proptest! {
 
     #[test]
     fn any_grid_is_drawn_or_refused_with_a_reason(grid in any_grid(), view in any_view()) {
-        for figure in [Figure::Heat(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
+        for figure in [Figure::Heat(grid.clone()), Figure::Ratio(grid.clone()), Figure::Contour(grid.clone()), Figure::Surface(grid, view)] {
             match svg(&figure) {
                 Ok(document) => prop_assert!(!document.contains("NaN") && document.ends_with("</svg>\n")),
                 Err(error) => prop_assert!(!error.what.is_empty() && !error.next.is_empty()),
@@ -323,11 +323,32 @@ fn the_least_value_is_dark_violet_the_largest_yellow() {
 }
 
 #[test]
+fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
+    let ratios = |values| {
+        let mut figure = grid(vec![0.1, 1.0, 10.0], vec![1.0], values);
+        figure.z = quantity("ratio", Unit::None, true);
+        svg(&Figure::Ratio(figure)).unwrap()
+    };
+    // ColorBrewer's RdBu with eleven classes: its ends and its middle.
+    let document = ratios(array![[0.25, 1.0, 4.0]]);
+    assert!(["#67001F", "#F7F7F7", "#053061"].iter().all(|colour| document.contains(colour)));
+    // Nothing measured is faster than 1: the scale ends at 4 all the same, and 2 is three quarters up.
+    let document = ratios(array![[0.25, 0.5, 1.0]]);
+    let boxes = text_boxes(&document);
+    for tick in ["0.25", "0.5", "1", "2", "4"] {
+        assert!(boxes.iter().any(|(words, _)| words == tick), "no tick {tick}");
+    }
+    // Half way down in logarithms is half way from the middle to the end: between #F4A582 and #D6604D.
+    assert!(document.contains("#E58368"));
+}
+
+#[test]
 fn a_gap_breaks_a_curve() {
     let lines = |points: &[(f64, f64)]| {
         let document = svg(&Figure::Curves(curves(points))).unwrap();
         // The legend draws one line of the same colour.
-        document.lines().filter(|l| l.starts_with("<polyline") && l.contains("#0072B2")).count() - 1
+        let paths = document.lines().filter(|l| l.starts_with("<path fill=\"none\"") && l.contains("#0072B2"));
+        paths.map(|path| path.matches('M').count()).sum::<usize>() - 1
     };
     assert_eq!(lines(&[(1.0, 1.0), (2.0, 2.0), (4.0, 3.0), (8.0, 4.0), (16.0, 4.0)]), 1);
     assert_eq!(lines(&[(1.0, 1.0), (2.0, 2.0), (4.0, f64::NAN), (8.0, 4.0), (16.0, 4.0)]), 2);

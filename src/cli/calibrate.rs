@@ -1,6 +1,5 @@
 //! `apexmap calibrate`: measures what models take as given, and writes a machine card.
 
-use super::predict::amount;
 use super::print;
 use super::run::carry_out;
 use super::setup::{Setup, SweepArguments};
@@ -9,7 +8,7 @@ use crate::figure::select;
 use crate::machine::{Card, meaning_of, unit_of};
 use crate::store::Folder;
 use crate::sweep::{self, Machine};
-use crate::units::Unit;
+use crate::units::{Unit, amount};
 use crate::{calibrate, provenance};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `apexmap fit`: a model's parameters from a result.
 
 use super::plot::condition;
-use super::predict::{Format, amount, number, pretty};
+use super::predict::{Format, number, pretty};
 use super::print;
 use crate::error::{Error, Result};
 use crate::explain::{self, Data, figures};
@@ -12,7 +12,7 @@ use crate::machine::Card;
 use crate::models::{self, Model};
 use crate::store::Folder;
 use crate::store::manifest::Manifest;
-use crate::units;
+use crate::units::{self, amount};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -94,14 +94,10 @@ fn draw(model: &dyn Model, fit: &Fit, data: &Data, to: &Path) -> Result<()> {
     let over = if data.oversubscribed { ", oversubscribed" } else { "" };
     let smape = 100.0 * fit.quality.smape;
     let subtitle = format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples);
-    let figures = figures::of(model, fit, &subtitle);
-    if figures.is_empty() {
-        eprintln!("no picture: more than two variables vary; choose some with --where");
-    }
-    for (name, drawn) in figures {
+    for shown in figures::of(model, &fit.points, &subtitle) {
         for end in ["svg", "png"] {
-            let file = to.join(format!("{}-{name}.{end}", fit.model));
-            super::plot::write(&drawn, &file)?;
+            let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));
+            super::plot::write(&shown.figure, &file)?;
             eprintln!("{}", file.display());
         }
     }
@@ -137,18 +133,7 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest) -> Resul
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(explain::setting(model, text)?.0)).collect::<Result<_>>()?;
     let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    let role = |parameter: &models::Parameter| {
-        let name = parameter.number;
-        if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
-            return Role::Hold(*value);
-        }
-        if free.contains(&name) || !parameter.given {
-            return Role::Fit;
-        }
-        let known = card.as_ref().and_then(|card| card.get(name)).or_else(|| explain::told(host, name));
-        known.map_or(Role::Unknown, Role::Hold)
-    };
-    Ok(model.about().parameters.iter().map(role).collect())
+    Ok(explain::roles(model, host, card.as_ref(), &held, &free))
 }
 
 /// Head of the column of bootstrap intervals.
@@ -207,7 +192,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Yardstick>) 
 
 /// The points that are farthest off, or all if they are few.
 fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
-    let varied = explain::varied(fit);
+    let varied = explain::varied(&fit.points);
     let mut points: Vec<&fit::Point> = fit.points.iter().collect();
     let ratio = |point: &fit::Point| point.measured / point.predicted;
     if points.len() > MOST_POINTS {

@@ -1,10 +1,12 @@
 //! The command line: one file a command.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing;
-//! 70 a fault of this program.
+//! 5 a comparison found what `--fail-if` names; 70 a fault of this program.
 
 #[cfg(feature = "explore")]
 mod calibrate;
+#[cfg(feature = "explore")]
+mod compare;
 #[cfg(feature = "explore")]
 pub mod complain;
 #[cfg(feature = "explore")]
@@ -66,7 +68,7 @@ Examples:
   apexmap kernels                          what can be measured, with parameters and sources
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing; \
-70 a fault of apexmap.";
+5 `compare --fail-if` found something; 70 a fault of apexmap.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -91,6 +93,9 @@ enum Command {
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
+    /// Compare results, or published machines: ratios point by point, who wins where, regressions
+    #[cfg(feature = "explore")]
+    Compare(compare::Arguments),
     /// Measure what models take as given, and write a machine card
     #[cfg(feature = "explore")]
     Calibrate(calibrate::Arguments),
@@ -153,6 +158,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Export(arguments) => export::run(arguments),
         #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Compare(arguments) => compare::run(arguments),
         #[cfg(feature = "explore")]
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Kernels(arguments) => kernels::run(arguments),

@@ -6,7 +6,7 @@ use crate::machine::{self, Card};
 use crate::models::scan::{self, Numbers, Row};
 use crate::models::{self, ALL, Model, Variable};
 use crate::nearest::suggest;
-use crate::units::{self, Unit};
+use crate::units::{self, Unit, amount};
 use std::fmt::Write;
 
 /// How results are printed.
@@ -154,17 +154,6 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
         let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.binding);
     }
     text
-}
-
-/// A value with its unit, for people.
-pub fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => units::seconds(value),
-        Unit::Bytes => units::bytes(value),
-        Unit::SecondsPerByte => format!("{}/B", units::seconds(value)),
-        Unit::None => units::significant(value),
-        unit => units::quantity(value, unit),
-    }
 }
 
 /// For JSON and TOML; both know no NaN.

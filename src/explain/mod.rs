@@ -1,18 +1,21 @@
 //! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
 
+pub mod card;
 pub mod figures;
+pub mod groups;
 
 use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;
-use crate::fit::{Fit, Observation};
-use crate::models::Model;
+use crate::fit::{Fit, Observation, Point, Role};
+use crate::machine::Card;
+use crate::models::{Model, Parameter};
 use crate::nearest::suggest;
 use crate::numerics::statistics::median;
 use crate::provenance::Host;
 use crate::store::Table;
 use crate::store::columns;
 use crate::units;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a model is fitted to.
 #[derive(Clone, Debug)]
@@ -42,16 +45,15 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
         return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
     }
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
     for &row in &rows {
-        let known = |name: &str| {
-            let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-            given.or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
-        };
-        let x = model.variables(&known)?;
-        match points.iter_mut().find(|(known, _)| *known == x) {
-            Some((_, members)) => members.push(row),
-            None => points.push((x, vec![row])),
+        let x = values_at(table, row, model, given)?;
+        let bits = x.iter().map(|value| value.to_bits()).collect();
+        let at = *places.entry(bits).or_insert(points.len());
+        if at == points.len() {
+            points.push((x, Vec::new()));
         }
+        points[at].1.push(row);
     }
     refuse_mixtures(table, model, &points)?;
     let names = table.words("launch");
@@ -71,13 +73,25 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
     })
 }
 
+/// The model's variables in a row of a store; `given` come first.
+fn values_at(table: &Table, row: usize, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+    let known = |name: &str| {
+        let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        given.or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
+    };
+    model.variables(&known)
+}
+
+/// Columns that say on which machine a sample was made, and over what.
+const OF_MACHINES: [&str; 2] = ["host", "transport"];
+
 /// One kernel, and one point of the sweep at each point of the model. What changes together with the model's variables is
 /// theirs, but seeds.
 fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<usize>)]) -> Result<()> {
     let all: Vec<usize> = points.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
     for name in columns::of_points(table).into_iter().filter(|name| *name != "seed") {
         let column = table.require(name)?;
-        let whole = ["kernel", "host", "transport"].contains(&name);
+        let whole = name == "kernel" || OF_MACHINES.contains(&name);
         let mixed = if whole {
             Some(&all)
         } else {
@@ -108,6 +122,29 @@ pub fn told(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
+/// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
+/// then the card, then what the operating system told.
+pub fn roles(
+    model: &dyn Model,
+    host: &Host,
+    card: Option<&Card>,
+    held: &[(&'static str, f64)],
+    free: &[&str],
+) -> Vec<Role> {
+    let role = |parameter: &Parameter| {
+        let name = parameter.number;
+        if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
+            return Role::Hold(*value);
+        }
+        if free.contains(&name) || !parameter.given {
+            return Role::Fit;
+        }
+        let known = card.and_then(|card| card.get(name)).or_else(|| told(host, name));
+        known.map_or(Role::Unknown, Role::Hold)
+    };
+    model.about().parameters.iter().map(role).collect()
+}
+
 /// What explains the measurement, how well, and where it does not: one sentence.
 pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> String {
     let about = model.about();
@@ -116,16 +153,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> 
     if let Some((largest, error)) = quality.largest_left_out {
         text += &format!(", and foretells P = {largest} from fewer ranks within {:.1} %", 100.0 * error);
     }
-    let worst =
-        fit.points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)));
-    if let Some(worst) = worst {
-        let at: Vec<String> = varied(fit)
-            .into_iter()
-            .map(|i| format!("{} = {}", about.variables[i].name, units::exact(worst.x[i])))
-            .collect();
-        let ratio = worst.measured / worst.predicted;
-        text += &format!("; it is farthest off at {}, where {ratio:.2} of the prediction was measured", at.join(", "));
-    }
+    text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     match (yardstick, quality.left_out) {
         (Some(curve), Some(left_out)) if curve.left_out < left_out => {
             text += &format!(
@@ -146,14 +174,54 @@ pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> 
     text + "."
 }
 
+/// Where a model is farthest off: "it is farthest off at P = 8, where 0.70 of the prediction was measured".
+pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
+    let worst = points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)))?;
+    let place = place(model, &worst.x, &varied(points));
+    let place = if place.is_empty() { place } else { format!(" at {place}") };
+    let ratio = worst.measured / worst.predicted;
+    Some(format!("it is farthest off{place}, where {ratio:.2} of the prediction was measured"))
+}
+
+/// `P = 8, Q = 1024`.
+fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, units::exact(x[at]));
+    variables.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What binds along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if
+/// none or several vary.
+pub fn binding(model: &dyn Model, points: &[Point]) -> Option<String> {
+    let [at] = *varied(points) else { return None };
+    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.binding)).collect();
+    ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut runs: Vec<(f64, f64, &str)> = Vec::new();
+    for (x, name) in ordered {
+        match runs.last_mut() {
+            Some((_, last, known)) if *known == name => *last = x,
+            _ => runs.push((x, x, name)),
+        }
+    }
+    let variable = model.about().variables[at].name;
+    let last = runs.len() - 1;
+    let words = runs.iter().enumerate().map(|(k, (from, to, name))| match k {
+        0 if last == 0 => format!("{name} at every {variable}"),
+        0 => format!("{name} up to {variable} = {}", units::exact(*to)),
+        k if k == last => format!("{name} from {} on", units::exact(*from)),
+        _ if from == to => format!("{name} at {}", units::exact(*from)),
+        _ => format!("{name} from {} to {}", units::exact(*from), units::exact(*to)),
+    });
+    Some(words.collect::<Vec<_>>().join(", "))
+}
+
 fn off(ratio: f64) -> f64 {
     ratio.ln().abs()
 }
 
-/// Indices of the variables that differ between the points of a fit.
-pub fn varied(fit: &Fit) -> Vec<usize> {
-    let Some(first) = fit.points.first() else { return Vec::new() };
-    (0..first.x.len()).filter(|&at| fit.points.iter().any(|point| point.x[at] != first.x[at])).collect()
+/// Indices of the variables that differ between points.
+pub fn varied(points: &[Point]) -> Vec<usize> {
+    let Some(first) = points.first() else { return Vec::new() };
+    (0..first.x.len()).filter(|&at| points.iter().any(|point| point.x[at] != first.x[at])).collect()
 }
 
 /// What the rate of a model is a rate of, for yardsticks: P where it is a variable and the rate is of all ranks.

@@ -1,4 +1,4 @@
-//! Colours: viridis for magnitudes, the Okabe-Ito palette for series.
+//! Colours: viridis for magnitudes, red and blue for ratios, the Okabe-Ito palette for series.
 
 use plotters::style::RGBColor;
 use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
@@ -6,6 +6,37 @@ use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 /// Viridis (van der Walt and Smith, 2015): 0 is dark violet, 1 yellow; in between it brightens evenly.
 pub fn viridis(share: f64) -> RGBColor {
     ViridisRGB.get_color(share.clamp(0.0, 1.0))
+}
+
+/// Red below 1/2, nearly white at 1/2, blue above: ColorBrewer's RdBu (Harrower and Brewer, 2003), which the colour-blind tell
+/// apart; colours between its eleven are mixed.
+pub fn diverging(share: f64) -> RGBColor {
+    const STEPS: [[u8; 3]; 11] = [
+        [103, 0, 31],
+        [178, 24, 43],
+        [214, 96, 77],
+        [244, 165, 130],
+        [253, 219, 199],
+        [247, 247, 247],
+        [209, 229, 240],
+        [146, 197, 222],
+        [67, 147, 195],
+        [33, 102, 172],
+        [5, 48, 97],
+    ];
+    let place = share.clamp(0.0, 1.0) * 10.0;
+    let below = (place as usize).min(9);
+    let mix = |channel: usize| {
+        let (low, high) = (f64::from(STEPS[below][channel]), f64::from(STEPS[below + 1][channel]));
+        (low + (high - low) * (place - below as f64)).round() as u8
+    };
+    RGBColor(mix(0), mix(1), mix(2))
+}
+
+/// `count` colours of a map, evenly spaced from its least to its largest, as `#rrggbb`.
+pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
+    let colour = |k: usize| map(k as f64 / (count - 1) as f64);
+    (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
 }
 
 /// Black or white, whichever is read more easily on `ground` (WCAG relative luminance).

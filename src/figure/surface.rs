@@ -5,7 +5,7 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, HEIGHT, INK, PALE, Rect, Side, Type, WIDTH, Xy};
+use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
 use super::colour::viridis;
 use super::frame::{self, Ticks};
 use super::ticks::{self, Scale};
@@ -15,6 +15,8 @@ use crate::error::Result;
 
 /// A cell is drawn as patches of one colour each; this many would span the whole height.
 const SHADES: f64 = 36.0;
+/// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
+const MOST_PATCHES: f64 = 6000.0;
 const TICK_LENGTH: f64 = 6.0;
 
 /// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
@@ -24,7 +26,11 @@ struct Solid {
     heights: Vec<Vec<f64>>,
     /// Points (column, row) whose measurement failed.
     failed: Vec<(usize, usize)>,
+    colour: Colours,
 }
+
+/// The colour at a share of the height.
+pub type Colours = fn(f64) -> RGBColor;
 
 impl Solid {
     /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
@@ -59,16 +65,30 @@ impl Camera {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View) -> Result<()> {
+pub fn draw<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    range: Option<(f64, f64)>,
+    view: View,
+) -> Result<()> {
+    let [x, y, z] = grid.scales(range)?;
+    draw_coloured(canvas, grid, view, ([x, y, z], viridis))
+}
+
+/// With scales and the colours over the height.
+pub fn draw_coloured<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    view: View,
+    ([x, y, z], colour): ([Scale; 3], Colours),
+) -> Result<()> {
     view.check()?;
-    grid.check()?;
-    grid.check_two_by_two("surface")?;
-    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale()?.rounded());
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
         heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
+        colour,
     };
     let axes = [
         BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
@@ -76,15 +96,22 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, view: View
         BoxAxis { quantity: &grid.z, scale: z, values: &[] },
     ];
     let top = canvas.header(&grid.title, &grid.subtitle)?;
-    let room = Rect { left: 10.0, top: top + 4.0, right: WIDTH - 10.0, bottom: HEIGHT - 10.0 };
+    let edge = canvas.sheet.margin - 4.0;
+    let (width, height) = (canvas.sheet.width, canvas.sheet.height);
+    let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
     surface(canvas, &camera, &solid)?;
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        let z = solid.heights[j][i];
+        let at = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.guessed(i, j) };
+        canvas.spot(camera.pixel(at), row);
+    }
     if !grid.failed.is_empty() {
-        let at = (WIDTH - 80.0, HEIGHT - 18.0);
+        let at = (width - 80.0, height - 18.0);
         canvas.cross(at)?;
         canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
@@ -107,7 +134,9 @@ fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: 
 fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
-    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, 8.0) as usize;
+    let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
+    let most = (MOST_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
+    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, most) as usize;
     let point = |u: usize, v: usize| {
         let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
         let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
@@ -117,7 +146,7 @@ fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &So
     for (u, v) in camera.view.cell_order(patches, patches) {
         let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
         let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
-        canvas.patch(&corners.map(|c| camera.pixel(c)), viridis(height / BOX_HEIGHT))?;
+        canvas.patch(&corners.map(|c| camera.pixel(c)), (solid.colour)(height / BOX_HEIGHT))?;
     }
     Ok(())
 }

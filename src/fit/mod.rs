@@ -74,6 +74,8 @@ pub struct Point {
     pub low: f64,
     pub high: f64,
     pub binding: &'static str,
+    /// What a fit to all other points predicts here, if that was asked for.
+    pub left_out: Option<f64>,
 }
 
 /// What a fit found.
@@ -154,14 +156,18 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
     let held = given.map(|at| (name(at), parameters[at])).collect();
-    let points = points(&task, &optimum, covariance.as_ref(), &parameters);
+    let mut points = points(&task, &optimum, covariance.as_ref(), &parameters);
+    let left_out = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten();
+    for (point, predicted) in points.iter_mut().zip(left_out.iter().flatten()) {
+        point.left_out = Some(*predicted);
+    }
     absent.iter().for_each(|&at| parameters[at] = f64::NAN);
     Ok(Fit {
         model: model.about().id,
         held,
         absent: absent.iter().map(|&at| name(at)).collect(),
         points,
-        quality: quality::of(&task, &optimum, options.leave_out),
+        quality: quality::of(&task, &optimum, left_out.as_deref(), options.leave_out),
         estimates,
         parameters,
     })
@@ -271,6 +277,7 @@ fn points(
             low: prediction.value / width,
             high: prediction.value * width,
             binding: prediction.binding,
+            left_out: None,
         }
     };
     task.data.iter().map(point).collect()

@@ -16,7 +16,7 @@ pub struct Quality {
     pub smape: f64,
     /// Standard deviation of ln(measured / predicted), robust.
     pub log_spread: f64,
-    /// The SMAPE of each point as predicted by a fit to all others.
+    /// The SMAPE of each point as predicted by a fit to all others; of more than 100 points a twentieth is left out at once.
     pub left_out: Option<f64>,
     /// The largest P and the SMAPE there of a fit to all smaller ones.
     pub largest_left_out: Option<(f64, f64)>,
@@ -41,7 +41,8 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-pub fn of(task: &Task, optimum: &Optimum, leave_out: bool) -> Quality {
+/// `left_out` is what [`left_out`] says of the same fit.
+pub fn of(task: &Task, optimum: &Optimum, left_out: Option<&[f64]>, leave_out: bool) -> Quality {
     let n = task.data.len();
     let mut launches: Vec<u32> = task.data.iter().map(|seen| seen.launch).collect();
     launches.sort_unstable();
@@ -54,7 +55,7 @@ pub fn of(task: &Task, optimum: &Optimum, leave_out: bool) -> Quality {
         launches: launches.len(),
         smape: smape(task.data.iter().map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value))),
         log_spread: interval::variance(optimum, optimum.theta.len()).sqrt(),
-        left_out: leave_out.then(|| left_out(task, optimum)).flatten(),
+        left_out: left_out.map(|all| smape(task.data.iter().zip(all).map(|(seen, predicted)| (seen.y, *predicted)))),
         largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),
         aicc: aicc(squares, n, optimum.theta.len() + 1),
     }
@@ -83,13 +84,22 @@ fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) 
     Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())
 }
 
-fn left_out(task: &Task, optimum: &Optimum) -> Option<f64> {
+/// Each leaving out costs a fit: of more points than this, several are left out at once, evenly spread.
+const MOST_LEFT_OUT_SINGLY: usize = 100;
+
+/// What a fit to all other points predicts for each observation; `None` if the others are too few.
+pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     let points = different(task);
-    let mut pairs = Vec::new();
-    for point in points {
-        pairs.extend(predicted_without(task, optimum, |seen| seen.x == point)?);
+    let parts = if points.len() <= MOST_LEFT_OUT_SINGLY { points.len() } else { MOST_LEFT_OUT_SINGLY / 5 };
+    let mut predicted = vec![f64::NAN; task.data.len()];
+    for part in 0..parts {
+        let out: Vec<&[f64]> = points.iter().copied().skip(part).step_by(parts).collect();
+        let is_out = |seen: &Observation| out.contains(&seen.x.as_slice());
+        let values = predicted_without(task, optimum, is_out)?;
+        let here = predicted.iter_mut().zip(&task.data).filter(|(_, seen)| is_out(seen));
+        here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
     }
-    Some(smape(pairs.into_iter()))
+    Some(predicted)
 }
 
 fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {

@@ -5,7 +5,7 @@
 
 use super::{About, Model, Parameter, Prediction, RANKS, Variable, bound, least, topology, variable};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
-use crate::units::Unit;
+use crate::units::{Unit, WORD_BYTES};
 
 /// Equation (1).
 pub struct Bottleneck;
@@ -37,7 +37,8 @@ impl Model for Bottleneck {
             unit: Unit::PerSecond,
             linear: true,
             design: "P = 1, 2, 4 with one rank a node: from many ranks on, the cost of an update's own work and of its message cannot be told apart",
-            assumes: "perfect overlap of processors and network; an even load of the links across the middle",
+            assumes: "perfect overlap of processors and network; an even load of the links across the middle; an update of which no \
+                      card tells the bytes on the wire takes 8",
         };
         &ABOUT
     }
@@ -51,16 +52,19 @@ impl Model for Bottleneck {
             return processors;
         }
         let links = topology::bisection_links(topology as usize, nodes, dimensions as usize);
-        let bisection = links.map_or(given, |links| links * link);
+        let bisection = links.map(|links| links * link).filter(|sum| sum.is_finite()).unwrap_or(given);
         least(&[processors, bound(4.0 * bisection / wire, "bisection")])
     }
 
-    /// Of the two ways to give B only the one that the topology asks for is needed; the card of a machine holds one.
+    /// Of the two ways to give B only the one that the topology asks for is needed; the card of a machine holds one. Where
+    /// a card has the parts of a time, as a calibration does, it is their sum; an update that nobody has seen on the wire takes at
+    /// least its word there.
     fn parameters(&self, card: &crate::machine::Card) -> crate::error::Result<Vec<f64>> {
         let either = card.get("link_bandwidth_bytes_per_second").or(card.get("bisection_bytes_per_second"));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Ok(f64::NAN),
-            _ => card.require(parameter.number),
+            (None, _) if parameter.symbol == "b" => Ok(WORD_BYTES as f64),
+            _ => super::in_parts(card, parameter.number),
         };
         self.about().parameters.iter().map(value).collect()
     }

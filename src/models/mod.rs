@@ -167,6 +167,18 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 const RANKS: Variable = variable("P", Unit::None, "ranks", None);
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, a rank", Some(1024.0));
 
+/// A number of a card, or the sum of its parts: of t_g + t_u + t_os and of t_s + t_r + t_op a calibration knows the parts.
+fn in_parts(card: &Card, number: &str) -> Result<f64> {
+    let parts: &[&str] = match number {
+        "local_seconds" => &["generate_seconds", "update_seconds", "loop_seconds"],
+        "remote_seconds" => &["send_seconds", "receive_seconds", "operation_seconds"],
+        _ => &[],
+    };
+    // The third, the overhead, is small and often not told.
+    let sum = || Some(card.get(parts.first()?)? + card.get(parts.get(1)?)? + card.get(parts.get(2)?).unwrap_or(0.0));
+    card.get(number).or_else(sum).map_or_else(|| card.require(number), Ok)
+}
+
 /// The smallest prediction of several, which binds.
 fn least(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")

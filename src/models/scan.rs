@@ -54,7 +54,7 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
         let Some((_, values)) = given.iter().find(|(known, _)| known == name) else { continue };
         points = points.iter().flat_map(|point| values.iter().map(|value| with(point, at, *value))).collect();
     }
-    Ok(points.into_iter().map(|at| row(model, numbers, at)).collect())
+    Ok(points.into_iter().map(|point| at(model, numbers, point)).collect())
 }
 
 fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
@@ -63,8 +63,9 @@ fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
     point
 }
 
-/// The band takes the numbers as independent: the changes in log that their ends make are added in quadrature.
-fn row(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> Row {
+/// The prediction at one point. The band takes the numbers as independent: the changes in log that their ends make are
+/// added in quadrature.
+pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> Row {
     let prediction = model.predict(&at, &numbers.values);
     let (mut down, mut up, mut any) = (0.0, 0.0, false);
     for (place, interval) in numbers.intervals.iter().enumerate() {
