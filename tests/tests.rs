@@ -36,6 +36,7 @@
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
+//! - `compare`: machines against each other, and regressions between them
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
@@ -49,6 +50,7 @@ mod calibrate_network;
 mod cli;
 mod comm;
 mod common;
+mod compare;
 mod contributing;
 mod driver;
 mod explain;
