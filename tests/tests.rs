@@ -39,6 +39,7 @@
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
+//! - `compare`: machines against each other, and regressions between them
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
@@ -54,6 +55,7 @@ mod calibrate_network;
 mod cli;
 mod comm;
 mod common;
+mod compare;
 mod contributing;
 mod driver;
 mod explain;
