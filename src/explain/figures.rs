@@ -231,12 +231,9 @@ impl Plane<'_> {
 
     /// What binds where; `None` if it is the same everywhere.
     fn regions(&self) -> Option<Regions> {
-        let mut names: Vec<&'static str> = Vec::new();
-        for point in self.points {
-            if !names.contains(&point.binding) {
-                names.push(point.binding);
-            }
-        }
+        let mut names: Vec<&'static str> = self.points.iter().map(|point| point.binding).collect();
+        names.sort_unstable();
+        names.dedup();
         let cells = Array2::from_shape_fn((self.y.1.len(), self.x.1.len()), |(row, column)| {
             let point = *self.here(row, column).first()?;
             names.iter().position(|name| *name == point.binding)
