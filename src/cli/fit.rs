@@ -12,7 +12,7 @@ use crate::machine::Card;
 use crate::models::{self, Model};
 use crate::store::Folder;
 use crate::store::manifest::Manifest;
-use crate::units::{self, amount};
+use crate::units::amount;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -203,13 +203,19 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
         text.push('\n');
     }
     let about = model.about();
+    let width = |at: usize| {
+        let words = points.iter().map(|point| explain::said(model, at, point.x[at]).len());
+        words.chain([about.variables[at].name.len(), 10]).max().unwrap_or(10) + 2
+    };
     for &at in &varied {
-        let _ = write!(text, "{:>12}", about.variables[at].name);
+        let (name, width) = (about.variables[at].name, width(at));
+        let _ = write!(text, "{name:>width$}");
     }
     let _ = writeln!(text, "{:>14}{:>14}{:>10}  {:<30}set by", "measured", "predicted", "ratio", "95 % band");
-    for point in points {
+    for point in &points {
         for &at in &varied {
-            let _ = write!(text, "{:>12}", units::exact(point.x[at]));
+            let width = width(at);
+            let _ = write!(text, "{:>width$}", explain::said(model, at, point.x[at]));
         }
         let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
         let _ = writeln!(

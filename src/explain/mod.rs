@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,
+    /// Several are joined by "with".
     pub kernel: String,
     pub samples: usize,
     /// Some launches had more ranks than processors.
@@ -64,7 +65,7 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
     }
     Ok(Data {
         observations,
-        kernel: table.word("kernel", rows[0]).to_owned(),
+        kernel: kernels(table, &rows),
         samples: rows.len(),
         oversubscribed: rows.iter().any(|&row| table.number("oversubscribed", row) == 1.0),
     })
@@ -72,11 +73,30 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
 
 /// The model's variables in a row of a store; `given` come first.
 fn values_at(table: &Table, row: usize, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+    let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let known = |name: &str| {
         let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-        given.or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
+        // A variable of words is the index of the row's word.
+        let word = table.word(columns::resolve(name), row);
+        let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
+        given
+            .or(index.map(|index| index as f64))
+            .or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
     };
     model.variables(&known)
+}
+
+/// Whether a model explains several kernels at once.
+fn over_kernels(model: &dyn Model) -> bool {
+    model.about().variables.iter().any(|variable| variable.name == "kernel")
+}
+
+/// The kernels of these rows.
+fn kernels(table: &Table, rows: &[usize]) -> String {
+    let mut all: Vec<&str> = rows.iter().map(|&row| table.word("kernel", row)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.join(" with ")
 }
 
 /// Columns that say on which machine a sample was made, and over what.
@@ -88,7 +108,7 @@ fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<us
     let all: Vec<usize> = points.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
     for name in columns::of_points(table).into_iter().filter(|name| *name != "seed") {
         let column = table.require(name)?;
-        let whole = name == "kernel" || OF_MACHINES.contains(&name);
+        let whole = name == "kernel" && !over_kernels(model) || OF_MACHINES.contains(&name);
         let mixed = if whole {
             Some(&all)
         } else {
@@ -133,11 +153,13 @@ pub fn roles(
         if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
             return Role::Hold(*value);
         }
-        if free.contains(&name) || !parameter.given {
-            return Role::Fit;
-        }
         let known = card.and_then(|card| card.get(name)).or_else(|| told(host, name));
-        known.map_or(Role::Unknown, Role::Hold)
+        if free.contains(&name) || !parameter.given {
+            // Sizes are told well enough to begin at.
+            return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
+        }
+        // Where a model jumps can be found from the data.
+        known.map_or(if parameter.breaks.is_some() { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
 }
@@ -182,8 +204,14 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 
 /// `P = 8, Q = 1024`.
 fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
-    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, units::exact(x[at]));
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, said(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The value of a variable for people: its word, if it is one of words.
+pub fn said(model: &dyn Model, variable: usize, value: f64) -> String {
+    let word = model.about().variables[variable].words.get(value as usize);
+    word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
 }
 
 /// What binds along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if

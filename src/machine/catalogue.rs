@@ -73,6 +73,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
     // network
     entry("network_latency_seconds", Unit::Seconds, "a short message, one way"),
+    entry(
+        "wire_latency_seconds",
+        Unit::Seconds,
+        "a short message on its way, without the processors' time (LogGP's L)",
+    ),
     entry("network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "long messages, one way, one rank"),
     entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),

@@ -6,6 +6,7 @@
 pub mod apex_map;
 pub mod bottleneck;
 pub mod hypercube;
+pub mod log_gp;
 pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
@@ -29,6 +30,7 @@ pub const ALL: &[&dyn Model] = &[
     &nic::Nic,
     &apex_map::Surface,
     &point_to_point::PointToPoint,
+    &log_gp::LogGp,
     &lost_updates::LostUpdates,
 ];
 
@@ -65,15 +67,17 @@ pub struct Parameter {
     pub first: f64,
     /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
     pub given: bool,
+    /// The variable whose size it parts in two, where the model jumps.
+    pub breaks: Option<&'static str>,
 }
 
 impl Parameter {
     const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: false }
+        Self { number, symbol, least, most, first, given: false, breaks: None }
     }
 
     const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: true }
+        Self { number, symbol, least, most, first, given: true, breaks: None }
     }
 
     pub fn unit(&self) -> Unit {

@@ -23,7 +23,10 @@ impl Model for PointToPoint {
                 Parameter::fitted("network_latency_seconds", "latency", 1e-9, 1.0, 2e-6),
                 Parameter::fitted("network_seconds_per_byte", "1/bandwidth", 1e-13, 1e-5, 1e-9),
                 Parameter::fitted("rendezvous_seconds", "rendezvous", 1e-12, 1.0, 1e-6),
-                Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0),
+                Parameter {
+                    breaks: Some("message_bytes"),
+                    ..Parameter::given("eager_bytes", "eager limit", 1.0, 1e9, 4096.0)
+                },
             ],
             explains: &["message_rate.ping_pong"],
             column: "operations_per_second",
