@@ -112,8 +112,8 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "point_to_point.switch",
-            &[(2e-6, true), (1e-9, true), (9e-6, true), (4096.0, false)],
-            cycle(&[&[8.0], &[1024.0], &[8192.0], &[1e6]]),
+            &[(2e-6, true), (1e-9, true), (9e-6, true), (2e-9, true), (4096.0, false)],
+            cycle(&[&[8.0], &[4096.0], &[8192.0], &[1e6], &[2048.0]]),
         ),
         Design::new(
             "random_access.lost_updates",

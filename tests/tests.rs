@@ -31,6 +31,7 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
@@ -40,6 +41,7 @@
 mod apex_map;
 mod architecture;
 mod arena;
+mod breaks;
 mod calibrate;
 mod calibrate_network;
 mod comm;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;
 use crate::fit::{Fit, Observation, Point, Role};
 use crate::machine::Card;
-use crate::models::{Model, Parameter};
+use crate::models::{Break, Model, Parameter};
 use crate::nearest::suggest;
 use crate::numerics::statistics::median;
 use crate::provenance::Host;
@@ -159,7 +159,7 @@ pub fn roles(
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
         }
         // Where a model jumps can be found from the data.
-        known.map_or(if parameter.breaks.is_some() { Role::Fit } else { Role::Unknown }, Role::Hold)
+        known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
 }

@@ -1,12 +1,12 @@
 //! A break: a number where a model jumps, such as the size above which messages go by another protocol. Rates do not change
 //! while it moves between two measured points, so it has no derivative; it is sought among the points themselves.
 
-use super::interval::{inside, t_quantile_beyond, variance};
+use super::interval::{f_quantile_beyond, inside, t_quantile_beyond, variance};
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Estimate, Fit, Observation, Options, Role, quality};
 use crate::error::{Error, Result};
-use crate::models::Model;
+use crate::models::{Break, Model};
 
 /// Different values of the variable on either side of a break, at least.
 const BESIDE: usize = 3;
@@ -15,9 +15,10 @@ const BESIDE: usize = 3;
 pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let about = model.about();
     let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_));
-    let at = (0..roles.len()).filter(fitted).find(|&at| about.parameters[at].breaks.is_some())?;
-    let variable = about.variables.iter().position(|v| Some(v.name) == about.parameters[at].breaks)?;
-    Some((at, variable))
+    (0..roles.len()).filter(fitted).find_map(|at| {
+        let Break::At(name) = about.parameters[at].breaks else { return None };
+        Some((at, about.variables.iter().position(|variable| variable.name == name)?))
+    })
 }
 
 /// Fits with the break at each measured value in turn. The break is the value with the least loss, if it is less than
@@ -49,6 +50,8 @@ pub fn fit(
     let held = |value: f64| {
         let mut roles = roles.to_vec();
         roles[at] = Role::Hold(value);
+        let beside = |at: &usize| value == largest && model.about().parameters[*at].breaks == Break::Beside;
+        (0..roles.len()).filter(beside).for_each(|at| roles[at] = Role::Hold(0.0));
         roles
     };
     // The last is no break: nothing lies beyond it.
@@ -58,8 +61,9 @@ pub fn fit(
     let excess = excess(&tasks).ok_or_else(|| super::no_rates(model))?;
     let (&none, breaks) = excess.split_last().expect("a candidate");
     let freedom = data.len().saturating_sub(tasks[0].free.len() + 1);
-    if none.sqrt() <= t_quantile_beyond(freedom, 0.025 / breaks.len() as f64) {
-        return without(model, data, &held(largest), at, options);
+    let beside = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
+    if none <= beside as f64 * f_quantile_beyond(beside, freedom, 0.05 / breaks.len() as f64) {
+        return without(model, data, &held(largest), options);
     }
     let allowed = t_quantile_beyond(freedom, 0.025).powi(2);
     let kept: Vec<f64> = candidates.iter().zip(breaks).filter(|(_, e)| **e <= allowed).map(|(c, _)| *c).collect();
@@ -97,11 +101,12 @@ fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
 }
 
 /// The fit without a break.
-fn without(model: &dyn Model, data: &[Observation], roles: &[Role], at: usize, options: Options) -> Result<Fit> {
+fn without(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     let mut fit = super::straight(model, data, roles, options)?;
-    let number = model.about().parameters[at].number;
-    fit.held.retain(|(known, _)| *known != number);
-    fit.absent.push(number);
-    fit.parameters[at] = f64::NAN;
+    for (at, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::No) {
+        fit.held.retain(|(known, _)| *known != parameter.number);
+        fit.absent.push(parameter.number);
+        fit.parameters[at] = f64::NAN;
+    }
     Ok(fit)
 }

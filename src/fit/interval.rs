@@ -3,7 +3,7 @@
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use nalgebra::DMatrix;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// The two-sided 95 % quantile of Student's t.
 pub fn t_quantile(freedom: usize) -> f64 {
@@ -13,6 +13,11 @@ pub fn t_quantile(freedom: usize) -> f64 {
 /// The quantile of Student's t that is exceeded with probability `tail`.
 pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - tail))
+}
+
+/// The quantile of Fisher's F that is exceeded with probability `tail`.
+pub fn f_quantile_beyond(above: usize, below: usize, tail: f64) -> f64 {
+    FisherSnedecor::new(above as f64, below.max(1) as f64).map_or(f64::NAN, |f| f.inverse_cdf(1.0 - tail))
 }
 
 /// Variance of a residual as it enters the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2

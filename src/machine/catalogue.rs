@@ -83,6 +83,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
+    entry(
+        "eager_seconds_per_byte",
+        Unit::SecondsPerByte,
+        "added to each byte of a message up to eager_bytes, which is copied on its way",
+    ),
     entry("rendezvous_seconds", Unit::Seconds, "added to the latency of a message above eager_bytes"),
     entry("link_bandwidth_bytes_per_second", Unit::BytesPerSecond, "a link between routers, one direction"),
     entry("router_latency_seconds", Unit::Seconds, "crossing a router"),

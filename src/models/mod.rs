@@ -67,17 +67,26 @@ pub struct Parameter {
     pub first: f64,
     /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
     pub given: bool,
-    /// The variable whose size it parts in two, where the model jumps.
-    pub breaks: Option<&'static str>,
+    pub breaks: Break,
+}
+
+/// Whether a parameter has to do with a place where the model jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    No,
+    /// It is that place, a value of this variable.
+    At(&'static str),
+    /// It is 0 where there is no such place.
+    Beside,
 }
 
 impl Parameter {
     const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: false, breaks: None }
+        Self { number, symbol, least, most, first, given: false, breaks: Break::No }
     }
 
     const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: true, breaks: None }
+        Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
 
     pub fn unit(&self) -> Unit {
