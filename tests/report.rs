@@ -64,7 +64,9 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
     let out = result(&scratch);
     let (dom, console) = open(&out.join("report.html"), &scratch);
     assert_eq!(console, Vec::<String>::new());
-    assert_eq!(dom.matches("<svg").count(), 10, "surface, contours, heat map and two sets of curves for each kernel");
+    // Whether models can be fitted depends on this machine's caches.
+    let (measured, _) = dom.split_once("id=\"models\"").expect("a section about models");
+    assert_eq!(measured.matches("<svg").count(), 10, "surface, contours, heat map and two sets of curves a kernel");
     assert!(!dom.contains("<script") && !dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
     for attribute in ["src=\"", "href=\"", "url("] {
         for (at, _) in dom.match_indices(attribute) {

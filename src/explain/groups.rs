@@ -19,8 +19,10 @@ pub struct Group {
 
 /// The groups of the good samples that a model explains; those with the most points first.
 ///
+/// Points that the model is not about are left out.
+///
 /// # Errors
-/// If a variable that the model needs is no column of the store.
+/// If it is about none of them, or a variable that it needs is no column of the store.
 pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Group>> {
     let mut found = Vec::new();
     let explains = model.about().explains;
@@ -28,9 +30,14 @@ pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Gr
     let parts: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
     for kernels in parts {
         let good = |row: &&usize| table.word("status", **row) == "ok" && kernels.contains(&table.word("kernel", **row));
-        let rows: Vec<usize> = rows.iter().filter(good).copied().collect();
+        let good: Vec<usize> = rows.iter().filter(good).copied().collect();
+        let (rows, others): (Vec<usize>, Vec<usize>) =
+            good.into_iter().partition(|&row| values_at(table, row, model, &[]).is_ok());
+        if let (true, Some(&row)) = (rows.is_empty(), others.first()) {
+            values_at(table, row, model, &[])?;
+        }
         let points = points(table, &rows, model)?;
-        let splits = splits(table, &rows, &points)?;
+        let splits = splits(table, model, &rows, &points)?;
         for (key, rows) in parted(table, &rows, &splits) {
             let name = |(column, value): (&&str, &Option<Value>)| {
                 value.as_ref().map(|value| crate::figure::select::label(column, value))
@@ -85,11 +92,17 @@ fn points(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<(Vec<f
 }
 
 /// Columns that differ among the samples of a point of the model, or say which machine it was.
-fn splits<'a>(table: &'a Table, rows: &[usize], points: &[(Vec<f64>, Vec<usize>)]) -> Result<Vec<&'a str>> {
+fn splits<'a>(
+    table: &'a Table,
+    model: &dyn Model,
+    rows: &[usize],
+    points: &[(Vec<f64>, Vec<usize>)],
+) -> Result<Vec<&'a str>> {
     let mut splits = Vec::new();
     for name in columns::of_points(table).into_iter().filter(|name| !["seed", "kernel"].contains(name)) {
         let column = table.require(name)?;
-        let whole = super::OF_MACHINES.contains(&name) && !columns::constant(column, rows);
+        let apart = super::OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
+        let whole = apart && !columns::constant(column, rows);
         if whole || points.iter().any(|(_, rows)| !columns::constant(column, rows)) {
             splits.push(name);
         }
