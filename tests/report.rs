@@ -49,6 +49,7 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
     assert!(dom.contains(&section(1)) && dom.contains(&section(2)), "a surface for each kernel");
     assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
     assert!(!dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
+    assert!(dom.contains("id=\"models\""), "a section about models");
     for attribute in ["src=\"", "href=\"", "url("] {
         for (at, _) in dom.match_indices(attribute) {
             let target = &dom[at + attribute.len()..][..5];

@@ -37,6 +37,7 @@
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
+//! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
@@ -49,6 +50,7 @@ mod apex_map;
 mod architecture;
 mod arena;
 mod bounds;
+mod breaks;
 mod browser;
 mod calibrate;
 mod calibrate_network;

@@ -100,12 +100,22 @@ pub const CATALOGUE: &[Entry] = &[
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
     // network
     entry("network_latency_seconds", Unit::Seconds, "a short message, one way"),
+    entry(
+        "wire_latency_seconds",
+        Unit::Seconds,
+        "a short message on its way, without the processors' time (LogGP's L)",
+    ),
     entry("network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "long messages, one way, one rank"),
     entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
     entry("message_seconds", Unit::Seconds, "from one message of so many bytes to the next, of a rank, by some way"),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
+    entry(
+        "eager_seconds_per_byte",
+        Unit::SecondsPerByte,
+        "added to each byte of a message up to eager_bytes, which is copied on its way",
+    ),
     entry("rendezvous_seconds", Unit::Seconds, "added to the latency of a message above eager_bytes"),
     entry("link_bandwidth_bytes_per_second", Unit::BytesPerSecond, "a link between routers, one direction"),
     entry("router_latency_seconds", Unit::Seconds, "crossing a router"),
