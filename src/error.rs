@@ -15,6 +15,8 @@ pub enum Kind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
+    /// A comparison found what it was told to fail for (exit code 5).
+    Regression,
     /// A fault of this program (exit code 70, as in sysexits.h).
     Internal,
 }
@@ -78,6 +80,7 @@ impl Error {
             Kind::Input => 2,
             Kind::Environment => 3,
             Kind::Measurement => 4,
+            Kind::Regression => 5,
             Kind::Internal => 70,
         }
     }

@@ -10,15 +10,19 @@
 //! ```text
 //! 8  cli         the command line, one file a command
 //! 7  report      one HTML file about a result: groups, summary, trade, regimes, pictures
+//!    compare     machines against each other: points matched, ratios, regressions
 //!    validate    the models against the papers' tables
 //! 6  sweep       specification, expansion, plan, execution, driver
 //!    launch      launchers: a job to a command line; one file a launcher
 //!    figure      surfaces, contours, heat maps, curves; `select` takes their data from a store
 //!    explain     a model against a store: observations, what the host tells, a sentence
+//!    query       medians of any columns, by groups
+//!    export      samples for other programs: CSV, JSON lines, Extra-P
 //!    document    HTML pages: their look, their figures; a page's template extends `page.html`
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
+//!    bounds      what a calibrated machine allows at most, at a point, and which limit binds; one file a family
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
 //!    machine     machine cards: the numbers of a machine, measured or published
 //!    models      analytic models: a machine's numbers to a rate; one file a model, one line in `models::ALL`
@@ -33,6 +37,12 @@
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
 //! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
 //!
+//! # To begin with
+//!
+//! [`sweep::parse`] reads a sweep, [`kernels`] runs a point, [`store::Folder`] opens a result, [`query::groups`] sums it up,
+//! [`fit::fit`] fits one of [`models::ALL`], [`figure::svg`] draws: each of these modules shows an example that runs.
+//! `examples/surface.rs` goes from a result folder to a picture.
+//!
 //! # To add
 //!
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
@@ -44,9 +54,13 @@
 //! * a command: a file in `cli/` and its variant in `cli::Command`.
 
 #[cfg(feature = "explore")]
+pub mod bounds;
+#[cfg(feature = "explore")]
 pub mod calibrate;
 pub mod cli;
 pub mod comm;
+#[cfg(feature = "explore")]
+pub mod compare;
 #[cfg(feature = "explore")]
 pub mod condition;
 #[cfg(feature = "explore")]
@@ -54,6 +68,8 @@ pub mod document;
 pub mod error;
 #[cfg(feature = "explore")]
 pub mod explain;
+#[cfg(feature = "explore")]
+pub mod export;
 #[cfg(feature = "explore")]
 pub mod figure;
 #[cfg(feature = "explore")]
@@ -74,6 +90,8 @@ pub mod point;
 pub mod provenance;
 #[cfg(feature = "explore")]
 pub mod published;
+#[cfg(feature = "explore")]
+pub mod query;
 #[cfg(feature = "explore")]
 pub mod report;
 pub mod sample;

@@ -137,6 +137,22 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
+/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC` (Howard Hinnant's civil_from_days).
+pub fn utc(unix_seconds: f64) -> String {
+    let seconds = unix_seconds as i64;
+    let (days, time) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let day_of_era = z.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", time / 3600, time % 3600 / 60)
+}
+
 /// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`.
 pub fn quantity(value: f64, unit: Unit) -> String {
     let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);

@@ -9,9 +9,9 @@ const FLOORS: [&[&str]; 9] = [
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
-    &["worker"],
+    &["bounds", "worker"],
     &["store"],
-    &["calibrate", "document", "explain", "figure", "launch", "sweep"],
+    &["calibrate", "document", "explain", "export", "figure", "launch", "query", "sweep"],
     &["report", "compare", "validate"],
     &["cli"],
 ];

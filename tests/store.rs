@@ -6,7 +6,7 @@ use apexmap::numerics::statistics::Summary;
 use apexmap::point::Value;
 use apexmap::sample::{Event, Sample, Status};
 use apexmap::store::cells::cells;
-use apexmap::store::journal::{self, Journal, Record};
+use apexmap::store::journal::{self, Journal, Record, Run};
 use apexmap::store::table::Column;
 use apexmap::store::{Folder, Table, parquet};
 use proptest::prelude::*;
@@ -218,6 +218,37 @@ proptest! {
             parquet::write(&folder, &table).expect("written");
             prop_assert_eq!(contents(&parquet::read(&folder.samples()).expect("readable")), contents(&table));
         }
+    }
+
+    /// The quick reader sees what the full one does, damaged lines included.
+    #[test]
+    fn what_plans_ask_of_a_journal_is_read_as_the_whole_journal_is(
+        samples in prop::collection::vec(random_sample(), 0..8),
+        damage in prop::option::of((0usize..10, 0usize..400)),
+    ) {
+        let (_scratch, folder) = folder();
+        let mut events = events(&samples);
+        events.push(Event::Done { budget_spent: true });
+        let path = write_journal(&folder, "0001", &events);
+        if let Some((line, at)) = damage {
+            let text = std::fs::read_to_string(&path).expect("readable");
+            let cut = |(number, text): (usize, &str)| {
+                let end = if number == line { text.floor_char_boundary(at) } else { text.len() };
+                format!("{}\n", &text[..end])
+            };
+            std::fs::write(&path, text.lines().enumerate().map(cut).collect::<String>()).expect("written");
+        }
+        let (full, quick) = (journal::read(&path).expect("readable"), journal::outcomes(&path).expect("readable"));
+        prop_assert_eq!((&full.launch, &full.ended), (&quick.launch, &quick.ended));
+        prop_assert_eq!((full.budget_spent, full.unreadable), (quick.budget_spent, quick.unreadable));
+        let of = |sample: &dyn Run| {
+            (sample.key().to_owned(), sample.block(), sample.repetition(), sample.status(), sample.seconds())
+        };
+        let full_runs: Vec<_> = full.samples.iter().map(|sample| of(sample)).collect();
+        prop_assert_eq!(full_runs, quick.samples.iter().map(|outcome| of(outcome)).collect::<Vec<_>>());
+        let failures: Vec<&Sample> = quick.samples.iter().filter_map(|outcome| outcome.failure.as_deref()).collect();
+        let failed: Vec<&Sample> = full.samples.iter().filter(|sample| sample.status != Status::Ok).collect();
+        prop_assert_eq!(failures, failed);
     }
 
     #[test]

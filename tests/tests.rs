@@ -2,6 +2,8 @@
 //!
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
+//! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
 //! - `units`: quantities as people write and read them
@@ -21,6 +23,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
 //! - `calibrate`: what a core costs, and the machine card of all numbers
+//! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -31,23 +34,34 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
+//! - `query`: medians by groups
+//! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `notebooks`: run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
+//! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
+//! - `compare`: machines against each other, and regressions between them
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
 mod architecture;
 mod arena;
+mod bounds;
 mod breaks;
+mod browser;
 mod calibrate;
 mod calibrate_network;
+mod cli;
 mod comm;
 mod common;
+mod compare;
+mod contributing;
 mod driver;
 mod explain;
+mod export;
 mod faulty;
 mod figure;
 mod fit;
@@ -60,8 +74,11 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod notebooks;
 mod numerics;
+mod page;
 mod processes;
+mod query;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// The model; `apexmap models` lists them
     #[arg(long)]
     model: String,
-    /// Samples to fit to, such as 'P <= 64 && pages == \"huge\"'
+    /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
     /// Machine card with numbers that are not fitted

@@ -1,17 +1,25 @@
 //! The command line: one file a command.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing;
-//! 70 a fault of this program.
+//! 5 a comparison found what `--fail-if` names; 70 a fault of this program.
 
 #[cfg(feature = "explore")]
 mod calibrate;
+#[cfg(feature = "explore")]
+mod card;
+#[cfg(feature = "explore")]
+mod compare;
 #[cfg(feature = "explore")]
 pub mod complain;
 #[cfg(feature = "explore")]
 mod completions;
 #[cfg(feature = "explore")]
+mod export;
+#[cfg(feature = "explore")]
 mod fit;
 mod kernels;
+#[cfg(feature = "explore")]
+mod man;
 #[cfg(feature = "explore")]
 mod plan;
 #[cfg(feature = "explore")]
@@ -20,6 +28,8 @@ mod plot;
 mod predict;
 #[cfg(feature = "explore")]
 mod progress;
+#[cfg(feature = "explore")]
+mod query;
 #[cfg(feature = "explore")]
 mod report;
 #[cfg(feature = "explore")]
@@ -60,7 +70,7 @@ Examples:
   apexmap kernels                          what can be measured, with parameters and sources
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 something the machine lacks; 4 points failed or are missing; \
-70 a fault of apexmap.";
+5 `compare --fail-if` found something; 70 a fault of apexmap.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -76,9 +86,18 @@ enum Command {
     /// Draw a surface, contours, a heat map or curves from a result
     #[cfg(feature = "explore")]
     Plot(plot::Arguments),
+    /// Medians with 95 % intervals of any columns, by groups of samples
+    #[cfg(feature = "explore")]
+    Query(query::Arguments),
+    /// Write samples as CSV, JSON lines or the input of Extra-P
+    #[cfg(feature = "explore")]
+    Export(export::Arguments),
     /// Draw a result's figures and write its report anew
     #[cfg(feature = "explore")]
     Report(report::Arguments),
+    /// Compare results, or published machines: ratios point by point, who wins where, regressions
+    #[cfg(feature = "explore")]
+    Compare(compare::Arguments),
     /// Measure what models take as given, and write a machine card
     #[cfg(feature = "explore")]
     Calibrate(calibrate::Arguments),
@@ -99,6 +118,9 @@ enum Command {
     /// Print a completion script for a shell
     #[cfg(feature = "explore")]
     Completions(completions::Arguments),
+    /// Print a manual page, or write those of all commands
+    #[cfg(feature = "explore")]
+    Man(man::Arguments),
     /// Run one job on the ranks of this process or launch (what launchers start; not for people)
     #[command(hide = true)]
     Worker(worker::Arguments),
@@ -133,7 +155,13 @@ fn dispatch(command: &Command) -> Result<()> {
         #[cfg(feature = "explore")]
         Command::Plot(arguments) => plot::run(arguments),
         #[cfg(feature = "explore")]
+        Command::Query(arguments) => query::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Export(arguments) => export::run(arguments),
+        #[cfg(feature = "explore")]
         Command::Report(arguments) => report::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Compare(arguments) => compare::run(arguments),
         #[cfg(feature = "explore")]
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Kernels(arguments) => kernels::run(arguments),
@@ -147,6 +175,8 @@ fn dispatch(command: &Command) -> Result<()> {
         Command::Validate(arguments) => validate::run(arguments),
         #[cfg(feature = "explore")]
         Command::Completions(arguments) => completions::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Man(arguments) => man::run(arguments),
         Command::Worker(arguments) => worker::run(arguments),
     }
 }

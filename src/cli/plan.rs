@@ -10,6 +10,7 @@ use crate::provenance;
 use crate::store::Folder;
 use crate::sweep::plan::{Progress, State, largest_memory};
 use crate::units;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -35,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let setup = Setup::new(&arguments.sweep)?;
     let records = match Folder::open(&setup.folder) {
-        Ok(folder) => folder.records()?,
+        Ok(folder) => folder.outcomes()?,
         Err(_) => Vec::new(),
     };
     let progress = Progress::new(&setup.plan, &records);
@@ -63,18 +64,26 @@ fn axes(setup: &Setup, text: &mut String) {
             kernels.push(kernel);
         }
         for (name, value) in params {
-            let seen = values.entry(name).or_default();
-            if !seen.contains(&value) {
-                seen.push(value);
-            }
+            values.entry(name).or_default().push(value);
         }
     }
     let _ = writeln!(text, "  kernel  {}", kernels.join(", "));
     for (name, mut seen) in values {
-        seen.sort_by(|a, b| a.as_f64().unwrap_or(0.0).total_cmp(&b.as_f64().unwrap_or(0.0)));
+        // Points of a grid repeat values in runs: without those, little is left to sort.
+        seen.dedup();
+        seen.sort_by(|a, b| order(a, b));
+        seen.dedup();
         let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
         let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
         let _ = writeln!(text, "  {name:<7} {}{more}", shown.join(" "));
+    }
+}
+
+/// Numbers by size, words by letters.
+fn order(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a.cmp(b),
+        _ => a.as_f64().unwrap_or(f64::NAN).total_cmp(&b.as_f64().unwrap_or(f64::NAN)),
     }
 }
 
@@ -119,10 +128,8 @@ fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
     let plan = &setup.plan;
     let mut measured = 0;
     let one = |entry: &usize| {
-        let seconds = progress.held(&plan.entries[*entry].key, 0).seconds;
-        if seconds.is_empty() {
-            return guess(&plan.entries[*entry].point);
-        }
+        let held = progress.held(&plan.entries[*entry].key, 0).map(|held| held.seconds.as_slice());
+        let Some(seconds @ [_, ..]) = held else { return guess(&plan.entries[*entry].point) };
         measured += 1;
         seconds.iter().sum::<f64>() / seconds.len() as f64
     };

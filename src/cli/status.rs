@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::sample::Status;
 use crate::store::Folder;
 use crate::store::manifest::Manifest;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
-    let records = folder.records()?;
+    let records = folder.outcomes()?;
     let mut text = String::new();
     if let Ok(manifest) = Manifest::read(&folder) {
         let _ = writeln!(
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let keys = folder.planned_keys();
     let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
-    let mut points: BTreeMap<&str, (usize, Option<Status>)> = BTreeMap::new();
+    let mut points: HashMap<&str, (usize, Option<Status>)> = HashMap::new();
     let mut stale = 0;
     let mut failures = Vec::new();
     for sample in records.iter().flat_map(|record| &record.samples) {
@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             point.0 += 1;
         } else {
             point.1 = Some(sample.status);
-            failures.push(sample);
+            failures.extend(sample.failure.as_deref());
         }
     }
     let measured = points.values().filter(|(samples, failure)| *samples > 0 && failure.is_none()).count();

@@ -3,6 +3,7 @@
 pub mod card;
 pub mod figures;
 pub mod groups;
+pub mod nic;
 
 use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;
@@ -15,7 +16,7 @@ use crate::provenance::Host;
 use crate::store::Table;
 use crate::store::columns;
 use crate::units;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a model is fitted to.
 #[derive(Clone, Debug)]
@@ -46,12 +47,15 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
         return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
     }
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
     for &row in &rows {
         let x = values_at(table, row, model, given)?;
-        match points.iter_mut().find(|(known, _)| *known == x) {
-            Some((_, members)) => members.push(row),
-            None => points.push((x, vec![row])),
+        let bits = x.iter().map(|value| value.to_bits()).collect();
+        let at = *places.entry(bits).or_insert(points.len());
+        if at == points.len() {
+            points.push((x, Vec::new()));
         }
+        points[at].1.push(row);
     }
     refuse_mixtures(table, model, &points)?;
     let names = table.words("launch");

@@ -1,14 +1,12 @@
-//! What the figures draw on: lines, polygons and text in pixels of a 900 by 640 picture, over any plotters backend.
+//! What the figures draw on: lines, polygons and text in pixels of a sheet, over any plotters backend.
 
 use plotters::backend::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
 
+use super::sheet::Sheet;
 use super::text;
 use crate::error::{Error, Result};
-
-pub const WIDTH: f64 = 900.0;
-pub const HEIGHT: f64 = 640.0;
 
 pub type Xy = (f64, f64);
 
@@ -114,14 +112,33 @@ pub enum Side {
     Right,
 }
 
+/// Where a row of the figure's table lies in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    pub at: Xy,
+    pub row: usize,
+}
+
 pub struct Canvas<'a, DB: DrawingBackend> {
     backend: &'a mut DB,
     flavour: Flavour,
+    pub sheet: Sheet,
+    pub spots: Vec<Spot>,
 }
 
 impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
-    pub fn new(backend: &'a mut DB, flavour: Flavour) -> Self {
-        Self { backend, flavour }
+    pub fn new(backend: &'a mut DB, flavour: Flavour, sheet: Sheet) -> Self {
+        Self { backend, flavour, sheet, spots: Vec::new() }
+    }
+
+    /// Notes where a row of the table is shown.
+    pub fn spot(&mut self, at: Xy, row: usize) {
+        self.spots.push(Spot { at, row });
+    }
+
+    /// Where axes end that leave room for a colour bar.
+    pub fn bar_left(&self) -> f64 {
+        self.sheet.width - self.sheet.bar
     }
 
     fn units(&self, (x, y): Xy) -> (i32, i32) {
@@ -160,6 +177,36 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             self.backend.draw_path(pair.iter().copied(), &style).map_err(drawing)?;
         }
         Ok(())
+    }
+
+    /// A line of dashes and gaps of these lengths in turn, going on around corners.
+    pub fn dashed(&mut self, points: &[Xy], colour: RGBColor, width: f64, pattern: &[f64]) -> Result<()> {
+        if pattern.is_empty() {
+            return self.line(points, colour, width);
+        }
+        let (mut at, mut left, mut dash) = (0, pattern[0], Vec::new());
+        for pair in points.windows(2) {
+            let length = (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1);
+            let along = |by: f64| {
+                let share = if length > 0.0 { by / length } else { 0.0 };
+                (pair[0].0 + share * (pair[1].0 - pair[0].0), pair[0].1 + share * (pair[1].1 - pair[0].1))
+            };
+            let mut gone = 0.0;
+            dash.push(pair[0]);
+            while gone + left < length {
+                gone += left;
+                dash.push(along(gone));
+                if at % 2 == 0 {
+                    self.line(&dash, colour, width)?;
+                }
+                dash = vec![along(gone)];
+                at = (at + 1) % pattern.len();
+                left = pattern[at];
+            }
+            left -= length - gone;
+        }
+        dash.extend(points.last());
+        if at % 2 == 0 && dash.len() > 1 { self.line(&dash, colour, width) } else { Ok(()) }
     }
 
     pub fn fill(&mut self, rect: Rect, colour: RGBColor) -> Result<()> {
@@ -230,7 +277,10 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
     /// Title and subtitle; returns where the figure proper may begin.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
         const MARGIN: f64 = 18.0;
-        let room = WIDTH - 2.0 * MARGIN;
+        if !self.sheet.headed() {
+            return Ok(8.0);
+        }
+        let room = self.sheet.width - 2.0 * MARGIN;
         let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
         let fits = |size: &f64| text::width(title, *size, true) <= room;
         let size = sizes.into_iter().find(fits).unwrap_or(sizes[2]);

@@ -33,6 +33,12 @@ pub fn diverging(share: f64) -> RGBColor {
     RGBColor(mix(0), mix(1), mix(2))
 }
 
+/// `count` colours of a map, evenly spaced from its least to its largest, as `#rrggbb`.
+pub fn hexadecimal(map: fn(f64) -> RGBColor, count: usize) -> Vec<String> {
+    let colour = |k: usize| map(k as f64 / (count - 1) as f64);
+    (0..count).map(colour).map(|RGBColor(r, g, b)| format!("#{r:02x}{g:02x}{b:02x}")).collect()
+}
+
 /// Black or white, whichever is read more easily on `ground` (WCAG relative luminance).
 pub fn readable_on(ground: RGBColor) -> RGBColor {
     let linear = |channel: u8| {
@@ -52,4 +58,19 @@ pub const SERIES: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+];
+
+/// For names on a map: Paul Tol's muted scheme for the colour-blind, with its pale grey first, and a dark grey.
+pub const CLASSES: [RGBColor; 11] = [
+    RGBColor(221, 221, 221),
+    RGBColor(204, 102, 119),
+    RGBColor(136, 34, 85),
+    RGBColor(136, 204, 238),
+    RGBColor(68, 170, 153),
+    RGBColor(17, 119, 51),
+    RGBColor(221, 204, 119),
+    RGBColor(153, 153, 51),
+    RGBColor(170, 68, 153),
+    RGBColor(51, 34, 136),
+    RGBColor(85, 85, 85),
 ];

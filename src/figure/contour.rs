@@ -4,62 +4,88 @@ use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::viridis;
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Grid, text};
 use crate::error::Result;
 
+/// What divides a quantity into bands, and their colours.
+pub struct Bands {
+    pub z: Scale,
+    pub levels: Vec<f64>,
+    /// The colour at a share of the way from the first band to the last.
+    pub colour: fn(f64) -> RGBColor,
+    /// Points marked by a ring, (row, column), and what it says of them.
+    pub rings: Vec<(usize, usize)>,
+}
+
+impl Bands {
+    /// Round levels over these magnitudes, from dark to light.
+    pub fn of_magnitudes(z: Scale) -> Self {
+        Self { z, levels: ticks::levels(&z), colour: viridis, rings: Vec::new() }
+    }
+
+    /// The colour of the k-th band.
+    pub fn of(&self, k: usize) -> RGBColor {
+        (self.colour)((k as f64 + 0.5) / (self.levels.len() - 1) as f64)
+    }
+}
+
 pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, range: Option<(f64, f64)>) -> Result<()> {
     grid.check()?;
+    draw_bands(canvas, grid, &Bands::of_magnitudes(grid.z_scale(range)?))
+}
+
+pub fn draw_bands<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, bands: &Bands) -> Result<()> {
     grid.check_two_by_two("contour plot")?;
-    let z = grid.z_scale(range)?;
-    let levels = ticks::levels(&z);
-    let names = ticks::labels(&levels, grid.z.unit, false);
+    let (z, levels) = (bands.z, &bands.levels);
+    let names = ticks::labels(levels, grid.z.unit, false);
     let top = canvas.header(&grid.title, &grid.subtitle)?;
     let (x, y) = (FrameAxis::new(&grid.x, grid.x.scale()?), FrameAxis::new(&grid.y, grid.y.scale()?));
-    let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+    let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
     let triangles = triangles(grid, &frame, &z);
     if triangles.is_empty() {
         frame::remark(canvas, &frame.area, "no four neighbouring points were measured")?;
     }
     let places: Vec<f64> = levels.iter().map(|level| z.place(*level)).collect();
-    fill(canvas, &triangles, &places)?;
+    fill(canvas, &triangles, &places, bands)?;
     let lines = lines(&triangles, &places, &names);
     for (line, _) in &lines {
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let marks = marks(canvas, grid, &frame)?;
+    let marks = marks(canvas, grid, &frame, &bands.rings)?;
     label(canvas, &lines, grid, &frame)?;
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
-    let parts = (0..count).map(|k| (share(k), colour(k, count))).collect();
+    let parts = (0..count).map(|k| (share(k), bands.of(k))).collect();
     let ticks = names.into_iter().enumerate().map(|(k, name)| (share(k), name)).collect();
     ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
     frame::key(canvas, &frame.area, &marks)
 }
 
-/// The colour of the k-th of `count` bands.
-fn colour(k: usize, count: usize) -> RGBColor {
-    viridis((k as f64 + 0.5) / count as f64)
-}
-
 /// The grid's triangles in pixels, with positions on the z scale as values.
-fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
+pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
     let x: Vec<f64> = grid.x.values.iter().map(|v| frame.at(*v, frame.y.low).0).collect();
     let y: Vec<f64> = grid.y.values.iter().map(|v| frame.at(frame.x.low, *v).1).collect();
     bands::triangles(&x, &y, &grid.values.mapv(|v| z.place(v)))
 }
 
-fn fill<DB: DrawingBackend>(canvas: &mut Canvas<DB>, triangles: &[[Corner; 3]], levels: &[f64]) -> Result<()> {
+/// Fills the bands; `levels` are the positions of theirs on the z scale.
+pub fn fill<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    triangles: &[[Corner; 3]],
+    levels: &[f64],
+    bands: &Bands,
+) -> Result<()> {
     let count = levels.len() - 1;
     for triangle in triangles {
         for k in 0..count {
             let part = bands::band(triangle, levels[k], levels[k + 1]);
             if !part.is_empty() {
-                canvas.patch(&part, colour(k, count))?;
+                canvas.patch(&part, bands.of(k))?;
             }
         }
     }
@@ -67,7 +93,7 @@ fn fill<DB: DrawingBackend>(canvas: &mut Canvas<DB>, triangles: &[[Corner; 3]], 
 }
 
 /// All iso-lines with their names, long ones first.
-fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
+pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> Vec<(Vec<Xy>, &'a str)> {
     let mut all: Vec<(Vec<Xy>, &str)> = Vec::new();
     for k in 1..levels.len() - 1 {
         let found = bands::iso_lines(triangles, levels[k]);
@@ -78,7 +104,7 @@ fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String]) -> 
 }
 
 /// Names the lines where there is room: inside the frame, clear of other names and, if possible, of measured points.
-fn label<DB: DrawingBackend>(
+pub fn label<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     lines: &[(Vec<Xy>, &str)],
     grid: &Grid,
@@ -136,14 +162,32 @@ fn along(line: &[Xy], share: f64) -> Xy {
 }
 
 /// Dots where something was measured, crosses where that failed; returns the kinds of marks drawn.
-fn marks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, frame: &Frame) -> Result<Vec<Mark>> {
+fn marks<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    frame: &Frame,
+    rings: &[(usize, usize)],
+) -> Result<Vec<Mark>> {
     for ((j, i), value) in grid.values.indexed_iter() {
-        if !value.is_nan() {
-            frame::measured(canvas, frame.at(grid.x.values[i], grid.y.values[j]))?;
+        let at = frame.at(grid.x.values[i], grid.y.values[j]);
+        if !value.is_nan() && rings.contains(&(j, i)) {
+            frame::ring(canvas, at)?;
+        } else if !value.is_nan() {
+            frame::measured(canvas, at)?;
         }
     }
     for (j, i) in &grid.failed {
         canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
     }
-    Ok(if grid.failed.is_empty() { vec![Mark::Measured] } else { vec![Mark::Measured, Mark::Failed] })
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
+    }
+    let mut marks = vec![Mark::Measured];
+    if !rings.is_empty() {
+        marks.push(Mark::Undecided);
+    }
+    if !grid.failed.is_empty() {
+        marks.push(Mark::Failed);
+    }
+    Ok(marks)
 }

@@ -3,14 +3,15 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, Rect, Side, Type, WHITE, WIDTH, Xy};
+use super::canvas::{Canvas, GREY, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::SERIES;
 use super::frame::{self, Frame, FrameAxis};
+use super::legend::{self, Legend};
+use super::sheet::Style as Look;
 use super::ticks::Scale;
 use super::{CurvePoint, Curves, Landmark, text};
 use crate::error::{Error, Result};
 
-const LEGEND_LINE: f64 = 22.0;
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
@@ -29,13 +30,16 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs:
     measured.sort_by(f64::total_cmp);
     measured.dedup();
     let top = canvas.header(&curves.title, &curves.subtitle)?;
-    let names = curves.series.iter().map(|s| Type::new(text::TICK).width(&s.label));
-    // A single curve is what the title says.
-    let named = curves.series.iter().any(|series| !series.label.is_empty());
-    let room = names.fold(0.0, f64::max).min(230.0);
+    let sheet = canvas.sheet;
+    let look = sheet.style;
+    let legend = match look {
+        Look::Screen => Legend::beside(&curves.series, sheet.height - sheet.below - top),
+        Look::Paper => Legend::below(&curves.series, sheet.width),
+    };
+    let beside = if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
     let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
     let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
-    let frame = frame::axes(canvas, top, WIDTH - if named { room + 66.0 } else { 24.0 }, &x, &y, true)?;
+    let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
     let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
     for mark in curves.marks.iter().filter(spanned) {
         landmark(canvas, &frame, mark)?;
@@ -48,7 +52,15 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs:
         line(canvas, &frame, points, Style::of(k, pairs))?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    if named { legend(canvas, curves, pairs, &frame, room) } else { Ok(()) }
+    let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
+    for (row, point) in shown.enumerate() {
+        canvas.spot(frame.at(point.x, point.y), row);
+    }
+    let corner = match look {
+        Look::Screen => (frame.area.right + 14.0, frame.area.top),
+        Look::Paper => (sheet.margin, sheet.height - legend.height()),
+    };
+    draw_legend(canvas, curves, pairs, &legend, corner)
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
@@ -72,7 +84,7 @@ fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {
     std::iter::once(point.y).chain(ends)
 }
 
-fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
+pub fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let mut sorted: Vec<CurvePoint> = points.iter().copied().filter(|p| p.x.is_finite()).collect();
     sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
     sorted
@@ -110,7 +122,7 @@ fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[Cu
     for stretch in stretches(points, |p| !p.y.is_nan()) {
         let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
         if pixels.len() > 1 && style.part != Part::Markers {
-            canvas.line(&pixels, style.colour, 1.8)?;
+            canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
         // A line of one point would not be seen.
         if pixels.len() > 1 && style.part == Part::Line {
@@ -122,6 +134,9 @@ fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[Cu
     }
     Ok(())
 }
+
+/// Markers there are.
+const SHAPES: usize = 7;
 
 /// Colour and marker of a series; both change from one to the next, pairs repeat after 21.
 #[derive(Clone, Copy)]
@@ -146,7 +161,21 @@ impl Style {
             (true, _) => Part::Line,
         };
         let k = if pairs { k / 2 } else { k };
-        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % 6, part }
+        Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
+    }
+
+    /// Lengths of dashes and gaps: on paper, where colours may be lost, they differ too.
+    fn dashes(self, look: Look) -> &'static [f64] {
+        const PATTERNS: [&[f64]; SHAPES] = [
+            &[],
+            &[8.0, 4.0],
+            &[2.0, 3.0],
+            &[9.0, 3.0, 2.0, 3.0],
+            &[14.0, 4.0],
+            &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0],
+            &[4.0, 2.0],
+        ];
+        if look == Look::Paper { PATTERNS[self.shape] } else { &[] }
     }
 
     fn marker<DB: DrawingBackend>(self, canvas: &mut Canvas<DB>, (x, y): Xy) -> Result<()> {
@@ -159,11 +188,18 @@ impl Style {
                 _ => polygon((x, y), r * 1.2, 5, 90.0),
             }
         };
-        if self.shape == 0 {
-            return canvas.dot((x, y), 4.0, self.colour);
+        let size = if canvas.sheet.style == Look::Paper { 0.8 } else { 1.0 };
+        match self.shape {
+            0 => canvas.dot((x, y), 4.0 * size, self.colour),
+            6 => {
+                canvas.dot((x, y), 4.4 * size, self.colour)?;
+                canvas.polygon(&polygon((x, y), 2.0 * size, 12, 0.0), WHITE, 1.0)
+            }
+            _ => {
+                canvas.polygon(&shape(5.0 * size), WHITE, 1.0)?;
+                canvas.polygon(&shape(4.2 * size), self.colour, 1.0)
+            }
         }
-        canvas.polygon(&shape(5.0), WHITE, 1.0)?;
-        canvas.polygon(&shape(4.2), self.colour, 1.0)
     }
 }
 
@@ -176,29 +212,35 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
     (0..corners).map(corner).collect()
 }
 
-/// The legend, right of the frame, where no data are.
-fn legend<DB: DrawingBackend>(
+/// The legend, where no data are.
+fn draw_legend<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     curves: &Curves,
     pairs: bool,
-    frame: &Frame,
-    room: f64,
+    legend: &Legend,
+    corner: Xy,
 ) -> Result<()> {
-    for (k, series) in curves.series.iter().enumerate() {
+    let kind = Type::new(text::TICK);
+    for (k, line) in legend.title.iter().enumerate() {
+        let at = (corner.0, corner.1 + legend::CLOSE * (k as f64 + 0.5));
+        canvas.text(line, at, Side::Left, kind.coloured(GREY))?;
+    }
+    for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
         let style = Style::of(k, pairs);
-        let at = (frame.area.right + 28.0, frame.area.top + LEGEND_LINE * (k as f64 + 0.5));
+        let at = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
-            let Rect { left, top, right, bottom } = Rect::around(at, 28.0, 12.0);
-            canvas.polygon(&[(left, top), (right, top), (right, bottom), (left, bottom)], style.colour, 0.2)?;
+            canvas.veil(Rect::around(at, 2.0 * legend::SAMPLE, 12.0), style.colour, 0.2)?;
         }
         if style.part != Part::Markers {
-            canvas.line(&[(at.0 - 14.0, at.1), (at.0 + 14.0, at.1)], style.colour, 1.8)?;
+            let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
+            canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
         if style.part != Part::Line {
             style.marker(canvas, at)?;
         }
-        let name = text::cut(&series.label, text::TICK, false, room);
-        canvas.text(&name, (at.0 + 22.0, at.1), Side::Left, Type::new(text::TICK))?;
+        for (k, line) in entry.lines.iter().enumerate() {
+            canvas.text(line, (at.0 + legend::NAME_AT, at.1 + legend::CLOSE * k as f64), Side::Left, kind)?;
+        }
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, HEIGHT, INK, PALE, Rect, Side, Type, WIDTH, Xy};
+use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, WHITE, Xy};
+use super::sheet::Sheet;
 use super::ticks::{self, Scale};
 use super::{Axis, Quantity, text};
 use crate::error::Result;
@@ -83,9 +84,6 @@ impl Frame {
 }
 
 const TICK_LENGTH: f64 = 6.0;
-const BOTTOM: f64 = 62.0;
-/// Room right of the frame for a colour bar and its labels.
-pub const BAR_ROOM: f64 = 150.0;
 
 /// Lays out the axes below `top` and left of `right`; draws ticks, labels and titles, and grid lines if wanted.
 pub fn axes<DB: DrawingBackend>(
@@ -97,10 +95,11 @@ pub fn axes<DB: DrawingBackend>(
     grid_lines: bool,
 ) -> Result<Frame> {
     let tick = Type::new(text::TICK);
-    let bottom = HEIGHT - BOTTOM;
+    let Sheet { height, margin, below, .. } = canvas.sheet;
+    let bottom = height - below;
     let y_ticks = y.ticks(bottom - top, |_| text::TICK);
     let widest = y_ticks.labels.iter().map(|label| tick.width(label)).fold(0.0, f64::max);
-    let left = 14.0 + text::AXIS + 14.0 + widest + TICK_LENGTH + 4.0;
+    let left = margin + text::AXIS + margin + widest + TICK_LENGTH + 4.0;
     let area = Rect { left, top, right, bottom };
     let frame = Frame { area, x: x.scale, y: y.scale };
     let x_ticks = x.ticks(area.width(), |label| tick.width(label));
@@ -123,8 +122,13 @@ pub fn axes<DB: DrawingBackend>(
     small_ticks(canvas, &frame, x.measured, y.measured)?;
     let title = |quantity: &Quantity, room| text::cut(&quantity.title(), text::AXIS, false, room);
     let kind = Type::new(text::AXIS);
-    canvas.text(&title(x.quantity, area.width()), (area.centre().0, HEIGHT - 20.0), Side::Middle, kind)?;
-    canvas.upward(&title(y.quantity, area.height()), (14.0 + text::AXIS / 2.0, area.centre().1), kind)?;
+    canvas.text(
+        &title(x.quantity, area.width()),
+        (area.centre().0, bottom + canvas.sheet.name_at),
+        Side::Middle,
+        kind,
+    )?;
+    canvas.upward(&title(y.quantity, area.height()), (margin + text::AXIS / 2.0, area.centre().1), kind)?;
     Ok(frame)
 }
 
@@ -153,7 +157,8 @@ impl ColourBar {
     /// Draws the bar right of `frame`, as high as `frame` above the `key` lines below it.
     pub fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, frame: &Rect, key_lines: usize) -> Result<()> {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
-        let bar = Rect { left: frame.right + 22.0, right: frame.right + 40.0, top: frame.top, bottom };
+        let gap = canvas.sheet.margin + 8.0;
+        let bar = Rect { left: frame.right + gap, right: frame.right + gap + 18.0, top: frame.top, bottom };
         let at = |place: f64| bar.bottom - place * bar.height();
         // Each part reaches to the top, so that no seam shows below the next.
         for (low, colour) in &self.parts {
@@ -168,7 +173,7 @@ impl ColourBar {
             widest = tick.width(label).max(widest);
         }
         let title = text::cut(&self.title, text::AXIS, false, bar.height());
-        let x = (bar.right + 7.0 + widest + 8.0 + text::AXIS / 2.0).min(WIDTH - text::AXIS * 0.7);
+        let x = (bar.right + 7.0 + widest + 8.0 + text::AXIS / 2.0).min(canvas.sheet.width - text::AXIS * 0.7);
         canvas.upward(&title, (x, bar.centre().1), Type::new(text::AXIS))
     }
 }
@@ -179,6 +184,8 @@ const KEY_LINE: f64 = 20.0;
 #[derive(Clone, Copy, PartialEq)]
 pub enum Mark {
     Measured,
+    /// The 95 % interval of a ratio includes 1.
+    Undecided,
     Failed,
     Gap,
 }
@@ -186,11 +193,15 @@ pub enum Mark {
 /// The key of marks in the lower right corner beside the frame.
 pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, mark) in marks.iter().rev().enumerate() {
-        let at = (frame.right + 31.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
+        let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
         let words = match mark {
             Mark::Measured => {
                 measured(canvas, at)?;
                 "measured"
+            }
+            Mark::Undecided => {
+                ring(canvas, at)?;
+                "may be 1"
             }
             Mark::Failed => {
                 canvas.cross(at)?;
@@ -208,6 +219,12 @@ pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[M
 
 pub fn measured<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
     canvas.dot(at, 1.8, INK)
+}
+
+/// A point whose ratio may be 1.
+pub fn ring<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
+    canvas.dot(at, 4.2, INK)?;
+    canvas.dot(at, 2.2, WHITE)
 }
 
 /// A pale rectangle with slanted lines: nothing is known here.

@@ -3,15 +3,15 @@
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, Rect, Side, Type, WHITE, WIDTH};
+use super::canvas::{Canvas, Rect, Side, Type, WHITE};
 use super::colour::{diverging, readable_on, viridis};
-use super::frame::{self, BAR_ROOM, ColourBar, Frame, FrameAxis, Mark};
+use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::ticks::{self, Scale};
 use super::{Axis, Grid, text};
 use crate::error::Result;
 
 /// Limits of the cells around an axis' values: midway between them on the axis' own scale.
-fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
+pub fn limits(axis: &Axis, scale: &Scale) -> Vec<f64> {
     let places: Vec<f64> = axis.values.iter().map(|v| scale.place(*v)).collect();
     let Some((first, last)) = places.first().zip(places.last()) else { return Vec::new() };
     let half = |k: usize| (places[k + 1] - places[k]) / 2.0;
@@ -70,7 +70,7 @@ impl Cells {
         let x = axis(x, ends(&x_limits, x.quantity.log));
         let y = axis(y, ends(&y_limits, y.quantity.log));
         let top = canvas.header(title, subtitle)?;
-        let frame = frame::axes(canvas, top, WIDTH - BAR_ROOM, &x, &y, false)?;
+        let frame = frame::axes(canvas, top, canvas.bar_left(), &x, &y, false)?;
         Ok(Self { frame, x: x_limits, y: y_limits })
     }
 
@@ -92,6 +92,9 @@ pub fn draw<DB: DrawingBackend>(
     let z = palette.scale(grid, range)?;
     let area = Cells::new(canvas, (&grid.title, &grid.subtitle), (&grid.x, &grid.y))?;
     cells(canvas, grid, (&z, palette), &|j, i| area.at(j, i))?;
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        canvas.spot(area.at(j, i).centre(), row);
+    }
     for (j, i) in &grid.failed {
         canvas.cross(area.at(*j, *i).centre())?;
     }

@@ -1,17 +1,43 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
 //!
-//! The font is part of the program; pictures are 900 by 640 pixels.
+//! The font is part of the program; pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
+//!
+//! ```
+//! use apexmap::figure::{self, CurvePoint, Curves, Figure, Quantity, Series};
+//! use apexmap::units::Unit;
+//!
+//! let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
+//! let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
+//! let svg = figure::svg(&Figure::Curves(Curves {
+//!     title: "Messages".into(),
+//!     subtitle: "made up".into(),
+//!     x: quantity("message", Unit::Bytes),
+//!     y: quantity("rate", Unit::PerSecond),
+//!     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
+//!     marks: Vec::new(),
+//! }))?;
+//! assert!(svg.starts_with("<svg") && svg.contains("node A"));
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bands;
+mod bitmap;
 mod canvas;
-mod colour;
+mod classes;
+pub mod colour;
+mod compact;
+mod compared;
 mod contour;
 mod curves;
 mod frame;
 mod heat;
+pub mod legend;
+mod panels;
 mod regions;
 pub mod select;
+mod sheet;
 mod surface;
+pub mod table;
 mod text;
 pub mod ticks;
 pub mod view;
@@ -23,7 +49,11 @@ use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 
 use crate::error::{Error, Result};
 use crate::units::Unit;
-use canvas::{BITMAP, Canvas, Flavour, HEIGHT, Rect, SVG, WHITE, WIDTH};
+pub use canvas::Spot;
+use canvas::{BITMAP, Canvas, Flavour, Rect, SVG, WHITE};
+pub use compared::{Ratios, Winners};
+pub use panels::{MOST_PANELS, Panels};
+pub use sheet::{Sheet, Style};
 pub use view::View;
 
 /// What is measured along an axis or as a colour.
@@ -105,8 +135,20 @@ pub enum Figure {
     /// Cells by name: what binds where.
     Regions(Regions),
     Curves(Curves),
+    /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
+    RatioMap(Ratios),
+    RatioSurface(Ratios, View),
+    RatioContour(Ratios),
+    /// Which machine is fastest where.
+    Winners(Winners),
+    /// Contours next to each other on one scale (Apex-Map paper, Figure 7).
+    Panels(Panels),
     /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
     Model(Curves),
+    /// A surface, and over it as a net the bound that belongs to each of its points, by [y, x].
+    Layers(Grid, Array2<f64>, View),
+    /// What each cell is, and its value.
+    Classes(Classes),
     /// A surface, contour or heat map whose heights and colours span this range, so that several can be compared.
     Within(Box<Figure>, (f64, f64)),
 }
@@ -123,40 +165,82 @@ pub struct Regions {
     pub cells: Array2<Option<usize>>,
 }
 
-/// The figure as an SVG document.
+/// What each cell is, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// What is written into the cells; pure numbers as per cent.
+    pub grid: Grid,
+    /// By [y, x], from `names`.
+    pub classes: Array2<Option<usize>>,
+    /// At most eleven; those that occur are in the key.
+    pub names: Vec<String>,
+}
+
+/// A figure drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Drawing {
+    pub svg: String,
+    /// Width and height that `spots` are given in.
+    pub size: (f64, f64),
+    /// Where the rows of the figure's table lie.
+    pub spots: Vec<Spot>,
+}
+
+/// The figure as an SVG document, for a screen.
 ///
 /// Errors say what about the data cannot be drawn.
 pub fn svg(figure: &Figure) -> Result<String> {
-    let mut document = String::new();
-    let large = ((WIDTH * SVG.scale) as u32, (HEIGHT * SVG.scale) as u32);
-    let mut backend = SVGBackend::with_string(&mut document, large);
-    draw(figure, &mut backend, SVG)?;
-    drop(backend);
-    // The backend knows whole numbers only; the view box stays large, for tenths of pixels.
-    let size = |width: f64, height: f64| format!("<svg width=\"{width}\" height=\"{height}\"");
-    Ok(document.replacen(&size(large.0.into(), large.1.into()), &size(WIDTH, HEIGHT), 1))
+    Ok(drawing(figure, Style::Screen)?.svg)
 }
 
-/// Writes the figure as a PNG file; `path` must end in `.png`.
+/// The figure as an SVG document, and where its values lie in it.
+///
+/// Errors say what about the data cannot be drawn.
+pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
+    text::register()?;
+    let sheet = Sheet::of(style, figure);
+    let mut document = String::new();
+    let large = ((sheet.width * SVG.scale).round() as u32, (sheet.height * SVG.scale).round() as u32);
+    let mut backend = SVGBackend::with_string(&mut document, large);
+    let spots = draw(figure, &mut backend, SVG, sheet)?;
+    drop(backend);
+    // The backend knows whole numbers only; the view box stays large, for tenths of pixels.
+    let size = |width: &str, height: &str| format!("<svg width=\"{width}\" height=\"{height}\"");
+    let printed = |pixels: f64| match style {
+        Style::Screen => pixels.to_string(),
+        Style::Paper => format!("{:.3}in", pixels / sheet.inch),
+    };
+    let (before, after) =
+        (size(&large.0.to_string(), &large.1.to_string()), size(&printed(sheet.width), &printed(sheet.height)));
+    let svg = compact::compact(&document.replacen(&before, &after, 1));
+    Ok(Drawing { svg, size: (sheet.width, sheet.height), spots })
+}
+
+/// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
 ///
 /// Errors say what about the data cannot be drawn, or why the file cannot be written.
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
+    png_in(figure, Style::Screen, path)
+}
+
+/// Writes the figure as a PNG file that knows its size in inches; `path` must end in `.png`.
+///
+/// Errors say what about the data cannot be drawn, or why the file cannot be written.
+pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         return Err(Error::input(format!("{} is not the name of a PNG file", path.display()), "let it end in .png"));
     }
-    let times = BITMAP.scale as usize;
-    let (width, height) = (WIDTH as usize, HEIGHT as usize);
-    let large = ((width * times) as u32, (height * times) as u32);
-    let mut pixels = vec![255; width * times * height * times * 3];
+    text::register()?;
+    let sheet = Sheet::of(style, figure);
+    let (width, height) = sheet.png_size();
+    let large = ((width * sheet.finer) as u32, (height * sheet.finer) as u32);
+    let mut pixels = vec![255; width * height * sheet.finer * sheet.finer * 3];
     let mut backend = BitMapBackend::with_buffer(&mut pixels, large);
-    draw(figure, &mut backend, BITMAP)?;
+    let flavour = Flavour { scale: sheet.dots * sheet.finer as f64, ..BITMAP };
+    draw(figure, &mut backend, flavour, sheet)?;
     drop(backend);
-    let small = averaged(&pixels, width, height, times);
-    let written = |e: &dyn std::fmt::Display| Error::file("write", path, e);
-    let size = (width as u32, height as u32);
-    let mut file = BitMapBackend::new(path, size);
-    file.blit_bitmap((0, 0), size, &small).map_err(|e| written(&e))?;
-    file.present().map_err(|e| written(&e))
+    let small = averaged(&pixels, width, height, sheet.finer);
+    bitmap::write(path, (width, height), &small, sheet.dots * sheet.inch)
 }
 
 /// An RGB picture made smaller by the mean of `times` by `times` pixels.
@@ -174,12 +258,12 @@ fn averaged(pixels: &[u8], width: usize, height: usize, times: usize) -> Vec<u8>
     small
 }
 
-fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour) -> Result<()> {
-    text::register()?;
-    let mut canvas = Canvas::new(backend, flavour);
-    canvas.fill(Rect { left: 0.0, top: 0.0, right: WIDTH, bottom: HEIGHT }, WHITE)?;
+fn draw<DB: DrawingBackend>(figure: &Figure, backend: &mut DB, flavour: Flavour, sheet: Sheet) -> Result<Vec<Spot>> {
+    let mut canvas = Canvas::new(backend, flavour, sheet);
+    canvas.fill(Rect { left: 0.0, top: 0.0, right: sheet.width, bottom: sheet.height }, WHITE)?;
     show(figure, &mut canvas, None)?;
-    canvas.present()
+    canvas.present()?;
+    Ok(canvas.spots)
 }
 
 /// `range` is that of magnitudes; without it, it is that of the data.
@@ -192,7 +276,31 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
         Figure::Regions(regions) => regions::draw(canvas, regions),
         Figure::Curves(curves) => curves::draw(canvas, curves, false),
         Figure::Model(curves) => curves::draw(canvas, curves, true),
+        Figure::Layers(grid, bounds, view) => surface::draw_layers(canvas, grid, bounds, *view),
+        Figure::Classes(map) => classes::draw(canvas, map),
+        Figure::RatioMap(ratios) => compared::draw_map(canvas, ratios),
+        Figure::RatioSurface(ratios, view) => compared::draw_surface(canvas, ratios, *view),
+        Figure::RatioContour(ratios) => compared::draw_contour(canvas, ratios),
+        Figure::Winners(winners) => compared::draw_winners(canvas, winners),
+        Figure::Panels(panels) => panels::draw(canvas, panels),
         Figure::Within(figure, range) => show(figure, canvas, Some(*range)),
+    }
+}
+
+impl Figure {
+    pub fn title(&self) -> &str {
+        match self {
+            Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => &grid.title,
+            Figure::Regions(regions) => &regions.title,
+            Figure::Layers(grid, ..) | Figure::Classes(Classes { grid, .. }) => &grid.title,
+            Figure::Curves(curves) | Figure::Model(curves) => &curves.title,
+            Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
+                &ratios.grid.title
+            }
+            Figure::Winners(winners) => &winners.title,
+            Figure::Panels(panels) => &panels.title,
+            Figure::Within(figure, _) => figure.title(),
+        }
     }
 }
 
@@ -244,11 +352,33 @@ impl Grid {
         ))
     }
 
+    /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
+    ///
+    /// Errors if there is nothing to draw.
+    pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[ticks::Scale; 3]> {
+        self.check()?;
+        self.check_two_by_two("surface")?;
+        Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
+    }
+
+    /// Cells (y, x) that hold a value or a failure, row by row.
+    pub fn listed(&self) -> Vec<(usize, usize)> {
+        let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
+        self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
+    }
+
     /// The scale of the values, or one that reaches over `range` too.
     fn z_scale(&self, range: Option<(f64, f64)>) -> Result<ticks::Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
         ticks::Scale::spanning(measured.chain(ends), self.z.log, &self.z.label)
+    }
+}
+
+impl Regions {
+    /// Cells (y, x) that have a name, and its index, row by row.
+    pub fn listed(&self) -> Vec<((usize, usize), usize)> {
+        self.cells.indexed_iter().filter_map(|(at, name)| Some((at, (*name)?))).collect()
     }
 }
 

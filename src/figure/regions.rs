@@ -35,12 +35,15 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, regions: &Regions) -> R
             canvas.text(words, rect.centre(), Side::Middle, kind)?;
         }
     }
+    for (row, ((j, i), _)) in regions.listed().into_iter().enumerate() {
+        canvas.spot(area.at(j, i).centre(), row);
+    }
     let frame = area.frame.area;
     canvas.outline(frame, INK, 1.0)?;
     for (k, words) in regions.names.iter().enumerate() {
         let at = (frame.right + 31.0, frame.top + KEY_LINE * (k as f64 + 0.5));
         canvas.fill(Rect::around(at, 18.0, 14.0), SERIES[k])?;
-        let words = text::cut(words, text::TICK, false, super::frame::BAR_ROOM - 50.0);
+        let words = text::cut(words, text::TICK, false, canvas.sheet.bar - 50.0);
         canvas.text(&words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
     Ok(())

@@ -2,10 +2,11 @@
 //!
 //! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
 
+use ndarray::Array2;
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, HEIGHT, INK, PALE, Rect, Side, Type, WIDTH, Xy};
+use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
 use super::colour::viridis;
 use super::frame::{self, Ticks};
 use super::ticks::{self, Scale};
@@ -15,7 +16,11 @@ use crate::error::Result;
 
 /// A cell is drawn as patches of one colour each; this many would span the whole height.
 const SHADES: f64 = 36.0;
+/// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
+const MOST_PATCHES: f64 = 6000.0;
 const TICK_LENGTH: f64 = 6.0;
+/// Lines of the bound.
+const BOUND: RGBColor = RGBColor(213, 94, 0);
 
 /// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
 struct Solid {
@@ -24,7 +29,11 @@ struct Solid {
     heights: Vec<Vec<f64>>,
     /// Points (column, row) whose measurement failed.
     failed: Vec<(usize, usize)>,
+    colour: Colours,
 }
+
+/// The colour at a share of the height.
+pub type Colours = fn(f64) -> RGBColor;
 
 impl Solid {
     /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
@@ -65,15 +74,38 @@ pub fn draw<DB: DrawingBackend>(
     range: Option<(f64, f64)>,
     view: View,
 ) -> Result<()> {
+    let [x, y, z] = grid.scales(range)?;
+    draw_coloured(canvas, grid, view, ([x, y, z], viridis), None)
+}
+
+/// The surface below the bounds of its points.
+pub fn draw_layers<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    bounds: &Array2<f64>,
+    view: View,
+) -> Result<()> {
+    let known = || bounds.iter().copied().filter(|bound| !bound.is_nan());
+    let range = known().reduce(f64::min).zip(known().reduce(f64::max));
+    let [x, y, z] = grid.scales(range)?;
+    draw_coloured(canvas, grid, view, ([x, y, z], viridis), Some(bounds))
+}
+
+/// With scales and the colours over the height.
+pub fn draw_coloured<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    grid: &Grid,
+    view: View,
+    ([x, y, z], colour): ([Scale; 3], Colours),
+    bounds: Option<&Array2<f64>>,
+) -> Result<()> {
     view.check()?;
-    grid.check()?;
-    grid.check_two_by_two("surface")?;
-    let (x, y, z) = (grid.x.scale()?, grid.y.scale()?, grid.z_scale(range)?.rounded());
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
-        heights: grid.values.rows().into_iter().map(|r| r.iter().map(|v| z.place(*v) * BOX_HEIGHT).collect()).collect(),
+        heights: heights(&grid.values, &z),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
+        colour,
     };
     let axes = [
         BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
@@ -81,19 +113,57 @@ pub fn draw<DB: DrawingBackend>(
         BoxAxis { quantity: &grid.z, scale: z, values: &[] },
     ];
     let top = canvas.header(&grid.title, &grid.subtitle)?;
-    let room = Rect { left: 10.0, top: top + 4.0, right: WIDTH - 10.0, bottom: HEIGHT - 10.0 };
+    let edge = canvas.sheet.margin - 4.0;
+    let (width, height) = (canvas.sheet.width, canvas.sheet.height);
+    let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
     surface(canvas, &camera, &solid)?;
+    if let Some(bounds) = bounds {
+        net(canvas, &camera, top, (&solid.x, &solid.y, &heights(bounds, &z)))?;
+    }
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
+    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        let z = solid.heights[j][i];
+        let at = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.guessed(i, j) };
+        canvas.spot(camera.pixel(at), row);
+    }
     if !grid.failed.is_empty() {
-        let at = (WIDTH - 80.0, HEIGHT - 18.0);
+        let at = (width - 80.0, height - 18.0);
         canvas.cross(at)?;
         canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
     Ok(())
+}
+
+fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
+    values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
+}
+
+/// The bound, which lies above the surface, as lines that let it be seen.
+fn net<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    camera: &Camera,
+    top: f64,
+    (x, y, heights): (&[f64], &[f64], &[Vec<f64>]),
+) -> Result<()> {
+    let known = |i: usize, j: usize| {
+        let z = *heights.get(j)?.get(i)?;
+        z.is_finite().then(|| camera.pixel([x[i], y[j], z]))
+    };
+    for j in 0..y.len() {
+        for i in 0..x.len() {
+            let Some(at) = known(i, j) else { continue };
+            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
+                canvas.line(&[at, next], BOUND, 1.3)?;
+            }
+        }
+    }
+    let at = (canvas.sheet.margin, top + 8.0);
+    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
+    canvas.text("the machine's own limit", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
 }
 
 fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {
@@ -112,7 +182,9 @@ fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: 
 fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
-    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, 8.0) as usize;
+    let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
+    let most = (MOST_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
+    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, most) as usize;
     let point = |u: usize, v: usize| {
         let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
         let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
@@ -122,7 +194,7 @@ fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &So
     for (u, v) in camera.view.cell_order(patches, patches) {
         let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
         let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
-        canvas.patch(&corners.map(|c| camera.pixel(c)), viridis(height / BOX_HEIGHT))?;
+        canvas.patch(&corners.map(|c| camera.pixel(c)), (solid.colour)(height / BOX_HEIGHT))?;
     }
     Ok(())
 }

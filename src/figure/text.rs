@@ -57,6 +57,22 @@ pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
     String::new()
 }
 
+/// The text cut to `room` pixels by taking characters out of its middle.
+pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
+    let all: Vec<char> = text.chars().collect();
+    for kept in (0..=all.len()).rev() {
+        let (head, tail) = (kept.div_ceil(2), kept / 2);
+        let shorter: String = match kept == all.len() {
+            true => text.to_owned(),
+            false => all[..head].iter().chain(&['…']).chain(&all[all.len() - tail..]).collect(),
+        };
+        if width(&shorter, size, bold) <= room {
+            return shorter;
+        }
+    }
+    String::new()
+}
+
 /// The text broken at spaces into at most `most` lines of at most `room` pixels; what does not fit is cut.
 pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();

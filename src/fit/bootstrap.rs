@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 /// Fewer launches of a point than this do not show how launches differ.
 const LEAST_LAUNCHES: usize = 4;
 
+/// Observations fitted in all resamples together, about: many of them need fewer resamples, at least [`LEAST_RESAMPLES`].
+const MOST_FITTED: usize = 400_000;
+const LEAST_RESAMPLES: usize = 99;
+
 /// Adds bootstrap intervals if every point was measured in enough launches.
 ///
 /// Launches are drawn with replacement among those of the same points, so that every resample keeps the design. The
@@ -20,8 +24,9 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
     let enough = groups.iter().all(|launches| launches.len() >= LEAST_LAUNCHES);
     let (true, true, Some(errors)) = (options.resamples > 0, enough, deviations(task, optimum)) else { return };
     let mut rng = Pcg64Mcg::seed_from_u64(options.seed);
+    let resamples = (MOST_FITTED / task.data.len().max(1)).max(LEAST_RESAMPLES).min(options.resamples as usize);
     let mut studentised: Vec<Vec<f64>> = vec![Vec::new(); estimates.len()];
-    for _ in 0..options.resamples {
+    for _ in 0..resamples {
         let mut again = task.clone();
         again.data.clear();
         for launches in &groups {
@@ -37,7 +42,7 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
     }
     for (at, (estimate, values)) in estimates.iter_mut().zip(&mut studentised).enumerate() {
         // Half of the resamples without a result is a design that hangs by single launches.
-        if values.len() * 2 < options.resamples as usize || values.iter().any(|v| !v.is_finite()) {
+        if values.len() * 2 < resamples || values.iter().any(|v| !v.is_finite()) {
             continue;
         }
         values.sort_by(f64::total_cmp);

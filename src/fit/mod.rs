@@ -4,6 +4,22 @@
 //! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
 //! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
 //! refused, with the points that would.
+//!
+//! ```
+//! use apexmap::fit::{self, Observation, Options, Role};
+//! use apexmap::models;
+//!
+//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. A rendezvous is left out.
+//! let model = models::find("point_to_point.switch")?;
+//! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+//! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+//! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+//! let roles = [Role::Fit, Role::Fit, Role::Unknown, Role::Hold(1e9)];
+//! let fit = fit::fit(model, &measured, &roles, Options::default())?;
+//! let latency = &fit.estimates[0];
+//! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bootstrap;
 pub mod breaks;

@@ -38,7 +38,16 @@ impl<'a> Task<'a> {
 
     pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
         let p = self.parameters(theta);
-        let residual = |seen: &&Observation| (self.model.predict(&seen.x, &p).value / seen.y).ln();
+        // The launches of a point stand side by side: one prediction serves them all.
+        let mut last: Option<(&[f64], f64)> = None;
+        let residual = |seen: &&'a Observation| {
+            let predicted = match last {
+                Some((x, predicted)) if x == seen.x => predicted,
+                _ => self.model.predict(&seen.x, &p).value,
+            };
+            last = Some((&seen.x, predicted));
+            (predicted / seen.y).ln()
+        };
         DVector::from_iterator(self.data.len(), self.data.iter().map(residual))
     }
 

@@ -69,6 +69,33 @@ pub const CATALOGUE: &[Entry] = &[
         Unit::SecondsPerByte,
         "added to each of the first 512 bytes of a block that is not in the first level, until prefetching runs",
     ),
+    entry(
+        "read_seconds",
+        Unit::Seconds,
+        "a random read in a region of so many bytes: its address known beforehand, asked for beforehand, or known from the \
+         read before",
+    ),
+    entry("page_read_seconds", Unit::Seconds, "a dependent read of one line a page, in a region of so many bytes"),
+    entry(
+        "translation_seconds",
+        Unit::Seconds,
+        "what a read takes longer when its page has not been used for long: address translation, page walks included",
+    ),
+    entry(
+        "tlb_reach_bytes",
+        Unit::Bytes,
+        "memory whose pages the second-level TLB holds, by the time of dependent reads",
+    ),
+    entry(
+        "loaded_latency_seconds",
+        Unit::Seconds,
+        "a dependent access to main memory while the other cores read for so much of the time",
+    ),
+    entry("loaded_bandwidth_bytes_per_second", Unit::BytesPerSecond, "what the other cores read meanwhile"),
+    entry("l1_measured_bytes", Unit::Bytes, "size of the first-level data cache by the latency of random reads"),
+    entry("l2_measured_bytes", Unit::Bytes, "size of the second-level cache by the latency of random reads"),
+    entry("l3_measured_bytes", Unit::Bytes, "size of the third-level cache by the latency of random reads"),
+    entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading a region of so many bytes from end to end"),
     entry("line_bytes", Unit::Bytes, "size of a cache line"),
     entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
     // network
@@ -82,6 +109,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
+    entry("message_seconds", Unit::Seconds, "from one message of so many bytes to the next, of a rank, by some way"),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
     entry(
         "eager_seconds_per_byte",

@@ -4,13 +4,18 @@
 
 mod explained;
 pub mod groups;
+mod lead;
+mod live;
 mod pictures;
 pub mod ratio;
 pub mod regimes;
+pub mod share;
+pub mod streams;
 pub mod summary;
 pub mod trade;
 
-use crate::document::{self, Picture};
+use crate::bounds;
+use crate::document::{self, Picture, Viewer};
 use crate::error::Result;
 use crate::figure::select;
 use crate::kernels::About;
@@ -20,6 +25,7 @@ use crate::store::manifest::{LaunchEnd, Manifest};
 use crate::store::{Folder, Table, cells, columns};
 use crate::units;
 use groups::{ALPHA, BLOCK, Group};
+use lead::Lead;
 use regimes::Regime;
 use serde::Serialize;
 use trade::Trade;
@@ -38,7 +44,12 @@ struct Context<'a> {
     made: String,
     facts: Vec<(&'static str, String)>,
     warnings: Vec<String>,
+    lead: Lead,
+    viewer: Viewer,
     summary: &'a [summary::Row],
+    shares: Option<share::Shares>,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
     sections: Vec<Section>,
     unshown: Vec<String>,
     explained: explained::Explained,
@@ -90,8 +101,9 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     }
     let drawable: Vec<&Group> =
         groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+    let most = most_surfaces(&drawable);
     for (number, group) in drawable.iter().enumerate() {
-        if shown(number, drawable.len()) {
+        if shown(number, drawable.len(), most) {
             sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
         } else {
             unshown.push(group.label());
@@ -99,11 +111,19 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     }
     let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
     effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
+    effects.extend(streams::of_streams(folder, table, &rows)?);
+    let held: Vec<(&str, &[Trade])> =
+        sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
+    let lead = lead::lead(&manifest, table, &rows, &groups, &held)?;
     let context = Context {
-        made: utc(manifest.unix_seconds),
+        lead,
+        viewer: live::viewer(table, &groups, &manifest.machine)?,
+        made: units::utc(manifest.unix_seconds),
         facts: facts(&manifest, table, &rows),
         warnings: warnings(&manifest, table, &rows),
         summary: &summary,
+        shares: share::of(folder, table, &groups)?,
+        unbounded: rows.iter().any(|&row| bounds::family(table.word("kernel", row)).is_some()),
         sections,
         unshown,
         explained: explained::section(folder, table, &rows, &manifest)?,
@@ -120,6 +140,9 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         manifest: &manifest,
     };
     let page = document::render(TEMPLATE, &context)?;
+    // Without an earlier report there is nothing of it to remove.
+    let before = std::fs::read_to_string(folder.report()).unwrap_or_default();
+    document::remove_unmade(&folder.figures(), &before, &page)?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
 }
@@ -151,9 +174,15 @@ fn cited(about: &'static About) -> String {
 }
 
 /// Of many groups a few are drawn, evenly spread, the first and the last among them.
-fn shown(number: usize, groups: usize) -> bool {
-    let most = pictures::MOST_SURFACES;
-    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1) == number)
+fn shown(number: usize, groups: usize, most: usize) -> bool {
+    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
+}
+
+/// How many of these groups a page has room for.
+fn most_surfaces(groups: &[&Group]) -> usize {
+    let points = |group: &&Group| group.alphas.len().max(1) * group.blocks.len().max(1);
+    let largest = groups.iter().map(points).max().unwrap_or(1);
+    (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
 }
 
 fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {
@@ -291,20 +320,4 @@ fn launched(end: &LaunchEnd) -> Launched<'_> {
     }
     let node = |(node, cores): &(&str, Vec<String>)| format!("{node}: {}", cores.join(" "));
     Launched { end, placed: nodes.iter().map(node).collect::<Vec<_>>().join("; ") }
-}
-
-/// `2026-11-21 03:04 UTC` (Howard Hinnant's civil_from_days).
-pub fn utc(unix_seconds: f64) -> String {
-    let seconds = unix_seconds as i64;
-    let (days, time) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", time / 3600, time % 3600 / 60)
 }

@@ -3,9 +3,10 @@
 use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
 use crate::document::{Picture, picture};
 use crate::error::Result;
-use crate::figure::select::{Kind, Request, figure};
-use crate::figure::{Figure, Landmark, Quantity};
+use crate::figure::select::{Kind, Request, figure, with_bounds};
+use crate::figure::{Figure, Landmark, Quantity, Series};
 use crate::provenance::Cache;
+use crate::store::bounded;
 use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
 use crate::store::table::Column;
@@ -14,6 +15,10 @@ use crate::units::Unit;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
+/// And points in all of them: every one is in five figures, and a page shall stay below 6 MB.
+pub const MOST_POINTS: usize = 4000;
+/// Curves in a figure; of more, some evenly spread are drawn.
+const MOST_CURVES: usize = 12;
 
 /// Figures of one group: surface, contours, heat map, and the curves of both axes.
 pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) -> Result<Vec<Picture>> {
@@ -22,9 +27,19 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
     let mut add = |kind: Kind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
         let title = format!("{}: {label}", capital(name));
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
-        let drawn = figure(table, &group.rows, &request)?;
+        let mut drawn = figure(table, &group.rows, &request)?;
+        let mut caption = caption.to_owned();
+        if let Figure::Curves(curves) = &mut drawn
+            && curves.series.len() > MOST_CURVES
+        {
+            caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
+            thin(&mut curves.series);
+        }
+        if kind == Kind::Surface {
+            drawn = with_bounds(table, &group.rows, &request, drawn)?;
+        }
         let file = format!("{}-{number}", name.replace(' ', "-"));
-        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption)?);
         Ok(())
     };
     if group.is_surface() {
@@ -56,7 +71,28 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             "Medians; the bands are 95 % intervals of the median.",
         )?;
     }
+    if group.is_surface() && has_bounds(table, &group.rows) {
+        let title = format!("What binds: {label}");
+        let by = vec![ALPHA.into()];
+        let request = Request { kind: Kind::Binding, title, x: BLOCK.into(), by, z: bounded::SHARE.into() };
+        let drawn = figure(table, &group.rows, &request)?;
+        let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
+        let file = format!("binding-{number}");
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+    }
     Ok(pictures)
+}
+
+fn has_bounds(table: &Table, rows: &[usize]) -> bool {
+    rows.iter().any(|&row| !table.number(bounded::SHARE, row).is_nan())
+}
+
+/// Leaves as many as can be told apart, evenly spread, the first and the last among them.
+fn thin(series: &mut Vec<Series>) {
+    let last = series.len() - 1;
+    let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
+    let mut at = 0..;
+    series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
 }
 
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
@@ -105,6 +141,7 @@ pub fn of_parameters(
                     caption.into(),
                 )?);
             }
+            let drawn = with_bounds(table, &chosen, &request, drawn)?;
             pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         }
     }

@@ -1,5 +1,6 @@
 //! Cells: the samples of one combination of parameters, summed up.
 
+use super::columns::bits;
 use super::table::{Column, Table};
 use crate::error::Result;
 use crate::numerics::statistics::Summary;
@@ -50,15 +51,6 @@ pub fn cells(table: &Table, rows: &[usize], by: &[&str], value: &str) -> Result<
         .collect();
     cells.sort_by(|a, b| compare(&a.by, &b.by));
     Ok(cells)
-}
-
-/// Something that is equal for equal values of a column.
-fn bits(column: &Column, row: usize) -> Option<u64> {
-    match column {
-        Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
-        Column::Whole(values) => values[row],
-        Column::Words { codes, .. } => codes[row].map(u64::from),
-    }
 }
 
 fn from_bits(column: &Column, bits: u64) -> Value {

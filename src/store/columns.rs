@@ -1,9 +1,10 @@
 //! What the columns of a store are called on axes and in tables.
 
-use super::derive;
 use super::table::{Column, Table};
+use super::{bounded, derive};
 use crate::kernels::{self, Parameter};
 use crate::units::Unit;
+use std::collections::HashMap;
 
 /// A column for people.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +13,27 @@ pub struct Described {
     pub label: String,
     pub unit: Unit,
 }
+
+/// Columns that say where a sample comes from, and how it ended.
+const ORIGINS: [(&str, Unit, &str); 17] = [
+    ("key", Unit::None, "identity of the point on this machine, transport and build"),
+    ("kernel", Unit::None, "what was measured"),
+    ("status", Unit::None, "ok, wrong, failed, timed-out or hung: only ok is a measurement"),
+    ("message", Unit::None, "why the sample is none"),
+    ("stale", Unit::None, "1 if the present plan has no such point: another build, machine or plan"),
+    ("block", Unit::None, "which launch of this rank count, from 0"),
+    ("repetition", Unit::None, "running number within the point and block, from 0"),
+    ("unix_seconds", Unit::Seconds, "when the run ended, since 1970"),
+    ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
+    ("launch", Unit::None, "the launch, which is the name of its journal"),
+    ("transport", Unit::None, "threads or mpi"),
+    ("library", Unit::None, "what carries the messages, with its version"),
+    ("launcher", Unit::None, "what started the ranks"),
+    ("host", Unit::None, "host of rank 0"),
+    ("cpu_model", Unit::None, "processor of that host"),
+    ("build", Unit::None, "fingerprint of the measuring code"),
+    ("oversubscribed", Unit::None, "1 if some node had more ranks than cores"),
+];
 
 fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
@@ -44,8 +66,11 @@ pub fn describe(column: &str) -> Described {
         let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
         return Described { label: format!("{} ({clause})", parameter.name), unit: parameter.unit };
     }
-    if let Some(derived) = derive::COLUMNS.iter().find(|derived| derived.column == column) {
+    if let Some(derived) = derive::COLUMNS.iter().chain(&bounded::COLUMNS).find(|derived| derived.column == column) {
         return Described { label: derived.label.into(), unit: derived.unit };
+    }
+    if let Some((_, unit, meaning)) = ORIGINS.iter().find(|(name, ..)| *name == column) {
+        return Described { label: (*meaning).into(), unit: *unit };
     }
     let output = kernels::ALL.iter().flat_map(|kernel| kernel.outputs()).find(|output| output.column == column);
     match output {
@@ -68,5 +93,43 @@ pub fn constant(column: &Column, rows: &[usize]) -> bool {
         Column::Numbers(values) => rows.iter().all(|&row| values[row].to_bits() == values[first].to_bits()),
         Column::Whole(values) => rows.iter().all(|&row| values[row] == values[first]),
         Column::Words { codes, .. } => rows.iter().all(|&row| codes[row] == codes[first]),
+    }
+}
+
+/// The columns that tell the points of these rows apart: those of [`of_points`] that vary, without those that follow from
+/// another one, as the number of accesses may follow from L, or M from the ranks.
+pub fn axes<'a>(table: &'a Table, rows: &[usize]) -> Vec<&'a str> {
+    // The order of kernels' parameters: what comes first is kept if two follow from each other.
+    let rank = |name: &&str| parameters().position(|parameter| parameter.column == *name).map_or(0, |at| at + 1);
+    let mut varied: Vec<(&str, &Column)> = of_points(table)
+        .into_iter()
+        .filter_map(|name| Some((name, table.column(name)?)))
+        .filter(|(_, column)| !constant(column, rows))
+        .collect();
+    varied.sort_by_key(|(name, _)| rank(name));
+    let mut kept = varied.clone();
+    for (name, column) in varied.iter().rev() {
+        if kept.iter().any(|(other, by)| other != name && follows(column, by, rows)) {
+            kept.retain(|(other, _)| other != name);
+        }
+    }
+    kept.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Whether equal values of `by` always come with equal values of `column`.
+fn follows(column: &Column, by: &Column, rows: &[usize]) -> bool {
+    let mut seen = HashMap::new();
+    rows.iter().all(|&row| {
+        let value = bits(column, row);
+        *seen.entry(bits(by, row)).or_insert(value) == value
+    })
+}
+
+/// Something that is equal for equal values of a column; `None` where there is none.
+pub(super) fn bits(column: &Column, row: usize) -> Option<u64> {
+    match column {
+        Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
+        Column::Whole(values) => values[row],
+        Column::Words { codes, .. } => codes[row].map(u64::from),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::sample::{Event, Launch, Sample, Status};
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -46,10 +47,10 @@ impl Journal {
 }
 
 /// What a journal says.
-#[derive(Debug, Default, PartialEq)]
-pub struct Record {
+#[derive(Debug, PartialEq)]
+pub struct Record<S = Sample> {
     pub launch: Option<Launch>,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<S>,
     /// The launch ran out of its time budget before all its points were as precise as asked.
     pub budget_spent: bool,
     pub ended: Option<(Status, String)>,
@@ -57,23 +58,140 @@ pub struct Record {
     pub unreadable: usize,
 }
 
+impl<S> Default for Record<S> {
+    fn default() -> Self {
+        Self { launch: None, samples: Vec::new(), budget_spent: false, ended: None, unreadable: 0 }
+    }
+}
+
+/// What plans ask of a sample.
+pub trait Run {
+    fn key(&self) -> &str;
+    fn block(&self) -> u32;
+    fn repetition(&self) -> u32;
+    fn status(&self) -> Status;
+    fn seconds(&self) -> Option<f64>;
+}
+
+/// The part of a sample that plans ask of: read several times as fast as the whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    pub key: String,
+    pub block: u32,
+    pub repetition: u32,
+    pub status: Status,
+    pub seconds: Option<f64>,
+    /// The whole sample, if it is not good.
+    pub failure: Option<Box<Sample>>,
+}
+
+impl Run for Sample {
+    fn key(&self) -> &str {
+        &self.key
+    }
+    fn block(&self) -> u32 {
+        self.block
+    }
+    fn repetition(&self) -> u32 {
+        self.repetition
+    }
+    fn status(&self) -> Status {
+        self.status
+    }
+    fn seconds(&self) -> Option<f64> {
+        self.seconds
+    }
+}
+
+impl Run for Outcome {
+    fn key(&self) -> &str {
+        &self.key
+    }
+    fn block(&self) -> u32 {
+        self.block
+    }
+    fn repetition(&self) -> u32 {
+        self.repetition
+    }
+    fn status(&self) -> Status {
+        self.status
+    }
+    fn seconds(&self) -> Option<f64> {
+        self.seconds
+    }
+}
+
 /// Reads a journal. Damaged lines are counted, never fatal: what is readable is kept.
 pub fn read(path: &Path) -> Result<Record> {
-    let file = File::open(path).map_err(|e| Error::file("read the journal", path, e))?;
-    let mut record = Record::default();
-    for line in BufReader::new(file).split(b'\n') {
-        let line = line.map_err(|e| Error::file("read the journal", path, e))?;
-        if line.is_empty() {
-            continue;
+    lines(path, |line, record| match serde_json::from_slice(line) {
+        Ok(Event::Sample(sample)) => record.samples.push(*sample),
+        Ok(event) => note(event, record),
+        Err(_) => record.unreadable += 1,
+    })
+}
+
+/// Reads of each good sample what plans ask of it, and everything else as [`read`] does.
+pub fn outcomes(path: &Path) -> Result<Record<Outcome>> {
+    /// The fields of a good sample; of other lines some are missing.
+    #[derive(serde::Deserialize)]
+    struct Good<'a> {
+        #[serde(borrow)]
+        event: Cow<'a, str>,
+        key: String,
+        block: u32,
+        repetition: u32,
+        status: Status,
+        seconds: f64,
+    }
+    lines(path, |line, record| {
+        match serde_json::from_slice(line) {
+            Ok(Good { event, key, block, repetition, status: Status::Ok, seconds }) if event == "sample" => {
+                let seconds = Some(seconds);
+                return record.samples.push(Outcome {
+                    key,
+                    block,
+                    repetition,
+                    status: Status::Ok,
+                    seconds,
+                    failure: None,
+                });
+            }
+            _ => {}
         }
-        match serde_json::from_slice(&line) {
-            Ok(Event::Hello(launch)) => record.launch = Some(*launch),
-            Ok(Event::Sample(sample)) => record.samples.push(*sample),
-            Ok(Event::Done { budget_spent }) => record.budget_spent = budget_spent,
-            Ok(Event::Ended { status, message, .. }) => record.ended = Some((status, message)),
-            Ok(Event::Start { .. } | Event::Fatal { .. }) => {}
+        match serde_json::from_slice(line) {
+            Ok(Event::Sample(sample)) => record.samples.push(Outcome {
+                key: sample.key.clone(),
+                block: sample.block,
+                repetition: sample.repetition,
+                status: sample.status,
+                seconds: sample.seconds,
+                failure: Some(sample).filter(|sample| sample.status != Status::Ok),
+            }),
+            Ok(event) => note(event, record),
             Err(_) => record.unreadable += 1,
         }
+    })
+}
+
+fn note<S>(event: Event, record: &mut Record<S>) {
+    match event {
+        Event::Hello(launch) => record.launch = Some(*launch),
+        Event::Done { budget_spent } => record.budget_spent = budget_spent,
+        Event::Ended { status, message, .. } => record.ended = Some((status, message)),
+        Event::Start { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
+    }
+}
+
+fn lines<S>(path: &Path, mut take: impl FnMut(&[u8], &mut Record<S>)) -> Result<Record<S>> {
+    let wrong = |e| Error::file("read the journal", path, e);
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(wrong)?);
+    let (mut record, mut line) = (Record::default(), Vec::new());
+    while file.read_until(b'\n', &mut line).map_err(wrong)? > 0 {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        if !text.is_empty() {
+            take(text, &mut record);
+        }
+        line.clear();
     }
     Ok(record)
 }

@@ -1,7 +1,7 @@
 //! The manifest: what a result folder holds, for people and for programs that do not read journals.
 
 use super::folder::Folder;
-use super::journal::Record;
+use super::journal::{Record, Run};
 use crate::error::{Error, Result};
 use crate::provenance::{Build, Host};
 use crate::sample::{Launch, SCHEMA_VERSION, Status};
@@ -52,11 +52,11 @@ pub struct LaunchEnd {
 
 impl Manifest {
     /// Fills in what the journals tell.
-    pub fn with_records(mut self, records: &[Record]) -> Self {
+    pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
         self.schema = SCHEMA_VERSION;
         for record in records {
             for sample in &record.samples {
-                *self.samples.entry(sample.status).or_default() += 1;
+                *self.samples.entry(sample.status()).or_default() += 1;
             }
             let Some(launch) = &record.launch else { continue };
             let (ended, message) = record.ended.clone().unzip();

@@ -54,7 +54,7 @@ struct Group {
 
 /// Measures whatever `plan` asks for and the folder's journals lack.
 pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
-    let progress = Progress::new(plan, &setting.folder.records()?);
+    let progress = Progress::new(plan, &setting.folder.outcomes()?);
     let groups = groups(plan, &progress, setting.retry_failed);
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     setting.watcher.begin(left, plan.repeat.budget_seconds);
@@ -87,7 +87,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
                 State::Missing | State::Partial => true,
             };
             let pending = |&entry: &usize| {
-                let held = progress.held(&plan.entries[entry].key, block);
+                let held = progress.held(&plan.entries[entry].key, block).cloned().unwrap_or_default();
                 Pending {
                     entry,
                     seconds: held.seconds,

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::kernels;
 use crate::point::Point;
 use crate::sample::Status;
-use crate::store::journal::Record;
+use crate::store::journal::{Record, Run};
 pub use crate::worker::Info as WorkerInfo;
 use crate::worker::Repeat;
 use serde::{Deserialize, Serialize};
@@ -100,25 +100,30 @@ pub enum State {
 /// What a result holds of a plan.
 #[derive(Debug, Default)]
 pub struct Progress {
-    held: HashMap<(String, u32), Held>,
+    /// By key, each with its block.
+    held: HashMap<String, Vec<(u32, Held)>>,
     /// Samples whose key the plan does not know: another build, machine or plan.
     pub stale: usize,
 }
 
 impl Progress {
-    pub fn new(plan: &Plan, records: &[Record]) -> Self {
-        let keys = plan.keys();
-        let mut progress = Self::default();
+    pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
+        let mut progress = Self { held: HashMap::with_capacity(plan.entries.len()), stale: 0 };
+        progress.held.extend(plan.entries.iter().map(|entry| (entry.key.clone(), Vec::new())));
         for record in records {
             for sample in &record.samples {
-                if !keys.contains(sample.key.as_str()) {
+                let Some(blocks) = progress.held.get_mut(sample.key()) else {
                     progress.stale += 1;
                     continue;
-                }
-                let held = progress.held.entry((sample.key.clone(), sample.block)).or_default();
-                held.next_repetition = held.next_repetition.max(sample.repetition + 1);
+                };
+                let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
+                    blocks.push((sample.block(), Held::default()));
+                    blocks.len() - 1
+                });
+                let held = &mut blocks[at].1;
+                held.next_repetition = held.next_repetition.max(sample.repetition() + 1);
                 held.budget_spent |= record.budget_spent;
-                match (sample.status, sample.seconds) {
+                match (sample.status(), sample.seconds()) {
                     (Status::Ok, Some(seconds)) => {
                         held.seconds.push(seconds);
                         held.failure = None;
@@ -130,12 +135,13 @@ impl Progress {
         progress
     }
 
-    pub fn held(&self, key: &str, block: u32) -> Held {
-        self.held.get(&(key.to_owned(), block)).cloned().unwrap_or_default()
+    /// What there is of a point in a block; `None` if there is no sample.
+    pub fn held(&self, key: &str, block: u32) -> Option<&Held> {
+        self.held.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
     }
 
     pub fn state(&self, plan: &Plan, entry: usize, block: u32) -> State {
-        let Some(held) = self.held.get(&(plan.entries[entry].key.clone(), block)) else { return State::Missing };
+        let Some(held) = self.held(&plan.entries[entry].key, block) else { return State::Missing };
         let enough = plan.repeat.satisfied(&held.seconds)
             || (held.budget_spent && held.seconds.len() >= plan.repeat.min as usize);
         match held {

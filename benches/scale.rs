@@ -1,0 +1,238 @@
+//! Large stores: a million samples compared, fitted and reported, and a sweep of 100,000 points planned; times and peak memory.
+//!
+//! The samples are made up (their build says "synthetic"): 500 points of Apex-Map, 10 launches of each, 200 samples a launch,
+//! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
+
+use apexmap::point::{Point, Value};
+use apexmap::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap::store::Folder;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, LogNormal};
+use rand_pcg::Pcg64Mcg;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const ALPHAS: u32 = 25;
+const BLOCKS: u32 = 20;
+const LAUNCHES: u32 = 10;
+const SAMPLES: u32 = 200;
+
+/// 100,000 points.
+const SWEEP: &str = r#"
+title = "100,000 points"
+[fixed]
+kernel = "apex_map.sequential"
+M = "1 kwords"
+[axes]
+alpha = { from = 0.001, to = 1, points = 100, scale = "log10" }
+I = { from = 1, to = 100, step = 1 }
+N = { from = 1, to = 10, step = 1 }
+"#;
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("apexmap-scale-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let (base, new) = (folder.join("base"), folder.join("new"));
+    let start = Instant::now();
+    let samples = store(&base, 1, 1.0) + store(&new, 2, 0.97);
+    println!("two stores of {} synthetic samples each, made in {:.1} s", samples / 2, start.elapsed().as_secs_f64());
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let (base, new, out) = (path(&base), path(&new), path(&folder.join("out")));
+    let card = path(&folder.join("card.toml"));
+    std::fs::write(&card, CARD).expect("a card");
+    measure("report", &["report", &base]);
+    measure("compare", &["compare", &base, &new, "--out", &out]);
+    measure("compare --fail-if", &["compare", &base, &new, "--fail-if", "slower=10%", "--no-page"]);
+    measure("fit", &["fit", &base, "--model", "apex_map.surface", "--machine", &card]);
+    let sweep = folder.join("large.toml");
+    std::fs::write(&sweep, SWEEP).expect("the sweep");
+    let (sweep, planned) = (path(&sweep), folder.join("planned"));
+    let result = path(&planned);
+    measure("plan of 100,000 points", &["plan", &sweep, "--out", &result]);
+    plan(&planned, &sweep);
+    measure("plan of them, 100,000 samples done", &["plan", &sweep, "--out", &result]);
+    measure("status of them", &["status", &result]);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Cache sizes, which a made-up host does not tell.
+const CARD: &str = r#"
+name = "synthetic"
+summary = "made up for a benchmark"
+source = "benches/scale.rs"
+[numbers.l1_bytes]
+value = 32
+unit = "KiB"
+how = "made up"
+[numbers.l2_bytes]
+value = 1
+unit = "MiB"
+how = "made up"
+[numbers.l3_bytes]
+value = 32
+unit = "MiB"
+how = "made up"
+"#;
+
+/// Runs a command; prints its time and its peak memory.
+fn measure(name: &str, arguments: &[&str]) {
+    let start = Instant::now();
+    let child = Command::new(env!("CARGO_BIN_EXE_apexmap"))
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("apexmap starts");
+    let (status, peak) = wait(child);
+    println!("{name:<36} {:>6.2} s  {peak:>5} MiB  {status}", start.elapsed().as_secs_f64());
+}
+
+/// Waits for a child; its largest resident set, looked at every few milliseconds.
+fn wait(mut child: std::process::Child) -> (String, u64) {
+    let file = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0);
+        peak = peak.max(kib);
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return (String::new(), peak / 1024),
+            Ok(Some(status)) => return (format!("({status})"), peak / 1024),
+            _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+        }
+    }
+}
+
+/// Writes a store as `apexmap run` leaves it; returns its number of samples.
+fn store(path: &Path, seed: u64, speed: f64) -> usize {
+    let folder = Folder::create(path).expect("a folder");
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let (of_launch, of_sample) =
+        (LogNormal::new(0.0, 0.02).expect("a spread"), LogNormal::new(0.0, 0.05).expect("one"));
+    let points: Vec<Point> = (0..ALPHAS).flat_map(|a| (0..BLOCKS).map(move |b| (a, b))).map(point).collect();
+    let mut made = 0;
+    let mut records = Vec::new();
+    for block in 0..LAUNCHES {
+        let name = format!("{:04}", block + 1);
+        let shift = of_launch.sample(&mut random);
+        let mut lines = line(&Event::Hello(Box::new(launch(&name, block))));
+        for (at, point) in points.iter().enumerate() {
+            for repetition in 0..SAMPLES {
+                let seconds = seconds(point) / speed * shift * of_sample.sample(&mut random);
+                let sample = Sample {
+                    point: point.clone(),
+                    key: format!("{at:020x}"),
+                    block,
+                    repetition,
+                    status: Status::Ok,
+                    message: String::new(),
+                    unix_seconds: 1.7e9 + made as f64,
+                    load: Some(random.random_range(0.0..1.0)),
+                    seconds: Some(seconds),
+                    outputs: [("page_bytes".to_owned(), Value::Real(4096.0))].into(),
+                };
+                lines += &line(&Event::Sample(Box::new(sample)));
+                made += 1;
+            }
+        }
+        lines += &line(&Event::Ended { status: Status::Ok, message: String::new() });
+        std::fs::write(folder.journal(&name), lines).expect("a journal");
+        records.push(name);
+    }
+    let manifest = manifest(path, points.len()).with_records(&folder.records().expect("journals"));
+    folder.compact().expect("a table");
+    manifest.write(&folder).expect("a manifest");
+    made
+}
+
+fn line(event: &Event) -> String {
+    serde_json::to_string(event).expect("an event") + "\n"
+}
+
+fn point((a, b): (u32, u32)) -> Point {
+    let point = Point::new("apex_map.sequential", 1)
+        .with("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
+        .with("L", 1u64 << b)
+        .with("M", 64u64 << 20);
+    apexmap::kernels::complete(point).expect("a valid point")
+}
+
+/// Misses of a cache of 1 Mword of M, of 100 ns, and 0.5 ns a word.
+fn seconds(point: &Point) -> f64 {
+    let (alpha, block) = (point.real("alpha"), point.integer("L") as f64);
+    let misses = 1.0 - (1.0 / 64.0f64).powf(alpha);
+    let accesses = (point.integer("I") * point.integer("N")) as f64;
+    accesses * (2e-9 + misses * 1e-7 + block * 5e-10)
+}
+
+fn launch(name: &str, block: u32) -> Launch {
+    Launch {
+        schema: SCHEMA_VERSION,
+        launch: name.into(),
+        block,
+        transport: "threads".into(),
+        library: "synthetic".into(),
+        launcher: "local".into(),
+        ranks: 1,
+        host: apexmap::provenance::host(),
+        placement: vec![apexmap::provenance::placement(0)],
+        oversubscribed: false,
+        build: "synthetic".into(),
+        unix_seconds: 1.7e9,
+    }
+}
+
+fn manifest(path: &Path, points: usize) -> apexmap::store::manifest::Manifest {
+    apexmap::store::manifest::Manifest {
+        schema: SCHEMA_VERSION,
+        name: "scale".into(),
+        title: "Synthetic samples of a benchmark".into(),
+        sweep: String::new(),
+        seed: 1,
+        machine: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        points,
+        blocks: LAUNCHES,
+        command: vec!["benches/scale.rs".into()],
+        driver: apexmap::provenance::build(),
+        driver_host: apexmap::provenance::host(),
+        worker: apexmap::provenance::build(),
+        unix_seconds: 1.7e9,
+        samples: Default::default(),
+        launches: Vec::new(),
+    }
+}
+
+/// A result of the large sweep with one sample of each point, whose keys are those of the plan.
+fn plan(path: &Path, sweep: &str) {
+    let folder = Folder::create(path).expect("a folder");
+    let listed = Command::new(env!("CARGO_BIN_EXE_apexmap"))
+        .args(["plan", sweep, "--points", "--out", &path.to_string_lossy()])
+        .output()
+        .expect("apexmap plans");
+    let point = apexmap::kernels::complete(Point::new("apex_map.sequential", 1)).expect("a valid point");
+    let (mut lines, mut keys) = (line(&Event::Hello(Box::new(launch("0001", 0)))), String::new());
+    for text in String::from_utf8_lossy(&listed.stdout).lines().filter(|text| text.contains("  missing  ")) {
+        let key = text.split_whitespace().next().unwrap_or_default().to_owned();
+        keys += &format!(
+            "{}\n",
+            serde_json::json!({"key": key, "kernel": "apex_map.sequential", "ranks": 1, "params": {}})
+        );
+        let sample = Sample {
+            point: point.clone(),
+            key,
+            block: 0,
+            repetition: 0,
+            status: Status::Ok,
+            message: String::new(),
+            unix_seconds: 1.7e9,
+            load: None,
+            seconds: Some(1e-3),
+            outputs: Default::default(),
+        };
+        lines += &line(&Event::Sample(Box::new(sample)));
+    }
+    std::fs::write(folder.journal("0001"), lines).expect("a journal");
+    std::fs::write(folder.points(), keys).expect("the points");
+}

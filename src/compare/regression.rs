@@ -1,0 +1,247 @@
+//! The regression check: which points of a new result are slower than asked, beyond their uncertainty.
+//!
+//! Every matched point is tested one-sidedly: is its slowdown, the base's speed by the new one, above the limit? The test is that
+//! of the point's interval ([`super::statistics`]): Welch's over launches. False discoveries over all points are controlled
+//! at 5 % by Benjamini and Hochberg's procedure. Between runs of the same thing every finding is false, so that they trip the
+//! check in at most 5 % of tries. That holds for launches that are draws of one distribution: a result whose points have one
+//! launch each is refused unless allowed, as nobody knows then how launches differ.
+
+use super::Comparison;
+use super::points::Seen;
+use super::ratio::{Basis, mean, ratio};
+use super::statistics::{MannWhitney, adjusted};
+use crate::error::{Error, Result};
+use serde::Serialize;
+
+/// The share of false findings that is accepted.
+pub const FALSE_FINDINGS: f64 = 0.05;
+
+/// What fails a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// A slowdown, such as 1.05.
+    pub slowdown: f64,
+}
+
+impl Limit {
+    /// Reads `slower=5%`.
+    ///
+    /// # Errors
+    /// If it is not of this form, or the share not between 0 and 1000 %.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
+        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("there is one condition, slower="))?;
+        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the share is in per cent"))?;
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is no number"))?;
+        if !(0.0..=1000.0).contains(&percent) {
+            return Err(wrong("the share must lie between 0 and 1000 %"));
+        }
+        Ok(Self { slowdown: 1.0 + percent / 100.0 })
+    }
+}
+
+/// One tested point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tested {
+    pub point: String,
+    /// The base's speed by the new one.
+    pub slowdown: f64,
+    /// 95 % interval of it.
+    pub interval: Option<(f64, f64)>,
+    pub basis: Basis,
+    /// One-sided, of a slowdown at most the limit.
+    pub p: f64,
+    /// Adjusted over all tested points.
+    pub q: f64,
+}
+
+/// What the check found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    pub base: String,
+    pub new: String,
+    pub limit: f64,
+    pub false_findings: f64,
+    /// Points slower than the limit, the slowest first.
+    pub slower: Vec<Tested>,
+    /// Points that only the base finished.
+    pub not_finished: Vec<String>,
+    pub tested: usize,
+    /// Matched points that cannot be tested: nobody finished them, or there are too few samples for any interval.
+    pub untested: usize,
+    /// Points of the base that the new result lacks.
+    pub missing: usize,
+    pub warnings: Vec<String>,
+}
+
+impl Check {
+    pub fn has_failed(&self) -> bool {
+        !self.slower.is_empty() || !self.not_finished.is_empty()
+    }
+}
+
+/// A point's test before the adjustment.
+struct Test {
+    tested: Tested,
+    /// The least p that so many samples can give.
+    least: f64,
+}
+
+/// Checks the second machine of a comparison against the first.
+///
+/// # Errors
+/// If there are not exactly two machines, nothing can be tested, the points have single launches and that was not allowed, or
+/// so few samples that no point could ever be found.
+pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
+    let [base, new] = comparison.machines else {
+        return Err(Error::input(
+            format!("--fail-if checks one result against a base, {} were given", comparison.machines.len()),
+            "name two: apexmap compare BASE NEW --fail-if slower=5%",
+        ));
+    };
+    let varying = comparison.points.varying();
+    let mut tests = MannWhitney::default();
+    let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
+    for point in comparison.matched_points() {
+        let (Some(a), Some(b)) = (&point.seen[0], &point.seen[1]) else { continue };
+        match (a.samples(), b.samples()) {
+            (0, _) => untested += 1,
+            (_, 0) => not_finished.push(point.short(&varying)),
+            _ => match test(a, b, limit, &mut tests, point.short(&varying)) {
+                Some(test) => done.push(test),
+                None => untested += 1,
+            },
+        }
+    }
+    if done.is_empty() && not_finished.is_empty() {
+        return Err(Error::input(
+            format!("--fail-if: no point of {} and {} can be tested", base.given, new.given),
+            "measure both with several launches: launches = 5 in the sweep's [launch]",
+        ));
+    }
+    let mut warnings = warnings(comparison, &done, (&base.given, &new.given))?;
+    let missing = comparison.unmatched().filter(|point| point.seen[0].is_some()).count();
+    if missing > 0 {
+        warnings.push(format!("{missing} points of {} are not in {} and were not checked", base.given, new.given));
+    }
+    let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
+    let tested = done.len();
+    let with_q = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested });
+    let mut slower: Vec<Tested> = with_q.filter(|tested| tested.q <= FALSE_FINDINGS).collect();
+    slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
+    Ok(Check {
+        base: base.name.clone(),
+        new: new.name.clone(),
+        limit: limit.slowdown,
+        false_findings: FALSE_FINDINGS,
+        slower,
+        not_finished,
+        tested,
+        untested,
+        missing,
+        warnings,
+    })
+}
+
+fn test(a: &Seen, b: &Seen, limit: Limit, tests: &mut MannWhitney, point: String) -> Option<Test> {
+    let found = ratio(a, b, tests)?;
+    let margin = limit.slowdown.ln();
+    let (p, least) = match (mean(a), mean(b)) {
+        (Some(a), Some(b)) => (a.minus(&b).p_above(margin), 0.0),
+        _ => {
+            let (base, new) = (a.all(), b.all());
+            // The base, slowed down as far as is accepted, against the new one.
+            let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
+            (tests.p_above(&new, &slowed), tests.least_p(new.len(), base.len()))
+        }
+    };
+    let tested = Tested { point, slowdown: found.value, interval: found.interval, basis: found.basis, p, q: 1.0 };
+    Some(Test { tested, least })
+}
+
+/// What limits the check; refusals where it could not find anything, or would find what is not there.
+fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
+    let single = done.iter().filter(|test| test.tested.basis != Basis::Launches).count();
+    if single == 0 {
+        return Ok(Vec::new());
+    }
+    if !comparison.matching.allowed.one_launch {
+        return Err(Error::input(
+            format!(
+                "--fail-if: {single} of {} points have a single launch in {base} or in {new}, and launches differ more than samples \
+                 within one do: such a check would often fail between two runs of the same thing",
+                done.len()
+            ),
+            "measure both with launches = 5 in the sweep's [launch]; or accept it with --allow one-launch",
+        ));
+    }
+    let mut warnings = vec![format!(
+        "{single} of {} points have a single launch on a side: their tests do not know how launches differ, and may fail between \
+         two runs of the same thing",
+        done.len()
+    )];
+    // If all points were as slow as can be, which would be found? And how many must be at once?
+    let mut least: Vec<f64> = done.iter().map(|test| test.least).collect();
+    least.sort_by(f64::total_cmp);
+    let total = least.len() as f64;
+    let needed = (1..=least.len()).find(|k| least[k - 1] <= FALSE_FINDINGS * *k as f64 / total);
+    match needed {
+        None => Err(Error::input(
+            format!(
+                "--fail-if: no point could be found slower: the least p that so few samples can give is {:.2e}",
+                least.first().copied().unwrap_or(1.0)
+            ),
+            "take more samples of each point: min = 10 in the sweep's [repeat], or launches = 5 in its [launch]",
+        )),
+        Some(1) => Ok(warnings),
+        Some(k) => {
+            warnings.push(format!(
+                "so few samples a point give p = {:.2e} at best, which over {} tests is enough only where at least {k} points \
+                 are slower at once",
+                least[0],
+                done.len()
+            ));
+            Ok(warnings)
+        }
+    }
+}
+
+/// The finding as plain text for a terminal or the log of a CI job.
+pub fn text(check: &Check) -> String {
+    use std::fmt::Write;
+    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let mut text = String::new();
+    for warning in &check.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    for tested in &check.slower {
+        let interval =
+            tested.interval.map(|(low, high)| format!(" [{}, {}]", percent(low), percent(high))).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "SLOWER  {}  time {}{interval}  q = {}",
+            tested.point,
+            percent(tested.slowdown),
+            crate::units::significant(tested.q)
+        );
+    }
+    for point in &check.not_finished {
+        let _ = writeln!(text, "DID NOT FINISH  {point}");
+    }
+    let _ = writeln!(
+        text,
+        "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing (false \
+         discoveries controlled at {:.0} %)",
+        if check.has_failed() { "FAILED" } else { "passed" },
+        check.slower.len(),
+        check.tested,
+        check.new,
+        percent(check.limit).trim_start_matches('+'),
+        check.base,
+        check.not_finished.len(),
+        check.untested,
+        check.missing,
+        100.0 * check.false_findings
+    );
+    text
+}

@@ -1,0 +1,168 @@
+//! A comparison in few lines: geometric means of ratios, with interval and number of points.
+
+use super::Comparison;
+use super::groups::Group;
+use super::pictures::of_point;
+use super::points::Point;
+use super::ranking::{Matrix, Rank};
+use super::ratio::{Basis, GeometricMean, geometric_mean};
+use super::regression::{Check, Tested};
+use super::statistics::MannWhitney;
+use crate::units::significant;
+use serde::Serialize;
+
+/// The geometric mean of one machine over the base for one group of points, or for all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    pub machine: String,
+    pub group: String,
+    pub cells: usize,
+    pub mean: String,
+    pub interval: String,
+    pub least: String,
+    pub most: String,
+    /// By what the interval is known.
+    pub basis: &'static str,
+}
+
+/// Groups first, then all points together.
+pub fn lines(comparison: &Comparison, groups: &[Group]) -> Vec<Line> {
+    let mut tests = MannWhitney::default();
+    let mut lines = Vec::new();
+    for of in 1..comparison.machines.len() {
+        let mut add = |label: &str, points: &[&Point]| {
+            if let Some(mean) = geometric_mean(points, of, 0, &mut tests) {
+                lines.push(line(&comparison.machines[of].name, label, mean));
+            }
+        };
+        if groups.len() > 1 {
+            for group in groups {
+                let points: Vec<&Point> = group.points.iter().map(|&at| &comparison.points.points[at]).collect();
+                add(&group.label, &points);
+            }
+        }
+        add("all points", &comparison.matched_points());
+    }
+    lines
+}
+
+fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
+    Line {
+        machine: machine.to_owned(),
+        group: group.to_owned(),
+        cells: mean.cells,
+        mean: significant(mean.value),
+        interval: ends(mean.interval).unwrap_or_else(|| "none".into()),
+        least: significant(mean.least),
+        most: significant(mean.most),
+        basis: match mean.basis {
+            Basis::Launches => "launches",
+            Basis::Samples => "samples of single launches",
+            Basis::Nothing => "choice of points",
+        },
+    }
+}
+
+fn ends(interval: Option<(f64, f64)>) -> Option<String> {
+    interval.map(|(low, high)| format!("[{}, {}]", significant(low), significant(high)))
+}
+
+/// Who is faster, where, and how sure that is: one sentence.
+pub fn verdict(comparison: &Comparison, of: usize) -> Option<String> {
+    let mut tests = MannWhitney::default();
+    let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
+    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
+    let mut found = Vec::new();
+    for &at in &comparison.matched {
+        match of_point(comparison, at, of, &mut tests) {
+            Some(ratio) => {
+                match (ratio.is_decided(), ratio.value > 1.0) {
+                    (false, _) if ratio.interval.is_none() => bare += 1,
+                    (false, _) => open += 1,
+                    (true, true) => faster += 1,
+                    (true, false) => slower += 1,
+                }
+                found.push((ratio.value, at));
+            }
+            None => failed += usize::from(both(&comparison.points.points[at], of)),
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let varying = comparison.points.varying();
+    let place = |at: usize| comparison.points.points[at].short(&varying);
+    let (least, most) = (found.first()?, found.last()?);
+    let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
+    let mut text = format!(
+        "{} over {}: {}{interval} (geometric mean of {} ratios), from {} at {} to {} at {}; faster at {faster} points, slower at \
+         {slower}, undecided at {open}",
+        comparison.machines[of].name,
+        comparison.machines[0].name,
+        significant(mean.value),
+        mean.cells,
+        significant(least.0),
+        place(least.1),
+        significant(most.0),
+        place(most.1)
+    );
+    if bare > 0 {
+        text += &format!(", without an interval at {bare}");
+    }
+    if failed > 0 {
+        text += &format!(", unfinished at {failed}");
+    }
+    Some(text + ".")
+}
+
+/// Whether the base has the point too.
+fn both(point: &Point, of: usize) -> bool {
+    point.seen[of].is_some() && point.seen[0].is_some()
+}
+
+/// The matrix as text: `1.23 [1.2, 1.26]`.
+pub fn matrix(matrix: &Matrix) -> Vec<Vec<String>> {
+    let cell = |mean: &Option<GeometricMean>| match mean {
+        None => "\u{2013}".to_owned(),
+        Some(mean) => {
+            let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
+            format!("{}{interval}, n = {}", significant(mean.value), mean.cells)
+        }
+    };
+    matrix.means.iter().map(|row| row.iter().map(cell).collect()).collect()
+}
+
+/// A regression check for the page.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Checked {
+    /// The check with its numbers.
+    #[serde(flatten)]
+    pub check: Check,
+    pub percent: String,
+    /// Point, slowdown, interval, p and adjusted p of every finding.
+    pub rows: Vec<[String; 5]>,
+}
+
+pub fn checked(check: &Check) -> Checked {
+    let row = |tested: &Tested| {
+        let interval = ends(tested.interval).unwrap_or_default();
+        [tested.point.clone(), significant(tested.slowdown), interval, significant(tested.p), significant(tested.q)]
+    };
+    Checked {
+        percent: significant(100.0 * (check.limit - 1.0)),
+        rows: check.slower.iter().map(row).collect(),
+        check: check.clone(),
+    }
+}
+
+/// A ranking for the page: rank, machine, speed, range of ranks, share of draws in which it is first.
+pub fn ranked(ranks: &[Rank]) -> Vec<[String; 5]> {
+    let unknown = || "not known".to_owned();
+    let row = |rank: &Rank| {
+        let range = rank.range.map_or_else(unknown, |(low, high)| match low == high {
+            true => low.to_string(),
+            false => format!("{low} to {high}"),
+        });
+        let first = rank.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
+        [rank.rank.to_string(), rank.machine.clone(), significant(rank.speed), range, first]
+    };
+    ranks.iter().map(row).collect()
+}

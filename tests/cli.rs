@@ -1,0 +1,66 @@
+//! What holds for all commands: help with examples, a manual page, completions.
+
+use super::common::Scratch;
+use super::query::{apexmap, printed};
+
+/// The commands of `apexmap --help`.
+fn commands() -> Vec<String> {
+    let help = printed(&["--help"]);
+    let list = help.split_once("Commands:\n").expect("commands").1;
+    let list = list.split_once("\n\n").expect("an end").0;
+    let names = list.lines().filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_shows_examples_that_begin_with_itself() {
+    let all = commands();
+    assert!(all.len() >= 15 && !all.iter().any(|name| name == "worker"), "{all:?}");
+    for name in all {
+        let help = printed(&[&name, "--help"]);
+        let (_, examples) = help.split_once("Example").unwrap_or_else(|| panic!("{name} has no example"));
+        assert!(examples.contains(&format!("apexmap {name}")), "{name}: {examples}");
+    }
+}
+
+#[test]
+fn every_option_says_what_it_is() {
+    for name in commands() {
+        let page = printed(&["man", &name]);
+        let options = page.split_once(".SH OPTIONS").expect("options").1.split("\n.SH").next().unwrap_or_default();
+        for option in options.split(".TP").skip(1) {
+            let meaning: String = option.lines().skip(2).collect();
+            let meaning = meaning.replace(".br", "").replace(".RS 14", "");
+            assert!(meaning.trim().chars().filter(|c| c.is_alphabetic()).count() > 5, "{name}: {option}");
+        }
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page_and_the_program_names_them() {
+    let scratch = Scratch::new();
+    printed(&["man", "--out", scratch.to_str().expect("a path")]);
+    let read = |name: &str| std::fs::read_to_string(scratch.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let program = read("apexmap.1");
+    assert!(program.contains(".SH EXAMPLES") && program.contains("Exit codes"), "{program}");
+    let all = commands();
+    for name in &all {
+        let page = read(&format!("apexmap-{name}.1"));
+        for part in [".SH NAME", ".SH SYNOPSIS", ".SH EXAMPLES\n.nf\n"] {
+            assert!(page.contains(part), "{name} lacks {part}");
+        }
+        assert_eq!(page, printed(&["man", name]));
+        assert!(program.contains(&format!("apexmap\\-{name}(1)")), "apexmap.1 does not name {name}");
+    }
+    assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), all.len() + 1);
+    let refused = apexmap(&["man", "qurey"]);
+    assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("\"query\""));
+}
+
+#[test]
+fn completions_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(&["completions", shell]);
+        commands().iter().for_each(|name| assert!(script.contains(name.as_str()), "{shell}: {name}"));
+    }
+}

@@ -1,0 +1,420 @@
+//! Machines against each other: statistics against known values, intervals that cover, checks that do not cry wolf.
+
+use crate::common::Scratch;
+use apexmap::compare::fairness::Allowed;
+use apexmap::compare::machine::{Machine, name_all};
+use apexmap::compare::points::{Matching, Seen};
+use apexmap::compare::ratio::{Basis, geometric_mean, ratio};
+use apexmap::compare::regression::{Limit, check};
+use apexmap::compare::statistics::{MannWhitney, Mean, adjusted};
+use apexmap::compare::{Comparison, cards, compare, published};
+use apexmap::machine::Card;
+use apexmap::point::Value;
+use apexmap::store::Table;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64Mcg;
+use std::process::{Command, Output};
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9), "{a} is not {b}");
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|v| v.ln()).collect()
+}
+
+/// scipy 1.17.1: ttest_ind(b, a, equal_var=False) of the logarithms, its confidence_interval, and p against ln 1.05.
+#[test]
+fn welch_is_that_of_scipy() {
+    let a = Mean::of(&logs(&[10.0, 11.0, 12.5, 9.5, 10.7])).unwrap();
+    let b = Mean::of(&logs(&[12.0, 13.1, 11.9, 14.2])).unwrap();
+    let shift = b.minus(&a);
+    close(shift.freedom, 6.994748564212207);
+    close(shift.value.exp(), 1.1939604627470135);
+    let (low, high) = shift.interval();
+    close(low.exp(), 1.0297605207979224);
+    close(high.exp(), 1.3843428232211357);
+    close(shift.p_above(0.0), 0.012644647330768269);
+    close(shift.p_above(1.05f64.ln()), 0.03955479553000884);
+}
+
+/// scipy 1.17.1: mannwhitneyu, exact without ties and asymptotic with; the distribution and the interval by enumeration.
+#[test]
+fn mann_whitney_and_hodges_lehmann_are_those_of_scipy() {
+    let x = [1.1, 2.3, 3.1, 4.7, 5.2, 6.9];
+    let y = [2.9, 4.1, 5.8, 7.7, 8.3, 9.1, 10.2];
+    let mut tests = MannWhitney::default();
+    close(tests.p_above(&x, &y), 0.03671328671328671);
+    let (tied_x, tied_y) = ([1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0], [2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0, 7.0]);
+    close(tests.p_above(&tied_x, &tied_y), 0.044179868405946614);
+    for (u, p) in [(3.0, 0.004079254079254079), (10.0, 0.06876456876456877), (20.0, 0.4726107226107226)] {
+        close(tests.at_most(u, 6, 7), p);
+    }
+    let (shift, interval) = tests.shift(&x, &y).unwrap();
+    let (low, high) = interval.unwrap();
+    for (found, known) in [(shift, 3.05), (low, -0.6), (high, 6.6)] {
+        assert!((found - known).abs() < 1e-9, "{found} is not {known}");
+    }
+    assert_eq!(tests.shift(&x[..2], &y[..3]).unwrap().1, None, "five samples have no 95 % interval");
+}
+
+/// scipy 1.17.1: stats.false_discovery_control.
+#[test]
+fn adjusted_p_values_are_those_of_scipy() {
+    let found = adjusted(&[0.001, 0.2, 0.03, 0.04, 0.5, 0.012]);
+    found.iter().zip([0.006, 0.24, 0.06, 0.06, 0.5, 0.036]).for_each(|(found, known)| close(*found, known));
+}
+
+proptest! {
+    #[test]
+    fn the_shift_is_the_median_of_all_differences(
+        mut x in prop::collection::vec(-5.0f64..5.0, 1..12), mut y in prop::collection::vec(-5.0f64..5.0, 1..12),
+    ) {
+        x.sort_by(f64::total_cmp);
+        y.sort_by(f64::total_cmp);
+        let mut all: Vec<f64> = y.iter().flat_map(|y| x.iter().map(move |x| y - x)).collect();
+        all.sort_by(f64::total_cmp);
+        let middle = (all[(all.len() - 1) / 2] + all[all.len() / 2]) / 2.0;
+        let (shift, interval) = MannWhitney::default().shift(&x, &y).unwrap();
+        prop_assert!((shift - middle).abs() < 1e-9);
+        if let Some((low, high)) = interval {
+            prop_assert!(low <= shift + 1e-9 && shift <= high + 1e-9);
+        }
+    }
+}
+
+fn seen(launches: &[&[f64]]) -> Seen {
+    let launches = launches.iter().map(|samples| logs(samples)).collect();
+    Seen { launches, failures: Vec::new(), facts: Default::default(), exact: false }
+}
+
+#[test]
+fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
+    let mut tests = MannWhitney::default();
+    let many = seen(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
+    let single = seen(&[&[2.0, 2.1, 2.2, 2.3, 2.4, 2.5]]);
+    assert_eq!(ratio(&many, &many, &mut tests).unwrap().basis, Basis::Launches);
+    let found = ratio(&single, &many, &mut tests).unwrap();
+    assert_eq!(found.basis, Basis::Samples);
+    assert!(found.is_decided() && found.value > 1.5);
+    assert!(ratio(&seen(&[]), &many, &mut tests).is_none(), "what did not finish has no ratio");
+    assert_eq!(ratio(&seen(&[&[1.0]]), &seen(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
+}
+
+/// A store of Apex-Map: speeds by point, launch and sample.
+fn store(
+    given: &str,
+    points: usize,
+    launches: usize,
+    samples: usize,
+    speed: impl FnMut(usize, usize) -> f64,
+) -> Machine {
+    let (table, rows) = table(points, launches, samples, speed);
+    Machine::measured(given, table, rows, None).unwrap()
+}
+
+fn table(
+    points: usize,
+    launches: usize,
+    samples: usize,
+    mut speed: impl FnMut(usize, usize) -> f64,
+) -> (Table, Vec<usize>) {
+    let mut table = Table::default();
+    for launch in 0..launches {
+        for point in 0..points {
+            for _ in 0..samples {
+                table.begin_row();
+                let mut set = |name: &str, value: Value| table.set(name, &value);
+                set("kernel", Value::from("apex_map.sequential"));
+                set("ranks", Value::Integer(1));
+                set("alpha", Value::Real(0.01 * (1 + point / 8) as f64));
+                set("block_words", Value::Integer(1 << (point % 8)));
+                set("memory_words", Value::Integer(1 << 20));
+                set("pages", Value::from("huge"));
+                set("page_bytes", Value::Real(2097152.0));
+                set("status", Value::from("ok"));
+                set("launch", Value::from(format!("{launch:04}").as_str()));
+                set("build", Value::from("b"));
+                set("bytes_per_second_per_rank", Value::Real(speed(launch, point)));
+            }
+        }
+    }
+    let rows = (0..table.rows).collect();
+    (table, rows)
+}
+
+/// A run of a machine whose launches differ by 3 %, as a whole, and by 2 % at each point; samples by 4 %.
+fn run(given: &str, points: usize, launches: usize, random: &mut Pcg64Mcg, slow: &[usize]) -> Machine {
+    let whole: Vec<f64> = (0..launches).map(|_| noise(0.03, random)).collect();
+    let each: Vec<f64> = (0..launches * points).map(|_| noise(0.02, random)).collect();
+    store(given, points, launches, 3, |launch, point| {
+        let slower = if slow.contains(&point) { 0.7 } else { 1.0 };
+        slower * 1e9 * (whole[launch] + each[launch * points + point] + noise(0.04, random)).exp()
+    })
+}
+
+fn noise(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
+    Normal::new(0.0, deviation).unwrap().sample(random)
+}
+
+fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
+    compare(machines, Matching { allowed, ignored: Vec::new() }).unwrap()
+}
+
+const FIVE: Limit = Limit { slowdown: 1.05 };
+
+#[test]
+fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
+    let mut random = Pcg64Mcg::seed_from_u64(11);
+    // Against a limit of 0 %, which nothing but chance exceeds; 5 % forgives more.
+    let limit = Limit { slowdown: 1.0 };
+    let tries = 240;
+    let tripped = (0..tries)
+        .filter(|_| {
+            let machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[])];
+            check(&of(&machines, Allowed::default()), limit).unwrap().has_failed()
+        })
+        .count();
+    // 5 % and three standard deviations of a binomial.
+    assert!(tripped as f64 <= tries as f64 * 0.05 + 3.0 * (tries as f64 * 0.0475).sqrt(), "{tripped} of {tries}");
+}
+
+#[test]
+fn intervals_of_ratios_and_of_their_mean_cover() {
+    let mut random = Pcg64Mcg::seed_from_u64(12);
+    let mut tests = MannWhitney::default();
+    let (mut covered, mut all, mut means) = (0, 0, 0);
+    let tries = 200;
+    for _ in 0..tries {
+        let machines = [run("base", 16, 5, &mut random, &[]), run("new", 16, 5, &mut random, &[])];
+        let comparison = of(&machines, Allowed::default());
+        for &at in &comparison.matched {
+            let point = &comparison.points.points[at];
+            let found = ratio(point.seen[1].as_ref().unwrap(), point.seen[0].as_ref().unwrap(), &mut tests).unwrap();
+            covered += usize::from(!found.is_decided());
+            all += 1;
+        }
+        let mean = geometric_mean(&comparison.matched_points(), 1, 0, &mut tests).unwrap();
+        let (low, high) = mean.interval.unwrap();
+        means += usize::from(low <= 1.0 && 1.0 <= high);
+        assert_eq!((mean.cells, mean.basis), (16, Basis::Launches));
+    }
+    let share = covered as f64 / all as f64;
+    assert!((0.93..=0.98).contains(&share), "points: {share}");
+    let share = means as f64 / f64::from(tries);
+    assert!((0.90..=0.99).contains(&share), "means: {share}");
+}
+
+#[test]
+fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
+    let mut random = Pcg64Mcg::seed_from_u64(13);
+    let mut machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[9])];
+    let found = check(&of(&machines, Allowed::default()), FIVE).unwrap();
+    assert_eq!(found.slower.len(), 1, "{found:#?}");
+    assert_eq!(found.slower[0].point, "alpha = 0.02, L = 2");
+    assert!(found.slower[0].slowdown > 1.25 && found.slower[0].q <= 0.05);
+    let (mut broken, rows) = table(24, 5, 3, |_, _| 1e9);
+    broken.insert("status", broken.column("status").unwrap().clone());
+    let failed: Vec<usize> = rows.iter().copied().filter(|&row| broken.number("block_words", row) == 4.0).collect();
+    let mut again = Table::default();
+    for &row in &rows {
+        again.begin_row();
+        for name in ["kernel", "ranks", "alpha", "block_words", "memory_words", "pages", "launch", "build"] {
+            again.set(name, &broken.value(name, row).unwrap());
+        }
+        let bad = failed.contains(&row);
+        again.set("status", &Value::from(if bad { "timed-out" } else { "ok" }));
+        if !bad {
+            again.set("bytes_per_second_per_rank", &Value::Real(1e9));
+        }
+    }
+    machines[1] = Machine::measured("new", again, rows, None).unwrap();
+    let found = check(&of(&machines, Allowed { page_size: true, ..Allowed::default() }), FIVE).unwrap();
+    assert_eq!(found.not_finished.len(), 3);
+    assert!(found.has_failed());
+}
+
+#[test]
+fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
+    let single = |samples: usize| {
+        let mut next = 0.0;
+        [0, 1].map(|k| {
+            store(["base", "new"][k], 24, 1, samples, |_, _| {
+                next += 1.0;
+                1e9 + next * 1e3
+            })
+        })
+    };
+    let machines = single(8);
+    let refused = check(&of(&machines, Allowed::default()), FIVE).unwrap_err();
+    assert!(refused.what.contains("single launch") && refused.next.contains("--allow one-launch"), "{refused}");
+    let allowed = Allowed { one_launch: true, ..Allowed::default() };
+    let found = check(&of(&machines, allowed), FIVE).unwrap();
+    assert!(!found.has_failed() && found.warnings[0].contains("single launch"), "{found:#?}");
+    // Three against three give p = 0.05 at best, which is nothing over 24 tests.
+    let few = check(&of(&single(2), allowed), FIVE).unwrap_err();
+    assert!(few.what.contains("no point could be found slower") && few.next.contains("more samples"), "{few}");
+}
+
+#[test]
+fn limits_are_read_and_refused() {
+    assert_eq!(Limit::parse("slower=5%").unwrap(), FIVE);
+    for wrong in ["slower=5", "faster=5%", "slower=x%", "slower=-1%", ""] {
+        assert!(Limit::parse(wrong).unwrap_err().what.contains("--fail-if"), "{wrong}");
+    }
+}
+
+#[test]
+fn unfair_comparisons_are_refused_and_printed_if_allowed() {
+    let same = |given: &str| table(8, 2, 2, |_, _| 1e9).0.rows.to_string() + given;
+    assert_ne!(same("a"), same("b"));
+    let a = store("a", 8, 2, 2, |_, _| 1e9);
+    let (small, rows) = table(8, 2, 2, |_, _| 1e9);
+    let mut other = Table::default();
+    for &row in &rows {
+        other.begin_row();
+        for name in small.names().to_vec() {
+            let value = match name.as_str() {
+                "page_bytes" => Value::Real(4096.0),
+                "pages" => Value::from("base"),
+                "build" => Value::from("another"),
+                _ => small.value(&name, row).unwrap(),
+            };
+            other.set(&name, &value);
+        }
+    }
+    let machines = [a, Machine::measured("b", other, rows, None).unwrap()];
+    let refused = compare(&machines, Matching::default()).unwrap_err();
+    assert!(refused.what.contains("pages") && refused.next.contains("--allow page-size"), "{refused}");
+    let pages = Allowed { page_size: true, ..Allowed::default() };
+    let refused = compare(&machines, Matching { allowed: pages, ignored: Vec::new() }).unwrap_err();
+    assert!(refused.what.contains("measuring code") && refused.next.contains("version"), "{refused}");
+    let stamps = of(&machines, Allowed { version: true, ..pages }).stamps();
+    assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
+    assert!(stamps.iter().any(|stamp| stamp.contains("measuring code")), "{stamps:?}");
+    assert!(Allowed::parse(&["page-sise".into()]).unwrap_err().next.contains("page-size"));
+}
+
+#[test]
+fn points_that_do_not_match_are_told_and_a_mixture_is_refused() {
+    let machines = [store("a", 16, 2, 2, |_, _| 1e9), store("b", 8, 2, 2, |_, _| 2e9)];
+    let comparison = of(&machines, Allowed::default());
+    assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (8, 8));
+    let ignored = vec!["block_words".to_owned()];
+    let mixed = compare(&machines, Matching { allowed: Allowed::default(), ignored }).unwrap_err();
+    assert!(mixed.what.contains("mix") && mixed.what.contains("a:") && mixed.next.contains("[L == "), "{mixed}");
+}
+
+#[test]
+fn names_are_told_apart() {
+    let mut machines = [store("r/one", 8, 1, 1, |_, _| 1.0), store("r/one", 8, 1, 1, |_, _| 1.0)];
+    name_all(&mut machines, &[]).unwrap();
+    assert_ne!(machines[0].name, machines[1].name);
+    assert!(name_all(&mut machines, &["x".into()]).unwrap_err().what.contains("--names"));
+    assert!(name_all(&mut machines, &["x".into(), "x".into()]).is_err());
+}
+
+/// Apex-Map paper, Section 3.3: "the ratio of processor speeds between these two systems is 3.47, the ratio of local memory
+/// bandwidth is 1.375, and of network bandwidth is 4".
+#[test]
+fn ratios_of_published_cards_are_those_of_the_paper() {
+    let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
+    let machines = [card("seaborg"), card("cheetah")];
+    let comparison = of(&machines, Allowed::default());
+    let rows = cards::rows(&comparison);
+    let ratio = |number: &str| rows.iter().find(|row| row.number == number).unwrap().ratios[0].unwrap();
+    assert!((ratio("clock_hz") - 3.47).abs() < 0.005);
+    close(ratio("memory_bandwidth_bytes_per_second"), 1.375);
+    close(ratio("node_network_bandwidth_bytes_per_second"), 4.0);
+    assert!(cards::read_off(&comparison).iter().any(|line| line.contains("6 to 8")));
+}
+
+/// Hypercube paper, Table 2: 0.0180 GUPS on one processor; T_1 of Blue Gene/L is four times that of Red Storm.
+#[test]
+fn published_machines_have_what_is_printed_and_what_the_model_says() {
+    let card = |name: &str| published::machine(name, Card::find(name).unwrap(), &[]).unwrap();
+    let machines = [card("red-storm"), card("bluegene-l")];
+    let comparison = of(&machines, Allowed::default());
+    let one = comparison
+        .matched_points()
+        .into_iter()
+        .find(|point| point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0)))
+        .unwrap();
+    close(one.seen[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
+    close(one.seen[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
+    assert!(comparison.stamps().iter().any(|stamp| stamp.contains("NOT MEASURED HERE")));
+}
+
+fn apexmap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().unwrap()
+}
+
+const SWEEP: &str = r#"
+title = "t"
+[fixed]
+kernel = "apex_map.sequential"
+M = "64 kwords"
+I = 64
+N = 2
+[axes]
+alpha = [0.01, 1.0]
+L = [1, 16]
+[launch]
+launches = 2
+[repeat]
+min = 2
+"#;
+
+#[test]
+fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_text() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("s.toml"), scratch.join("page"));
+    std::fs::write(&sweep, SWEEP).unwrap();
+    let path = |path: &std::path::Path| path.to_string_lossy().into_owned();
+    let results = [scratch.join("a"), scratch.join("b")].map(|result| {
+        let name = "<script>alert(1)</script>";
+        let run = apexmap(&["run", "--no-report", "--machine", name, "--out", &path(&result), &path(&sweep)]);
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        path(&result)
+    });
+    let names = "<img src=x onerror=alert(1)>,\"b\"";
+    let made = apexmap(&["compare", &results[0], &results[1], "--names", names, "--out", &path(&out)]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
+    assert!(page.contains("&lt;img src=x") && !page.contains("<img src=x"));
+    for figure in ["ratio-map-1", "ratio-contours-1", "ratio-surface-1", "winners-1", "contours-1"] {
+        for end in ["svg", "png"] {
+            let file = out.join("figures").join(figure).with_extension(end);
+            assert!(std::fs::metadata(&file).is_ok_and(|meta| meta.len() > 4000), "{}", file.display());
+        }
+    }
+    let cells = std::fs::read_to_string(out.join("cells.csv")).unwrap();
+    assert_eq!(cells.lines().count(), 5, "a head and four points: {cells}");
+    let parquet = format!("{}/samples.parquet", results[0]);
+    let json = apexmap(&["compare", &parquet, &results[1], "--fail-if", "slower=900%", "--no-page", "--json"]);
+    assert!(json.status.success(), "{}", String::from_utf8_lossy(&json.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["tested"], 4);
+}
+
+#[test]
+fn bad_input_names_the_folder_or_the_flag() {
+    let scratch = Scratch::new();
+    let file = scratch.join("x.parquet");
+    std::fs::write(&file, "no parquet").unwrap();
+    let file = file.to_string_lossy().into_owned();
+    for (arguments, named) in [
+        (vec!["compare", "nowhere", "red-storm"], "nowhere"),
+        (vec!["compare", &file, "red-storm"], "x.parquet"),
+        (vec!["compare", "red-storm", "bluegene-l", "--allow", "pages"], "--allow pages"),
+        (vec!["compare", "red-storm", "bluegene-l", "--ignore", "nothing"], "--ignore nothing"),
+        (vec!["compare", "red-storm", "bluegene-l", "--fail-if", "slow"], "--fail-if slow"),
+        (vec!["compare", "red-storm", "bluegene-l", "--names", "a"], "--names"),
+    ] {
+        let told = apexmap(&arguments);
+        let error = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(!told.status.success() && error.contains(named), "{arguments:?}: {error}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The worked examples of CONTRIBUTING.md compile, run and are what the text shows.
+
+#[path = "worked/figure.rs"]
+mod figure;
+#[path = "worked/kernel.rs"]
+mod kernel;
+#[path = "worked/model.rs"]
+mod model;
+
+use super::query::{samples, table};
+use apexmap::comm::{Transport, World, threads};
+use apexmap::figure::{Figure, select, svg};
+use apexmap::fit::{Observation, Options, Role, fit};
+use apexmap::kernels::{Kernel, Outcome};
+use apexmap::models::Model;
+use apexmap::point::{Point, Value};
+use std::path::Path;
+
+fn run(ranks: usize, words: u64, stride: u64) -> Outcome {
+    let point = Point::new("example.stride", ranks).with("M", words).with("S", stride);
+    kernel::Stride.check(&point).expect("a point that can be run");
+    let run = |comm: &threads::ThreadComm, arena: &mut _| {
+        kernel::Stride.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+    };
+    threads::run(ranks, run).swap_remove(0).expect("no rank panics").expect("no rank fails")
+}
+
+#[test]
+fn the_kernel_runs_on_one_and_on_more_ranks_and_verifies() {
+    for (ranks, words, stride, reads) in [(1, 1 << 16, 1, 1 << 16), (1, 1000, 7, 143), (3, 3000, 1024, 1)] {
+        let outcome = run(ranks, words, stride);
+        assert_eq!(outcome.verdict, Ok(()));
+        assert_eq!(outcome.outputs["words_read"], Value::Integer(reads));
+        assert!(outcome.seconds > 0.0);
+    }
+    let odd = Point::new("example.stride", 3).with("M", 1000u64).with("S", 1u64);
+    assert!(kernel::Stride.check(&odd).is_err_and(|why| why.contains("no multiple")));
+    let work = kernel::Stride.work(&odd.with("M", 3000u64).with("S", 10u64));
+    assert_eq!((work.operations, work.bytes), (300.0, 2400.0));
+}
+
+#[test]
+fn the_model_predicts_and_finds_its_numbers_again() {
+    let model = &model::SharedMemory;
+    // 10 GB/s a process beside 40 GB/s of the node: 8 GB/s and 20 GB/s.
+    let truth = [1e-10, 2.5e-11];
+    let at = |ranks: f64| model.predict(&[ranks], &truth);
+    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).binding == "processes");
+    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).binding == "memory of the node");
+    let observations: Vec<Observation> =
+        [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| Observation { x: vec![ranks], y: at(ranks).value, launch: 0 }).to_vec();
+    let options = Options { resamples: 0, ..Options::default() };
+    let found = fit(model, &observations, &[Role::Fit, Role::Fit], options).expect("a fit");
+    for (estimate, truth) in found.estimates.iter().zip(truth) {
+        assert!((estimate.value / truth - 1.0).abs() < 1e-6, "{estimate:?}");
+    }
+    let one = vec![observations[0].clone(); 3];
+    assert!(fit(model, &one, &[Role::Fit, Role::Fit], options).is_err(), "one rank cannot tell the two");
+}
+
+#[test]
+fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
+    let table = table(samples());
+    let drawn = figure::distribution(&table, &select::rows(&table, None), "block_words", "seconds").expect("a figure");
+    let Figure::Curves(curves) = &drawn else { panic!("curves") };
+    let points: Vec<_> = curves.series[1].points.iter().map(|point| (point.x, point.y)).collect();
+    assert_eq!(points, [(1.0, 0.2), (2.0, 0.4), (3.0, 0.6), (4.0, 0.8), (10.0, 1.0)]);
+    let picture = svg(&drawn).expect("a picture");
+    assert!(picture.contains("L = 1") && picture.contains("14 samples"));
+    assert!(figure::distribution(&table, &[], "block_words", "seconds").is_err());
+    if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
+        apexmap::figure::png(&drawn, Path::new(&path)).expect("written");
+    }
+}
+
+#[test]
+fn contributing_shows_the_very_files_that_were_compiled_here() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
+    for file in ["kernel", "model", "figure"].map(|name| format!("tests/worked/{name}.rs")) {
+        let source = std::fs::read_to_string(root.join(&file)).expect("an example");
+        let block = format!("`{file}`:\n\n```rust\n{source}```\n");
+        assert!(text.contains(&block), "CONTRIBUTING.md does not show {file} as it is: copy it there");
+    }
+}

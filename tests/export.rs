@@ -1,0 +1,228 @@
+//! Samples for other programs, and that those read them.
+
+use super::common::{Scratch, launch, sample, small_point};
+use super::query::{apexmap, file, printed, samples, table};
+use apexmap::export::{csv, extra_p, jsonl, metadata};
+use apexmap::figure::select;
+use apexmap::point::Value;
+use apexmap::sample::{Sample, Status};
+use apexmap::store::journal::Record;
+use apexmap::store::table::Column;
+use apexmap::store::{Folder, Table, parquet};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn columns(table: &Table) -> Vec<(&str, &Column)> {
+    table.names().iter().map(|name| (name.as_str(), table.column(name).expect("named"))).collect()
+}
+
+/// RFC 4180, read letter by letter: fields, and whether they stood in quotes.
+fn parsed(text: &str) -> Vec<Vec<(String, bool)>> {
+    let (mut lines, mut line, mut field) = (Vec::new(), Vec::new(), (String::new(), false));
+    let (mut quoted, mut letters) = (false, text.chars().peekable());
+    while let Some(c) = letters.next() {
+        match c {
+            '"' if quoted && letters.peek() == Some(&'"') => field.0.extend(letters.next()),
+            '"' => (quoted, field.1) = (!quoted, true),
+            ',' if !quoted => line.push(std::mem::take(&mut field)),
+            '\n' if !quoted => {
+                line.push(std::mem::take(&mut field));
+                lines.push(std::mem::take(&mut line));
+            }
+            c => field.0.push(c),
+        }
+    }
+    assert!(!quoted && line.is_empty() && field.0.is_empty(), "the text ends within a line");
+    lines
+}
+
+fn random_table() -> impl Strategy<Value = Table> {
+    let number =
+        prop_oneof![any::<f64>().prop_filter("finite", |v| v.is_finite()), Just(1e-300), Just(-0.0), Just(1e16)];
+    let row = (prop::option::of(number), prop::option::of(any::<u64>()), prop::option::of("[a,\"\n\r# é\u{1b}]{0,5}"));
+    prop::collection::vec(row, 1..20).prop_map(|rows| {
+        let mut table = Table::default();
+        for (number, whole, word) in rows {
+            table.begin_row();
+            table.set("row", &Value::Integer(table.rows as u64));
+            for (name, value) in [
+                ("real", number.map(Value::Real)),
+                ("whole, too", whole.map(Value::Integer)),
+                ("word\"s", word.map(Value::Text)),
+            ] {
+                value.iter().for_each(|value| table.set(name, value));
+            }
+        }
+        table
+    })
+}
+
+proptest! {
+    #[test]
+    fn csv_gives_every_value_back(table in random_table()) {
+        let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
+        let mut text = Vec::new();
+        csv::write(&columns, &rows, &mut text).expect("written");
+        let lines = parsed(std::str::from_utf8(&text).expect("text"));
+        prop_assert_eq!(lines[0].iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), table.names());
+        for row in rows {
+            for (at, (name, column)) in columns.iter().enumerate() {
+                // A line of one empty field would be an empty line: only quotes tell.
+                let (field, quoted) = &lines[row + 1][at];
+                let read = (!field.is_empty() || *quoted).then(|| match column {
+                    Column::Numbers(_) => Value::Real(field.parse().expect("a real")),
+                    Column::Whole(_) => Value::Integer(field.parse().expect("a whole number")),
+                    Column::Words { .. } => Value::Text(field.clone()),
+                });
+                prop_assert_eq!(read, table.value(name, row));
+            }
+        }
+    }
+
+    #[test]
+    fn json_lines_give_every_value_back(table in random_table()) {
+        let (columns, rows): (_, Vec<usize>) = (columns(&table), (0..table.rows).collect());
+        let mut text = Vec::new();
+        jsonl::write(&columns, &rows, &mut text).expect("written");
+        let text = String::from_utf8(text).expect("text");
+        prop_assert_eq!(text.lines().count(), table.rows);
+        for (row, line) in text.lines().enumerate() {
+            let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).expect("JSON");
+            prop_assert_eq!(object.len(), columns.len());
+            for (name, _) in &columns {
+                let read = match &object[*name] {
+                    serde_json::Value::Null => None,
+                    value => Some(serde_json::from_value::<Value>(value.clone()).expect("a value")),
+                };
+                prop_assert_eq!(read, table.value(name, row));
+            }
+        }
+    }
+}
+
+/// What is in one of the files and not in the other, and the number of lines; DuckDB finds the types itself.
+const READER: &str = r#"
+import sys, duckdb
+parquet, csv, jsonl = sys.argv[1:]
+duckdb.sql(f"create view p as from '{parquet}'")
+duckdb.sql(f"create view c as from read_csv('{csv}', allow_quoted_nulls = false)")
+duckdb.sql(f"create view j as from read_json('{jsonl}')")
+names = [row[0] for row in duckdb.sql("describe p").fetchall()]
+words = {row[0] for row in duckdb.sql("describe p").fetchall() if row[1] == "VARCHAR"}
+plain = lambda n: f'"{n}"::varchar' if n in words else f'"{n}"::double'
+for other in "cj":
+    assert [row[0] for row in duckdb.sql(f"describe {other}").fetchall()] == names, other
+    left, right = [f"select {', '.join(map(plain, names))} from {view}" for view in ("p", other)]
+    for one, two in ((left, right), (right, left)):
+        print(len(duckdb.sql(f"({one}) except all ({two})").fetchall()))
+    print(duckdb.sql(f"select count(*), median(seconds) filter (status = 'ok') from {other}").fetchall())
+"#;
+
+#[test]
+fn duckdb_reads_csv_and_json_lines_as_it_reads_the_parquet_file() {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
+    let python = std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from);
+    assert!(python.is_file(), "{} is missing: `make test` installs it", python.display());
+    let scratch = Scratch::new();
+    let parquet = file(&scratch, samples());
+    let out = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
+    let parquet = parquet.to_str().expect("a path");
+    printed(&["export", parquet, "--out", &out("s.csv")]);
+    printed(&["export", parquet, "--format", "jsonl", "--out", &out("s.jsonl")]);
+    let output = Command::new(python).args(["-c", READER, parquet, &out("s.csv"), &out("s.jsonl")]).output();
+    let output = output.expect("Python runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n0\n[(15, 4.0)]\n".repeat(2));
+}
+
+#[test]
+fn a_csv_file_has_a_description_of_its_columns_beside_it() {
+    let scratch = Scratch::new();
+    let (parquet, out) = (file(&scratch, samples()), scratch.join("some.csv"));
+    let (parquet, csv) = (parquet.to_str().expect("a path"), out.to_str().expect("a path"));
+    printed(&[
+        "export",
+        parquet,
+        "--select",
+        "L,seconds,status",
+        "--out",
+        csv,
+        "--where",
+        "status == \"ok\" && L == 2",
+    ]);
+    let text = std::fs::read_to_string(&out).expect("the file");
+    assert_eq!(text, "block_words,seconds,status\n2,1.0,ok\n2,2.0,ok\n2,3.0,ok\n2,4.0,ok\n2,10.0,ok\n");
+    let about = std::fs::read_to_string(metadata::path(&out)).expect("its description");
+    let about: serde_json::Value = serde_json::from_str(&about).expect("JSON");
+    assert_eq!((&about["@context"], &about["url"]), (&"http://www.w3.org/ns/csvw".into(), &"some.csv".into()));
+    let columns = about["tableSchema"]["columns"].as_array().expect("columns");
+    let say = |at: usize, what: &str| columns[at][what].as_str().unwrap_or("nothing").to_owned();
+    assert_eq!([say(0, "titles"), say(1, "titles"), say(2, "titles")], ["block_words", "seconds", "status"]);
+    assert_eq!(
+        [say(0, "schema:unitText"), say(1, "schema:unitText"), say(2, "schema:unitText")],
+        ["words", "s", "nothing"]
+    );
+    assert_eq!(
+        [say(0, "datatype"), say(1, "datatype"), say(2, "datatype")],
+        ["nonNegativeInteger", "double", "string"]
+    );
+}
+
+#[test]
+fn samples_of_other_plans_are_written_only_when_asked_for() {
+    let scratch = Scratch::new();
+    let record = Record { launch: Some(launch("0001", 2, "b1")), samples: samples(), ..Record::default() };
+    let some = parquet::tabulate(&[record], |key| key != "L2");
+    assert_eq!((select::rows(&some, None).len(), select::all_rows(&some, None).len()), (9, 15));
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    parquet::write(&folder, &some).expect("written");
+    let path = folder.samples();
+    let path = path.to_str().expect("a path");
+    assert_eq!(printed(&["export", path, "--format", "jsonl"]).lines().count(), 9);
+    assert_eq!(printed(&["export", path, "--format", "jsonl", "--stale"]).lines().count(), 15);
+}
+
+/// Two points, two samples each; a third point with a failure only; a seed that changes within a point.
+fn scaling() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (ranks, seconds) in [(1, [1.0, 1.5]), (2, [2.0, 2.5])] {
+        for (repetition, seconds) in seconds.into_iter().enumerate() {
+            let point = small_point("apex_map.two_sided", ranks).with("seed", repetition as u64);
+            all.push(sample(&point, "k", repetition as u32, seconds));
+        }
+    }
+    let mut failed = sample(&small_point("apex_map.two_sided", 4), "k", 0, 1.0);
+    (failed.status, failed.seconds) = (Status::Failed, None);
+    all.push(failed);
+    all
+}
+
+#[test]
+fn extra_p_gets_parameters_points_and_the_samples_of_each() {
+    let table = table(scaling());
+    let input = extra_p::input(&table, &select::rows(&table, None), &["ranks", "seed"], &["seconds"]).expect("input");
+    // Extra-P 4.2.5 reads this text (`extrap --text`).
+    let expected = "# Some samples\n# P: P (ranks)\n# seconds: time of the slowest rank, in s\nPARAMETER P\n\
+                    POINTS (1) (2)\nMETRIC seconds\nREGION apex_map.two_sided\nDATA 1.0 1.5\nDATA 2.0 2.5\n";
+    assert_eq!(input.text("Some\nsamples"), expected);
+    let notes = input.notes().join("; ");
+    assert!(notes.contains("1 points are left out") && notes.contains("P has 2 values"), "{notes}");
+}
+
+#[test]
+fn extra_p_is_given_no_mixtures_and_at_most_four_parameters() {
+    let table = table(samples());
+    let rows = select::rows(&table, None);
+    let refused = extra_p::input(&table, &rows, &["alpha"], &["seconds"]).expect_err("L varies");
+    assert!(refused.what.contains("differ in I") && refused.next.contains("--parameters"), "{refused}");
+    let many = ["ranks", "alpha", "block_words", "indices", "memory_words"];
+    assert!(extra_p::input(&table, &rows, &many, &["seconds"]).expect_err("five").what.contains("one to 4"));
+    assert!(extra_p::input(&table, &rows, &["kernel"], &["seconds"]).expect_err("none").what.contains("here are 0"));
+    let scratch = Scratch::new();
+    let parquet = file(&scratch, scaling());
+    let text = printed(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);
+    assert!(text.contains("\nPARAMETER P\n") && text.contains("\nMETRIC bytes_per_second_per_rank\n"), "{text}");
+    let refused = apexmap(&["export", parquet.to_str().expect("a path"), "--where", "P > 9"]);
+    assert!(refused.status.code() == Some(2));
+}

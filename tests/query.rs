@@ -1,0 +1,145 @@
+//! Medians by groups, by the library and by `apexmap query`.
+
+use super::common::{Scratch, launch, sample, small_point};
+use apexmap::condition::Condition;
+use apexmap::figure::select;
+use apexmap::point::Value;
+use apexmap::query::{self, groups};
+use apexmap::sample::{Sample, Status};
+use apexmap::store::journal::Record;
+use apexmap::store::{Folder, Table, columns, parquet};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// L = 1 has nine samples of 1 to 9 s, L = 2 five and a failure; I = 64 / L follows from L.
+pub fn samples() -> Vec<Sample> {
+    let point = |block: u64| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block);
+    let of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
+    let mut all: Vec<Sample> = [5, 1, 9, 3, 7, 2, 8, 4, 6].iter().map(|&s| of(1, f64::from(s))).collect();
+    all.extend([1.0, 2.0, 3.0, 4.0, 10.0].map(|seconds| of(2, seconds)));
+    all.push(Sample { status: Status::TimedOut, seconds: None, message: "too, \"long\"\n".into(), ..of(2, 1.0) });
+    all
+}
+
+pub fn table(samples: Vec<Sample>) -> Table {
+    parquet::tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
+}
+
+/// A Parquet file of these samples.
+pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    parquet::write(&folder, &table(samples)).expect("written");
+    folder.samples()
+}
+
+pub fn apexmap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
+}
+
+pub fn printed(arguments: &[&str]) -> String {
+    let output = apexmap(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn medians_and_intervals_are_those_of_the_order_statistics() {
+    let table = table(samples());
+    let found = groups(&table, &select::rows(&table, None), &["block_words"], &["seconds"]).expect("groups");
+    let [one, two] = found.groups.as_slice() else { panic!("two groups: {found:?}") };
+    // n = 9: the second and the eighth value cover the median with 96.1 % (scipy.stats.binom.cdf(1, 9, 0.5) = 0.01953).
+    let summary = one.summaries[0].expect("a summary");
+    assert_eq!((summary.median, summary.interval, summary.n), (5.0, Some((2.0, 8.0)), 9));
+    let summary = two.summaries[0].expect("a summary");
+    assert_eq!((summary.median, summary.interval, summary.max), (3.0, None, 10.0));
+    assert_eq!(
+        (two.by.as_slice(), two.samples, two.failures.as_slice()),
+        (&[Value::Integer(2)][..], 5, &[Status::TimedOut][..])
+    );
+    assert_eq!((found.mixed.len(), found.left_out), (0, 0));
+}
+
+#[test]
+fn what_follows_from_another_column_does_not_tell_points_apart() {
+    let table = table(samples());
+    let rows = select::rows(&table, None);
+    assert!(!columns::constant(table.require("indices").expect("a column"), &rows));
+    let both = columns::axes(&table, &rows);
+    assert_eq!(both.len(), 1, "I follows from L and L from I: {both:?}");
+    let mut wider = samples();
+    wider.push(sample(&small_point("apex_map.two_sided", 2).with("L", 4u64).with("I", 32u64), "c", 0, 1.0));
+    let table = self::table(wider);
+    assert_eq!(columns::axes(&table, &select::rows(&table, None)), ["block_words"]);
+}
+
+#[test]
+fn mixtures_and_samples_without_a_value_are_told() {
+    let mut mixed = samples();
+    mixed.push(sample(&small_point("apex_map.sequential", 1), "s", 0, 1.0));
+    let table = table(mixed);
+    let rows = select::rows(&table, None);
+    let found = groups(&table, &rows, &["receive_buffers"], &["seconds"]).expect("groups");
+    assert_eq!(found.left_out, 1, "the sequential kernel has no buffers");
+    assert_eq!(found.mixed, ["indices", "block_words"]);
+    let all = groups(&table, &rows, &[], &["seconds"]).expect("one group");
+    assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
+    let only = Condition::parse("P == 1", &[("P", apexmap::condition::Kind::Number)]).expect("a condition");
+    assert_eq!(select::rows(&table, Some(&only)).len(), 1);
+}
+
+#[test]
+fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
+    let scratch = Scratch::new();
+    let file = file(&scratch, samples());
+    let file = file.to_str().expect("a path");
+    let text = printed(&["query", file, "--group-by", "L", "--select", "seconds"]);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["L", "n", "failed", "seconds", "95", "%", "interval"]);
+    assert_eq!(lines[1], ["1", "9", "0", "5", "s", "[2", "s,", "8", "s]"]);
+    assert_eq!(lines[2], ["2", "5", "1", "3", "s", "-"]);
+    assert!(text.contains("Below six samples"), "{text}");
+    let csv = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "csv"]);
+    let head = "block_words,samples,failed,seconds_n,seconds_median,seconds_low,seconds_high,seconds_min,seconds_max";
+    assert_eq!(csv, format!("{head}\n1,9,0,9,5.0,2.0,8.0,1.0,9.0\n2,5,1,5,3.0,,,1.0,10.0\n"));
+    let json = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json[0]["values"]["seconds"]["high"], 8.0);
+    assert_eq!(
+        (&json[1]["failures"][0], &json[1]["values"]["seconds"]["low"]),
+        (&"timed-out".into(), &serde_json::Value::Null)
+    );
+    let by_default = printed(&["query", file]);
+    assert!(by_default.lines().next().is_some_and(|head| head.contains("bytes_per_second_per_rank")), "{by_default}");
+}
+
+#[test]
+fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do() {
+    let scratch = Scratch::new();
+    let file = file(&scratch, samples());
+    let file = file.to_str().expect("a path");
+    for (arguments, what) in [
+        (["--select", "host"], "holds words"),
+        (["--select", "sceonds"], "no column \"sceonds\""),
+        (["--select", ""], "no column is selected"),
+        (["--group-by", "Lx"], "no column \"Lx\""),
+        (["--where", "L > 99"], "no sample meets"),
+        (["--where", "Lx > 99"], "Lx"),
+    ] {
+        let output = apexmap(&[&["query", file], &arguments[..]].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn words_of_a_file_cannot_move_the_cursor() {
+    let table = {
+        let mut table = Table::default();
+        table.begin_row();
+        table.set("host", &Value::from("\u{1b}[2Jnode\u{7}"));
+        table.set("seconds", &Value::Real(1.0));
+        table
+    };
+    let text = query::text(&groups(&table, &[0], &["host"], &["seconds"]).expect("a group"));
+    assert!(text.contains("[2Jnode") && !text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+}

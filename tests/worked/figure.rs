@@ -1,0 +1,39 @@
+//! The distribution of samples: which share of them is at or below a value. One curve for each value of a column.
+
+use apexmap::error::{Error, Result};
+use apexmap::figure::{CurvePoint, Curves, Figure, Quantity, Series, select};
+use apexmap::store::cells::cells;
+use apexmap::store::{Table, columns};
+use apexmap::units::Unit;
+
+/// The distribution of `column` over these rows, by `by`.
+///
+/// # Errors
+/// If a column is missing or no sample has a value.
+pub fn distribution(table: &Table, rows: &[usize], by: &str, column: &str) -> Result<Figure> {
+    let mut series = Vec::new();
+    for cell in cells(table, rows, &[by], column)? {
+        let mut values: Vec<f64> =
+            cell.rows.iter().map(|&row| table.number(column, row)).filter(|value| !value.is_nan()).collect();
+        values.sort_by(f64::total_cmp);
+        let share = |at: usize| (at + 1) as f64 / values.len() as f64;
+        // No interval is known here.
+        let point = |(at, &x): (usize, &f64)| CurvePoint { x, y: share(at), low: f64::NAN, high: f64::NAN };
+        let points: Vec<CurvePoint> = values.iter().enumerate().map(point).collect();
+        if !points.is_empty() {
+            series.push(Series { label: select::label(by, &cell.by[0]), points });
+        }
+    }
+    if series.is_empty() {
+        return Err(Error::input(format!("no good sample has {column}"), "widen --where"));
+    }
+    let shown = columns::describe(column);
+    Ok(Figure::Curves(Curves {
+        title: format!("Distribution of samples: {}", shown.label),
+        subtitle: format!("{} samples", series.iter().map(|curve| curve.points.len()).sum::<usize>()),
+        x: Quantity { label: shown.label, unit: shown.unit, log: true },
+        y: Quantity { label: "share of the samples at or below".into(), unit: Unit::None, log: false },
+        series,
+        marks: Vec::new(),
+    }))
+}

@@ -1,0 +1,113 @@
+//! NAME: example.stride. Every S-th word of a rank's memory is read, in order.
+//!
+//! SOURCE: none; an example of a kernel.
+//! WORK: an operation is the read of a word; 8 bytes each, although whole cache lines travel.
+//! CHECK: word i holds i, so that the sum of what was read is known.
+
+use apexmap::comm::arena::{Arena, Pages};
+use apexmap::comm::{Comm, World};
+use apexmap::error::Result;
+use apexmap::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use apexmap::on_transport;
+use apexmap::point::{Point, Value};
+use apexmap::source::Source;
+use apexmap::units::{Unit, WORD_BYTES};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+/// A paper has its constant in `source.rs`, from where all its kernels and models name it.
+const SOURCE: Source =
+    Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };
+
+/// Names the arena's contents, so that they are filled once a launch and not again for every run.
+const CONTENTS: u64 = 0x7374_7269_6465;
+
+const ABOUT: About = About {
+    id: "example.stride",
+    summary: "Every S-th word of a rank's memory, in order",
+    source: &SOURCE,
+    place: "Add a kernel",
+    parameters: &[
+        Parameter {
+            name: "M",
+            column: "memory_words",
+            unit: Unit::Words,
+            meaning: "memory: words of all ranks together",
+            domain: Domain::Integer { least: 1, most: 1 << 40, default: 1 << 24 },
+        },
+        Parameter {
+            name: "S",
+            column: "stride_words",
+            unit: Unit::Words,
+            meaning: "stride: from a word that is read to the next",
+            domain: Domain::Integer { least: 1, most: 1 << 40, default: 8 },
+        },
+    ],
+    outputs: &[Output { column: "words_read", unit: Unit::Words, meaning: "read by rank 0" }],
+    ranks: Ranks::Any,
+    headline: "operations_per_second",
+    method: "Every rank sums up every S-th word of its share of M words; the time is that of the slowest rank. The sum was \
+             compared with its known value.",
+};
+
+pub struct Stride;
+
+fn local_words(point: &Point) -> u64 {
+    point.integer("M") / point.ranks as u64
+}
+
+/// Words that a rank reads.
+fn reads(point: &Point) -> u64 {
+    local_words(point).div_ceil(point.integer("S"))
+}
+
+impl Kernel for Stride {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        match point.integer("M").is_multiple_of(point.ranks as u64) {
+            true => Ok(()),
+            false => Err(format!("M = {} is no multiple of P = {}", point.integer("M"), point.ranks)),
+        }
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let operations = (reads(point) * point.ranks as u64) as f64;
+        Work { operations, operation: "read", bytes: operations * WORD_BYTES as f64, byte_definition: "8 a read" }
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        local_words(point) * WORD_BYTES
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
+    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
+        on_transport!(&world.transport, comm => run(*comm, point, world.arena))
+    }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, _) = arena.words(Pages::Huge, local_words(point) as usize, CONTENTS, |i| i as u64)?;
+    let stride = point.integer("S") as usize;
+    comm.barrier();
+    let start = comm.now();
+    let sum = black_box(memory).iter().step_by(stride).fold(0, |sum: u64, &word| sum.wrapping_add(word));
+    let seconds = comm.now() - start;
+    // 0 + S + 2 S + ... + (n - 1) S, which may be larger than a word.
+    let n = u128::from(reads(point));
+    let right = sum == (stride as u128 * (n * (n - 1) / 2)) as u64;
+    // Rank 0 learns of the slowest rank and of every wrong sum.
+    let report = [seconds.to_bits(), u64::from(!right)];
+    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
+    Ok(Outcome {
+        seconds: all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max),
+        outputs: BTreeMap::from([("words_read", Value::Integer(reads(point)))]),
+        verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} ranks read a wrong sum")) },
+    })
+}

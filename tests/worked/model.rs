@@ -1,0 +1,45 @@
+//! P processes that read the memory of one node.
+//!
+//! SOURCE: none; an example of a model.
+
+use apexmap::models::{About, Model, Parameter, Prediction, Variable};
+use apexmap::source::Source;
+use apexmap::units::Unit;
+
+const SOURCE: Source =
+    Source { authors: "The apexmap developers", title: "Contributing to apexmap", short: "an example" };
+
+/// A byte costs its process a time, of which P go on at once, and the node's memory another, which is shared.
+pub struct SharedMemory;
+
+const fn fitted(number: &'static str, symbol: &'static str) -> Parameter {
+    Parameter { number, symbol, least: 1e-14, most: 1e-6, first: 1e-10, given: false }
+}
+
+const ABOUT: About = About {
+    id: "example.shared_memory",
+    summary: "1/bandwidth = s/P + m",
+    source: &SOURCE,
+    place: "Add a model",
+    variables: &[Variable { name: "P", unit: Unit::None, meaning: "ranks", default: None, words: &[] }],
+    // Numbers of machine cards: the inverse of a bandwidth has its name with seconds_per_byte.
+    parameters: &[fitted("memory_seconds_per_byte", "s"), fitted("node_seconds_per_byte", "m")],
+    explains: &["calibrate.stream"],
+    column: "bytes_per_second",
+    unit: Unit::BytesPerSecond,
+    linear: true,
+    design: "one process, a few, and all cores of a node",
+    assumes: "the processes are alike, and their data are in main memory",
+};
+
+impl Model for SharedMemory {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let (process, node) = (p[0] / x[0], p[1]);
+        let binding = if process > node { "processes" } else { "memory of the node" };
+        Prediction { value: 1.0 / (process + node), binding }
+    }
+}
