@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build test bench install-deps
+.PHONY: build test bench doc install-deps
 
 build:
 	cargo build --release --locked
@@ -10,6 +10,9 @@ test: install-deps
 bench:
 	@.ci/install-deps bench
 	cargo bench --locked
+
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
 
 install-deps:
 	@.ci/install-deps

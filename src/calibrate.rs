@@ -1,5 +1,8 @@
 //! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
 
+mod derived;
+mod ladders;
+
 use crate::error::Result;
 use crate::kernels::{self, Parameter};
 use crate::machine::{Card, Number, unit_of};
@@ -14,8 +17,8 @@ use std::fmt::Write;
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// On the card.
-    pub number: &'static str,
+    /// On the card, perhaps with a qualifier.
+    pub number: String,
     pub kernel: &'static str,
     pub ranks: usize,
     pub settings: Vec<(&'static str, Value)>,
@@ -27,8 +30,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    fn new(number: &'static str, kernel: &'static str, ranks: usize) -> Self {
-        let (column, settings) = ("operation_seconds", Vec::new());
+    fn new(number: impl Into<String>, kernel: &'static str, ranks: usize) -> Self {
+        let (number, column, settings) = (number.into(), "operation_seconds", Vec::new());
         Self { number, kernel, ranks, settings, column, times: 1.0, inverse: false }
     }
 
@@ -43,6 +46,11 @@ impl Probe {
 
     fn parameters(&self) -> &'static [Parameter] {
         kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
+    }
+
+    /// What is run; several numbers may come from one point.
+    fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
+        (self.kernel, self.ranks, &self.settings)
     }
 
     /// Rows of the table that are of this point.
@@ -64,12 +72,15 @@ impl Probe {
         rows.iter().copied().filter(of_point).collect()
     }
 
-    /// Median and interval, if there are samples.
+    /// Median, interval and best run, if there are samples.
     fn measured(&self, table: &Table, rows: &[usize]) -> Result<Option<Number>> {
         let cell = cells(table, &self.rows(table, rows), &["kernel"], self.column)?.into_iter().next();
-        let Some(Summary { n, median, interval, .. }) = cell.and_then(|cell| cell.summary) else { return Ok(None) };
+        let Some(Summary { n, min, median, max, interval, .. }) = cell.and_then(|cell| cell.summary) else {
+            return Ok(None);
+        };
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
-        let number = Number::new(value(median), unit(self.number), self.how(n));
+        let best = if self.column.ends_with("per_second") { max } else { min };
+        let number = Number::new(value(median), unit(&self.number), self.how(n)).with_best(value(best));
         Ok(Some(match interval.map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
             None => number,
@@ -118,8 +129,12 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
+    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory));
+    all.extend(ladders::pages(memory));
     if cores > 1 {
+        all.extend(ladders::loaded(memory, cores));
         all.extend(network());
+        all.extend(ladders::messages());
     }
     all
 }
@@ -143,6 +158,7 @@ fn updates(memory: u64) -> Vec<Probe> {
     };
     vec![
         Probe::new("generate_seconds", "calibrate.generate", 1),
+        Probe::new("loop_seconds", "calibrate.loop", 1),
         update("update_seconds", "huge"),
         update("update_seconds--base_pages", "base"),
         Probe {
@@ -186,7 +202,10 @@ pub fn sweep(probes: &[Probe], launch: &str) -> String {
          title = \"Calibration\"\nname = \"calibrate\"\nseed = 1\n\n[launch]\n{launch}\n\
          [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"2 min\"\n"
     );
-    for probe in probes {
+    for (at, probe) in probes.iter().enumerate() {
+        if probes[..at].iter().any(|known| known.point() == probe.point()) {
+            continue;
+        }
         let _ =
             write!(text, "\n[[include]]  # {}\nkernel = \"{}\"\nranks = {}\n", probe.number, probe.kernel, probe.ranks);
         for (name, value) in &probe.settings {
@@ -209,6 +228,14 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
     let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
     let told = "as the operating system tells";
+    for name in ["host", "cpu_model", "transport", "library", "launcher"] {
+        if let Some(text) = rows.first().map(|&row| table.word(name, row)) {
+            card.provenance.insert(name.into(), text.into());
+        }
+    }
+    if let Some(probe) = probes.iter().find(|probe| probe.number == "bisection_bytes_per_second") {
+        card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
+    }
     if let Some(hertz) = host.cycle_hertz {
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
@@ -222,13 +249,14 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
     }
     for probe in probes {
         if let Some(number) = probe.measured(table, rows)? {
-            card.set(probe.number, number)?;
+            card.set(&probe.number, number)?;
         }
     }
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
+    derived::add(&mut card, host)?;
     Ok(card)
 }
 

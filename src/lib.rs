@@ -22,6 +22,7 @@
 //!    calibrate   the sweep that measures a machine card's numbers, and the card
 //! 5  store       result folders: journals, Parquet, manifest, tables, cells, derived rates
 //! 4  worker      what runs on the ranks: the schedule of a job, a line a sample
+//!    bounds      what a calibrated machine allows at most, at a point, and which limit binds; one file a family
 //! 3  kernels     what is measured; one file a kernel, one line in `kernels::ALL`
 //!    machine     machine cards: the numbers of a machine, measured or published
 //!    models      analytic models: a machine's numbers to a rate; one file a model, one line in `models::ALL`
@@ -36,6 +37,12 @@
 //! Measuring (floors 0 to 4 and `apexmap worker`) builds with nothing but Rust, and MPI if asked; exploring (the rest,
 //! feature `explore`) runs on a laptop without MPI. They meet in the vocabulary of floor 0 and in the store.
 //!
+//! # To begin with
+//!
+//! [`sweep::parse`] reads a sweep, [`kernels`] runs a point, [`store::Folder`] opens a result, [`query::groups`] sums it up,
+//! [`fit::fit`] fits one of [`models::ALL`], [`figure::svg`] draws: each of these modules shows an example that runs.
+//! `examples/surface.rs` goes from a result folder to a picture.
+//!
 //! # To add
 //!
 //! * a kernel: a file in `kernels/` that implements [`kernels::Kernel`], and its line in [`kernels::ALL`]. Help,
@@ -46,6 +53,8 @@
 //! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
 //! * a command: a file in `cli/` and its variant in `cli::Command`.
 
+#[cfg(feature = "explore")]
+pub mod bounds;
 #[cfg(feature = "explore")]
 pub mod calibrate;
 pub mod cli;

@@ -38,3 +38,9 @@ pub const NIC_MESSAGE_RATE: Source = Source {
     title: "Evaluating NIC Hardware Requirements to Achieve High Message Rate PGAS Support on Multi-Core Processors",
     short: "NIC message-rate paper",
 };
+
+pub const LOG_GP: Source = Source {
+    authors: "A. Alexandrov, M. F. Ionescu, K. E. Schauser and C. Scheiman",
+    title: "LogGP: Incorporating Long Messages into the LogP Model",
+    short: "LogGP paper",
+};

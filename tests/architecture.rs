@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 9] = [
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
-    &["worker"],
+    &["bounds", "worker"],
     &["store"],
     &["calibrate", "document", "explain", "export", "figure", "launch", "query", "sweep"],
     &["report", "compare", "validate"],

@@ -43,11 +43,17 @@ fn add(table: &mut Table, point: &Point) {
 }
 
 #[test]
-fn every_number_of_a_calibration_has_a_point_of_its_own() {
+fn every_number_of_a_calibration_comes_from_a_point() {
     for cores in [1, 2, 8] {
         let (wanted, points) = (probes(&small(), cores), points(&small(), cores));
-        assert_eq!(points.len(), wanted.len());
-        let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number).collect();
+        for probe in &wanted {
+            let is = |point: &&Point| {
+                let has = |(name, value): &(&str, Value)| point.params[*name].to_string() == value.to_string();
+                point.kernel == probe.kernel && point.ranks == probe.ranks && probe.settings.iter().all(has)
+            };
+            assert!(points.iter().any(|point| is(&point)), "{}", probe.number);
+        }
+        let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number.as_str()).collect();
         assert_eq!(numbers.len(), wanted.len());
         assert_eq!(numbers.contains("network_latency_seconds"), cores > 1, "one core has nobody to write to");
     }
@@ -65,12 +71,15 @@ fn a_card_holds_what_was_measured_and_nothing_else() {
     let probes = probes(&host, 2);
     let card = card(&probes, &table, &rows, "small", &host).expect("a card");
     for probe in &probes {
-        let number = card.numbers().get(probe.number);
+        let number = card.numbers().get(&probe.number);
         let Some(number) = number else {
             assert_eq!(probe.number, "barrier_seconds");
             continue;
         };
         assert!(number.value > 0.0 && number.low.is_some() && number.how.contains(probe.kernel), "{}", probe.number);
+        let best = number.best.expect("the best run");
+        let rate = number.unit.ends_with("/s");
+        assert!(if rate { best >= number.value } else { best <= number.value }, "{}: {best}", probe.number);
     }
     assert!(!card.numbers().contains_key("barrier_seconds"), "not measured, so not on the card");
     // By definition.
@@ -99,6 +108,22 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
         }
         let settings = [bytes.clone(), pages.clone(), ("values", Value::Integer(5000))];
         assert_eq!(run(point("calibrate.update", &settings)).verdict, Ok(()));
+        for order in ["independent", "prefetched", "dependent"] {
+            for (spread, bytes) in [("words", 1u64 << 12), ("pages", 1 << 22)] {
+                let settings = [
+                    ("bytes", bytes.into()),
+                    pages.clone(),
+                    ("order", order.into()),
+                    ("spread", spread.into()),
+                    ("reads", Value::Integer(20000)),
+                ];
+                assert_eq!(run(point("calibrate.read", &settings)).verdict, Ok(()), "{order} {spread}");
+            }
+        }
+    }
+    for bytes in [8u64, 64, 4096] {
+        let settings = [("message_bytes", bytes.into()), ("messages", Value::Integer(1000))];
+        assert_eq!(run(point("calibrate.mailbox", &settings)).verdict, Ok(()));
     }
     for (by, owners) in [("division", 96u64), ("prediction", 96), ("shift", 64), ("prediction", 1 << 20)] {
         let settings = [("owner_by", by.into()), ("owners", owners.into()), ("values", Value::Integer(5000))];

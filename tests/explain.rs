@@ -2,8 +2,11 @@
 
 use super::common::{Scratch, host, launch, sample};
 use apexmap::explain;
+use apexmap::explain::card::foretell;
+use apexmap::explain::groups::groups;
 use apexmap::fit::{self, Options, Role};
 use apexmap::kernels;
+use apexmap::machine::Card;
 use apexmap::models;
 use apexmap::point::Point;
 use apexmap::provenance;
@@ -217,4 +220,115 @@ fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
     assert!(text.contains("DIFFERS") && text.contains("NOT EXPLAINED"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&printed(&["validate", "--format", "json"])).expect("JSON");
     assert_eq!(json["checks"].as_array().map(Vec::len), Some(report.checks.len()));
+}
+
+#[test]
+fn groups_are_alike_in_all_that_a_model_does_not_know() {
+    let scratch = Scratch::new();
+    let mut points = ranks_1_to_16();
+    points.push(hypercube(4, 64));
+    points.push(kernels::complete(hypercube(4, 1024).with("pages", "base")).expect("a valid point"));
+    let table = result(&scratch, &points).table().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let labels = |id: &str| {
+        let found = groups(&table, &rows, models::find(id).expect("a model")).expect("groups");
+        found.into_iter().map(|group| (group.label, group.points)).collect::<Vec<_>>()
+    };
+    // T_1 and T_C are those of one Q; the model in parts knows Q.
+    let first = labels("random_access.hypercube").remove(0);
+    assert!(first.0.contains("Q = 1024") && !first.0.contains("base") && first.1 == 5, "{first:?}");
+    assert_eq!(labels("random_access.hypercube").len(), 3);
+    let parts = labels("random_access.all_to_all");
+    assert!(parts.len() == 2 && parts[0].1 == 6, "{parts:?}");
+    assert!(labels("apex_map.surface").is_empty());
+}
+
+#[test]
+fn a_card_alone_foretells_what_its_numbers_say() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch, &ranks_1_to_16());
+    let table = folder.table().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let model = models::find("random_access.hypercube").expect("a model");
+    let mut card = Card::new("half", "half as fast", "made up");
+    card.set_base("round_seconds", 100e-6, "made up").expect("a number");
+    card.set_base("stage_seconds", 40e-6, "made up").expect("a number");
+    let (data, foretold) = foretell(&table, &rows, model, &card).expect("predictions");
+    assert_eq!((data.observations.len(), foretold.points.len()), (25, 25));
+    assert!((foretold.bias - 2.0).abs() < 0.02, "{}", foretold.bias);
+    // 2 (2 - 1) / (2 + 1)
+    assert!((foretold.smape - 2.0 / 3.0).abs() < 0.01, "{}", foretold.smape);
+    let words = apexmap::explain::card::sentence(model, &card, &foretold);
+    assert!(words.contains("2.00 times faster than foretold"), "{words}");
+    let lacking = foretell(&table, &rows, models::find("random_access.all_to_all").expect("a model"), &card);
+    assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
+}
+
+#[test]
+fn a_report_explains_refuses_and_foretells() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch, &ranks_1_to_16());
+    let mut card = Card::new("<b>mine</b>", "made up", "made up");
+    card.set_base("round_seconds", 50e-6, "made up").expect("a number");
+    card.set_base("stage_seconds", 20e-6, "made up").expect("a number");
+    let path = scratch.join("result/machine.toml");
+    std::fs::write(&path, card.to_toml()).expect("a card");
+    let table = folder.table().expect("a table");
+    apexmap::report::make(&folder, &table).expect("a report");
+    let page = std::fs::read_to_string(folder.report()).expect("a page");
+    assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
+    assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
+    assert!(page.contains("alone random_access.hypercube foretells the measurement within 0.8 %"));
+    assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
+    assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
+    assert!(folder.figures().join("model-1-curves.png").is_file());
+    std::fs::write(&path, "name = 3").expect("a file");
+    let error = apexmap::report::make(&folder, &table).err().expect("no card");
+    assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
+}
+
+#[test]
+fn the_validation_is_a_page_with_figures() {
+    let scratch = Scratch::new();
+    let to = scratch.join("validation");
+    let told = printed(&["validate", "--report", to.to_str().expect("a path")]);
+    assert!(told.contains("validate.html"), "{told}");
+    let page = std::fs::read_to_string(to.join("validate.html")).expect("a page");
+    let report = validate::validate().expect("a validation");
+    let plain = |text: &str| !text.contains(['"', '\'', '/', '<', '>', '&']);
+    let remarks = report.checks.iter().map(|check| &check.remark).filter(|remark| !remark.is_empty() && plain(remark));
+    assert!(remarks.clone().count() > 5);
+    for remark in remarks {
+        assert!(page.contains(remark.as_str()), "{remark}");
+    }
+    for name in ["efficiency-over-p", "efficiency-over-q", "measured-by-fitted", "fit-1-1-curves"] {
+        assert!(to.join(format!("figures/{name}.png")).is_file(), "{name}");
+    }
+    assert!(!page.contains("src=") && !page.contains("<script"));
+    assert!(refused(&["validate", "--report", "x", "--format", "json"]).contains("cannot be used with"));
+}
+
+#[test]
+fn a_saved_fit_is_a_card_for_predictions_and_reports() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch, &ranks_1_to_16());
+    let path = scratch.join("mine.toml");
+    let result = scratch.join("result");
+    let result = result.to_str().expect("a path");
+    let fitted = printed(&["fit", result, "--model", "random_access.hypercube", "--format", "toml"]);
+    std::fs::write(&path, &fitted).expect("a file");
+    let card = path.to_str().expect("a path");
+    let predicted =
+        printed(&["predict", "random_access.hypercube", "--machine", card, "--ranks", "1..8192", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&predicted).expect("JSON");
+    let rows = json["predictions"].as_array().expect("rows");
+    assert_eq!(rows.len(), 14);
+    // 8192 ranks of 1024 updates in 50 + 13 x 20 us, and the ends of its band not far from it.
+    let last = rows[13].as_object().expect("a row").values().filter_map(|v| v.as_f64()).fold(0.0, f64::max);
+    assert!((last / (8192.0 * 1024.0 / 310e-6) - 1.0).abs() < 0.03, "{last}");
+    let table = folder.table().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let model = models::find("random_access.hypercube").expect("a model");
+    let (_, foretold) = foretell(&table, &rows, model, &Card::read(&path).expect("a card")).expect("predictions");
+    assert!(foretold.smape < 0.02 && (foretold.bias - 1.0).abs() < 0.01, "{foretold:?}");
 }

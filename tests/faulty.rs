@@ -76,8 +76,11 @@ impl Comm for Faulty<'_> {
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
     }
+    /// Runs fast where messages may be lost, so that nobody waits long for them.
     fn now(&self) -> f64 {
-        self.comm.now()
+        let haste =
+            if matches!(self.fault, Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. }) { 1e3 } else { 1.0 };
+        haste * self.comm.now()
     }
     fn idle(&self) {
         self.comm.idle();

@@ -343,6 +343,45 @@ fn a_ratio_of_one_is_the_palest_and_the_scale_reaches_as_far_down_as_up() {
 }
 
 #[test]
+fn a_map_of_names_writes_each_name_and_hatches_gaps() {
+    let grid = surface_grid();
+    let mut cells = Array2::from_shape_fn((5, 5), |(j, i)| Some(usize::from(i > j)));
+    cells[(0, 0)] = None;
+    let names = vec!["L1".to_owned(), "<b>".to_owned()];
+    let mut regions =
+        Regions { title: "what binds".into(), subtitle: String::new(), x: grid.x, y: grid.y, names, cells };
+    let document = svg(&Figure::Regions(regions.clone())).unwrap();
+    // Of 24 cells 10 are above the diagonal; the key repeats both names.
+    assert_eq!(document.matches("&lt;b&gt;").count(), 11);
+    assert_eq!(document.matches("L1\n").count(), 15);
+    assert!(document.contains("#0072B2") && document.contains("#D55E00"));
+    regions.cells[(1, 1)] = Some(2);
+    assert!(svg(&Figure::Regions(regions)).is_err());
+}
+
+#[test]
+fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
+    let mut figure = curves(&[(1.0, 1e6), (4.0, 2e6), (16.0, 3e6)]);
+    figure.series.push(figure.series[0].clone());
+    let count = |figure: Figure, what: &str| svg(&figure).unwrap().matches(what).count();
+    assert!(count(Figure::Curves(figure.clone()), "#D55E00") > 0);
+    assert_eq!(count(Figure::Model(figure.clone()), "#D55E00"), 0);
+    // One line of data, one in the legend.
+    let line = |l: &&str| l.starts_with("<polyline") && l.contains("#0072B2");
+    assert_eq!(svg(&Figure::Model(figure)).unwrap().lines().filter(line).count(), 2);
+}
+
+#[test]
+fn figures_within_one_range_have_one_scale() {
+    let low = grid(vec![0.1, 1.0], vec![1.0, 2.0], array![[1.0, 2.0], [3.0, 10.0]]);
+    let within = |grid: Grid| svg(&Figure::Within(Box::new(Figure::Heat(grid)), (1.0, 1000.0))).unwrap();
+    // Yellow is the largest of the range, not of the data.
+    assert!(within(low.clone()).contains("#440154"));
+    let has_tick = |document: &str| text_boxes(document).iter().any(|(words, _)| words == "1 kB/s");
+    assert!(has_tick(&within(low.clone())) && !has_tick(&svg(&Figure::Heat(low)).unwrap()));
+}
+
+#[test]
 fn a_gap_breaks_a_curve() {
     let lines = |points: &[(f64, f64)]| {
         let document = svg(&Figure::Curves(curves(points))).unwrap();

@@ -112,8 +112,13 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "point_to_point.switch",
-            &[(2e-6, true), (1e-9, true), (9e-6, true), (4096.0, false)],
-            cycle(&[&[8.0], &[1024.0], &[8192.0], &[1e6]]),
+            &[(2e-6, true), (1e-9, true), (9e-6, true), (2e-9, true), (4096.0, false)],
+            cycle(&[&[8.0], &[4096.0], &[8192.0], &[1e6], &[2048.0]]),
+        ),
+        Design::new(
+            "point_to_point.log_gp",
+            &[(700e-9, true), (150e-9, true), (400e-9, true), (5e-10, true)],
+            cycle(&[&[0.0, 8.0], &[1.0, 8.0], &[2.0, 8.0], &[3.0, 8.0], &[1.0, 8192.0]]),
         ),
         Design::new(
             "random_access.lost_updates",
@@ -240,27 +245,35 @@ fn intervals_cover_the_truth_about_as_often_as_they_say() {
     }
 }
 
-#[test]
-#[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_of_all_models"]
-fn coverage_of_all_models() {
+/// The table of coverage, and the assertion that every share lies within 93 to 97 %.
+fn assert_coverage(n: usize) {
     // Loss, intervals and designs were settled on another seed: these data sets are none that they were chosen by.
     const FRESH: u64 = 20_261_121;
     let mut outside = Vec::new();
-    for n in [8, 40] {
-        for noise in [0.05, 0.2] {
-            for design in designs(n) {
-                let id = design.model.about().id;
-                let shares = design.coverage(noise, 1000, FRESH);
-                let text: Vec<String> = shares.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
-                println!("{id:<28} n = {n:<3} noise {noise:<5} {}", text.join(" "));
-                // Two standard errors of 1000 data sets, 1.4 points, around 93 to 97 %.
-                if shares.iter().any(|share| !(0.916..=0.984).contains(share)) {
-                    outside.push(format!("{id} n = {n} noise {noise}: {}", text.join(" ")));
-                }
+    for noise in [0.05, 0.2] {
+        for design in designs(n) {
+            let id = design.model.about().id;
+            let shares = design.coverage(noise, 1000, FRESH);
+            let text: Vec<String> = shares.iter().map(|share| format!("{:.1}", 100.0 * share)).collect();
+            println!("{id:<28} n = {n:<3} noise {noise:<5} {}", text.join(" "));
+            if shares.iter().any(|share| !(0.93..=0.97).contains(share)) {
+                outside.push(format!("{id} n = {n} noise {noise}: {}", text.join(" ")));
             }
         }
     }
     assert!(outside.is_empty(), "{outside:#?}");
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_of_all_models"]
+fn coverage_of_all_models_on_designs_of_8_points() {
+    assert_coverage(8);
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --locked -- --ignored --nocapture coverage_of_all_models"]
+fn coverage_of_all_models_on_designs_of_40_points() {
+    assert_coverage(40);
 }
 
 #[test]

@@ -262,3 +262,27 @@ fn printed_columns_agree_with_each_other() {
     let table = published::table("nic-table-2").expect("a table");
     assert_eq!((0..6).filter_map(|row| table.number(row, "bytes")).sum::<f64>(), 36.0);
 }
+
+#[test]
+fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
+    let all = apexmap::explain::nic::paper().expect("the paper's machine");
+    assert_eq!(
+        all.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),
+        ["nic-figure-11", "nic-figure-12-a", "nic-figure-12-b", "nic-figure-13"]
+    );
+    let at = |figure: usize, line: &str, bytes: f64| {
+        let apexmap::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
+        let series = curves.series.iter().find(|series| series.label.contains(line)).expect(line);
+        series.points.iter().find(|point| point.x == bytes).expect("a message size").y
+    };
+    let close =
+        |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
+    close(at(0, "Eq. (1)", 64.0), 64.0 / 80.0 * 64.0 / 72.0 * 2.3e9);
+    close(at(0, "Eq. (2)", 64.0), 64.0 / 92.0 * 64.0 / 72.0 * 16.0 / 21.0 * 4.8e9);
+    close(at(0, "Eq. (3)", 64.0), 64.0 / 72.0 * 64.0 / 72.0 * 2.3e9);
+    close(at(1, "Eq. (4)", 8.0), 2.3e9 / (24.0 * 72.0 / 64.0));
+    close(at(2, "Eq. (5)", 8.0), 4.8e9 / (36.0 * 72.0 / 64.0 * 21.0 / 16.0));
+    // Two cores, 50 cycles and two more for 8 bytes, at 2 GHz.
+    close(at(2, "50 cycles", 8.0), 2.0 * 2e9 / 52.0);
+    close(at(3, "100 cycles", 128.0), 4.0 * 2e9 / 132.0);
+}

@@ -1,7 +1,9 @@
 //! The report, opened in a real browser, and the figures that `apexmap plot` draws.
 
+use crate::browser;
 use crate::common::Scratch;
-use std::path::Path;
+use apexmap::store::table::Column;
+use apexmap::store::{Folder, Table, parquet};
 use std::process::{Command, Output};
 
 const SWEEP: &str = r#"
@@ -36,42 +38,35 @@ fn result(scratch: &Scratch) -> std::path::PathBuf {
     out
 }
 
-fn browser() -> Command {
-    let named = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
-    let mut command = Command::new(named.expect("no browser; `make install-deps` installs chromium"));
-    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
-    command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
-    command
-}
-
-/// The page as the browser sees it, and what its console said.
-fn open(page: &Path, scratch: &Scratch) -> (String, Vec<String>) {
-    let mut command = browser();
-    command.arg(format!("--user-data-dir={}", scratch.join("browser").display()));
-    command.args(["--enable-logging=stderr", "--dump-dom"]).arg(format!("file://{}", page.display()));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "the browser could not open the page");
-    let console = String::from_utf8_lossy(&output.stderr);
-    let console = console.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
-    (String::from_utf8_lossy(&output.stdout).into_owned(), console)
-}
-
 #[test]
 fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_outside() {
     let scratch = Scratch::new();
     let out = result(&scratch);
-    let (dom, console) = open(&out.join("report.html"), &scratch);
+    let report = out.join("report.html");
+    let (dom, console) = browser::open(&report);
     assert_eq!(console, Vec::<String>::new());
-    assert_eq!(dom.matches("<svg").count(), 10, "surface, contours, heat map and two sets of curves for each kernel");
-    assert!(!dom.contains("<script") && !dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
+    let section = |number: usize| format!("data-file=\"performance-surface-{number}\"");
+    assert!(dom.contains(&section(1)) && dom.contains(&section(2)), "a surface for each kernel");
+    assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
+    assert!(!dom.contains("<img") && !dom.contains("<link rel=\"stylesheet\""));
+    assert!(dom.contains("id=\"models\""), "a section about models");
     for attribute in ["src=\"", "href=\"", "url("] {
         for (at, _) in dom.match_indices(attribute) {
             let target = &dom[at + attribute.len()..][..5];
             assert!(target.starts_with('#') || target == "data:", "{attribute}{target} is fetched");
         }
     }
+    assert!(std::fs::metadata(&report).unwrap().len() < 6_000_000);
+    let told = browser::ask(
+        &report,
+        "await frame(); const section = document.querySelector('.viewer');
+         return { title: document.title, drawn: section.dataset.cells, kernels: section.querySelector('select').options.length,
+           lead: document.querySelectorAll('.lead p').length, tiles: document.querySelectorAll('.tiles > div').length,
+           rows: document.querySelectorAll('figure[data-file=heat-map-1] tbody tr').length };",
+    );
+    assert!(told["title"].as_str().unwrap().starts_with("<script>document.title='stolen'"), "{told}");
+    assert_eq!((&told["drawn"], &told["kernels"], &told["rows"]), (&"4".into(), &2.into(), &9.into()));
+    assert!((4..=6).contains(&told["lead"].as_u64().unwrap()) && told["tiles"].as_u64().unwrap() >= 4, "{told}");
 }
 
 #[test]
@@ -80,6 +75,53 @@ fn names_from_files_show_as_text() {
     let page = std::fs::read_to_string(result(&scratch).join("report.html")).unwrap();
     assert!(page.contains("&lt;script&gt;document.title"));
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;"));
+}
+
+#[test]
+fn names_from_a_parquet_file_show_as_text() {
+    let scratch = Scratch::new();
+    let out = result(&scratch);
+    let folder = Folder::open(&out).unwrap();
+    let read = folder.table().unwrap();
+    let mut table = Table::default();
+    for name in read.names() {
+        let mut column = read.column(name).unwrap().clone();
+        // Every word, but those by which a store knows its kernels, launches and rows.
+        if let (Column::Words { dictionary, .. }, "host" | "cpu_model" | "library" | "transport" | "launcher") =
+            (&mut column, name.as_str())
+        {
+            let attack = "</script><img src=x onerror=\"document.title='stolen'\">";
+            dictionary.iter_mut().for_each(|word| *word = attack.into());
+        }
+        table.insert(name, column);
+    }
+    table.rows = read.rows;
+    parquet::write(&folder, &table).unwrap();
+    assert!(apexmap(&["report", out.to_str().unwrap()]).status.success());
+    let told = browser::ask(
+        &out.join("report.html"),
+        "await frame(); return { title: document.title, images: document.images.length, text: document.body.textContent };",
+    );
+    assert!(told["title"].as_str().unwrap().starts_with("<script>") && told["images"] == 0, "{}", told["title"]);
+    assert!(told["text"].as_str().unwrap().contains("</script><img src=x"), "the words are shown");
+}
+
+#[test]
+fn a_report_anew_removes_what_it_no_longer_draws_and_draws_for_papers_when_asked() {
+    let scratch = Scratch::new();
+    let out = result(&scratch);
+    let (report, figures) = (out.join("report.html"), out.join("figures"));
+    let drawn = |name: &str| figures.join(name).exists();
+    let page = std::fs::read_to_string(&report).unwrap();
+    std::fs::write(&report, page.replace("data-file=\"heat-map-2\"", "data-file=\"heat-map-7\"")).unwrap();
+    for name in ["heat-map-7.svg", "heat-map-7.png", "my-own.svg"] {
+        std::fs::write(figures.join(name), "x").unwrap();
+    }
+    assert!(!drawn("paper"));
+    assert!(apexmap(&["report", out.to_str().unwrap(), "--style", "paper"]).status.success());
+    assert!(!drawn("heat-map-7.svg") && !drawn("heat-map-7.png") && drawn("my-own.svg") && drawn("heat-map-2.svg"));
+    let paper = std::fs::read_to_string(figures.join("paper/heat-map-1.svg")).unwrap();
+    assert!(paper.starts_with("<svg width=\"3.300in\""));
 }
 
 #[test]

@@ -23,6 +23,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
 //! - `calibrate`: what a core costs, and the machine card of all numbers
+//! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
 //! - `spec`: sweep files, their expansion and their errors
@@ -35,16 +36,22 @@
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `notebooks`: run to the end; no outputs are committed
+//! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
+//! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
+//! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
 //! their launches.
 
 mod apex_map;
 mod architecture;
 mod arena;
+mod bounds;
+mod breaks;
+mod browser;
 mod calibrate;
 mod calibrate_network;
 mod cli;
@@ -67,7 +74,9 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod notebooks;
 mod numerics;
+mod page;
 mod processes;
 mod query;
 mod random_access;

@@ -1,5 +1,6 @@
 //! `apexmap calibrate`: measures what models take as given, and writes a machine card.
 
+use super::card::CardArguments;
 use super::print;
 use super::run::carry_out;
 use super::setup::{Setup, SweepArguments};
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             machine: arguments.machine.clone(),
         },
     )?;
-    let measured = carry_out(&setup, false, false);
+    let measured = carry_out(&setup, &CardArguments::default(), false, false);
     let table = Folder::open(&folder)?.table()?;
     let rows = select::rows(&table, None);
     let card = calibrate::card(&probes, &table, &rows, &setup.plan.context.machine, &host)?;

@@ -10,9 +10,9 @@ use crate::fit::yardstick::{self, Yardstick};
 use crate::fit::{self, Fit, Options, Role};
 use crate::machine::Card;
 use crate::models::{self, Model};
-use crate::store::Folder;
 use crate::store::manifest::Manifest;
-use crate::units::{self, amount};
+use crate::store::{Folder, Table};
+use crate::units::amount;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let rows = select::rows(&table, condition.as_ref());
     let data = explain::observations(&table, &rows, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
-    let roles = roles(model, arguments, &manifest)?;
+    let roles = roles(model, arguments, &manifest, (&table, &rows))?;
     let options = Options { seed: arguments.seed, ..Options::default() };
     let fit = fit::fit(model, &data.observations, &roles, options)?;
     let work = explain::work(model);
@@ -120,7 +120,12 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
 }
 
 /// What is held, fitted, or not known.
-fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest) -> Result<Vec<Role>> {
+fn roles(
+    model: &dyn Model,
+    arguments: &Arguments,
+    manifest: &Manifest,
+    (table, rows): (&Table, &[usize]),
+) -> Result<Vec<Role>> {
     let card = arguments.machine.as_deref().map(Card::find).transpose()?;
     let mut held = Vec::new();
     for text in &arguments.hold {
@@ -133,7 +138,8 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest) -> Resul
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(explain::setting(model, text)?.0)).collect::<Result<_>>()?;
     let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    Ok(explain::roles(model, host, card.as_ref(), &held, &free))
+    let told = |number: &str| explain::told(host, number).or_else(|| explain::loads(table, rows, number));
+    Ok(explain::roles(model, &told, card.as_ref(), &held, &free))
 }
 
 /// Head of the column of bootstrap intervals.
@@ -203,13 +209,19 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
         text.push('\n');
     }
     let about = model.about();
+    let width = |at: usize| {
+        let words = points.iter().map(|point| explain::said(model, at, point.x[at]).len());
+        words.chain([about.variables[at].name.len(), 10]).max().unwrap_or(10) + 2
+    };
     for &at in &varied {
-        let _ = write!(text, "{:>12}", about.variables[at].name);
+        let (name, width) = (about.variables[at].name, width(at));
+        let _ = write!(text, "{name:>width$}");
     }
     let _ = writeln!(text, "{:>14}{:>14}{:>10}  {:<30}set by", "measured", "predicted", "ratio", "95 % band");
-    for point in points {
+    for point in &points {
         for &at in &varied {
-            let _ = write!(text, "{:>12}", units::exact(point.x[at]));
+            let width = width(at);
+            let _ = write!(text, "{:>width$}", explain::said(model, at, point.x[at]));
         }
         let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
         let _ = writeln!(

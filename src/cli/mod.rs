@@ -6,6 +6,8 @@
 #[cfg(feature = "explore")]
 mod calibrate;
 #[cfg(feature = "explore")]
+mod card;
+#[cfg(feature = "explore")]
 mod compare;
 #[cfg(feature = "explore")]
 pub mod complain;

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::figure::select::{self, Kind, Request};
 use crate::figure::{self, Figure, Style};
 use crate::kernels;
+use crate::store::bounded;
 use crate::store::table::Column;
 use crate::store::{Folder, Table, columns, parquet};
 use std::path::{Path, PathBuf};
@@ -15,12 +16,13 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
+  apexmap plot results/quickstart binding --where 'P == 1'        (needs a card: apexmap report --card)
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// surface, contour, heat or curves
+    /// surface, contour, heat, curves, or binding: which of the machine's limits binds, and the share of it reached
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
@@ -64,7 +66,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
         || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
-    let z = columns::resolve(arguments.z.as_deref().or_else(headline).unwrap_or("seconds"));
+    let share = (kind == Kind::Binding).then_some(bounded::SHARE);
+    let z = columns::resolve(arguments.z.as_deref().or(share).or_else(headline).unwrap_or("seconds"));
     let by = arguments.y.split(',').map(str::trim).filter(|name| !name.is_empty());
     let request = Request {
         kind,
@@ -74,6 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         z: z.into(),
     };
     let drawn = select::figure(&table, &rows, &request)?;
+    let drawn = select::with_bounds(&table, &rows, &request, drawn)?;
     let files = match (&arguments.out, &folder) {
         (Some(out), _) => vec![out.clone()],
         (None, Some(folder)) => {

@@ -1,13 +1,16 @@
 //! `apexmap predict`: a model's equation with a machine's numbers. `apexmap models`: which there are.
 
 use super::print;
+use crate::document::picture;
 use crate::error::{Error, Result};
+use crate::explain::nic;
 use crate::machine::{self, Card};
 use crate::models::scan::{self, Numbers, Row};
 use crate::models::{self, ALL, Model, Variable};
 use crate::nearest::suggest;
 use crate::units::{self, Unit, amount};
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -203,17 +206,27 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap models
-  apexmap models random_access.hypercube")]
+  apexmap models random_access.hypercube
+  apexmap models message_rate.nic --figures figures        draws Figures 11 to 13 of its paper")]
 pub struct ModelsArguments {
     /// Only this model
     model: Option<String>,
+    /// Draw the figures of the model's paper into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER", requires = "model")]
+    figures: Option<PathBuf>,
 }
 
 /// `apexmap models`.
 pub fn list(arguments: &ModelsArguments) -> Result<()> {
     let mut text = String::new();
     match &arguments.model {
-        Some(id) => describe(models::find(id)?, &mut text),
+        Some(id) => {
+            let model = models::find(id)?;
+            describe(model, &mut text);
+            if let Some(folder) = &arguments.figures {
+                draw(model, folder, &mut text)?;
+            }
+        }
         None => {
             ALL.iter().for_each(|model| describe(*model, &mut text));
             text.push_str("Published machines, for --machine:\n");
@@ -224,6 +237,20 @@ pub fn list(arguments: &ModelsArguments) -> Result<()> {
         }
     }
     print(&text)
+}
+
+fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
+    if !nic::are_of(model) {
+        let what = format!("apexmap draws no figures of the paper of {}", model.about().id);
+        return Err(Error::input(what, "name message_rate.nic, or draw fits with apexmap fit --figures"));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    for drawing in nic::paper()? {
+        let file = drawing.file.to_owned();
+        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
+        let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
+    }
+    Ok(())
 }
 
 fn describe(model: &dyn Model, text: &mut String) {

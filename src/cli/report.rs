@@ -1,22 +1,27 @@
 //! `apexmap report`: draws a result's figures and writes its report anew.
 
+use super::card::CardArguments;
 use super::plot::style;
 use super::print;
 use crate::document::PAPER;
 use crate::error::{Error, Result};
 use crate::figure::Style;
 use crate::report::{self, summary};
+use crate::store::manifest::Manifest;
 use crate::store::{Folder, Table};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap report results/quickstart
+  apexmap report results/quickstart --card results/calibrate/card.toml
   apexmap report results/quickstart --style paper")]
 pub struct Arguments {
     /// The result folder
     #[arg(default_value = "results/quickstart")]
     result: PathBuf,
+    #[command(flatten)]
+    card: CardArguments,
     /// paper: each figure also for a column of a paper, in figures/paper, which later reports keep in step
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
@@ -25,6 +30,13 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
+    if arguments.card.card.is_some() {
+        let _lock = folder.lock()?;
+        let manifest = Manifest::read(&folder)?;
+        let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
+        arguments.card.place(&folder, &manifest.machine, &hosts)?;
+        folder.compact()?;
+    }
     if style(&arguments.style) == Style::Paper {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;

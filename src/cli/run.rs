@@ -1,5 +1,6 @@
 //! `apexmap run`: measures what a sweep asks for and the result lacks, then draws and reports.
 
+use super::card::CardArguments;
 use super::progress::Progress;
 use super::setup::{Setup, SweepArguments};
 use super::{print, report};
@@ -21,10 +22,13 @@ use std::time::Duration;
   apexmap run                                   the quickstart
   apexmap run sweeps/protocol.toml              measure, or continue what was interrupted
   apexmap run sweeps/paper-figure-2.toml --worker target-mpi/release/apexmap
-  apexmap run my.toml --out results/monday --machine node17")]
+  apexmap run my.toml --out results/monday --machine node17
+  apexmap run --card results/calibrate/card.toml   with the share of the machine's own limit (see apexmap calibrate)")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
+    #[command(flatten)]
+    pub card: CardArguments,
     /// Measure again the points that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
@@ -42,17 +46,19 @@ const START_LIMIT: Duration = Duration::from_secs(300);
 const END_LIMIT: Duration = Duration::from_secs(15);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    carry_out(&Setup::new(&arguments.sweep)?, arguments.retry_failed, !arguments.no_report)
+    let setup = Setup::new(&arguments.sweep)?;
+    carry_out(&setup, &arguments.card, arguments.retry_failed, !arguments.no_report)
 }
 
 /// Measures what is missing; then draws and reports, if asked.
-pub fn carry_out(setup: &Setup, retry_failed: bool, with_report: bool) -> Result<()> {
+pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_report: bool) -> Result<()> {
     setup.check_memory()?;
     let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
+    card.place(&folder, &setup.plan.context.machine, &[&provenance::host()])?;
     describe(setup, &folder)?;
 
     eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());

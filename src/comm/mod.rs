@@ -159,7 +159,8 @@ pub trait Puts {
     fn put(&mut self, at: usize, items: usize, to: usize, place: usize);
     /// Returns when this rank's puts are where they go: the paper's `wait_for_response`.
     fn complete(&mut self);
-    /// An item of this rank's incoming buffer as it stands now; what is put last of a message is its last item.
+    /// The item of this rank's incoming buffer that is the last of a message, as it stands now: it is put last, and no other
+    /// may be looked at before [`Puts::settle`].
     fn peek(&mut self, place: usize) -> u32;
     /// Collective: completes what all ranks have put, lends this rank's incoming buffer to `work`, and returns when all
     /// ranks are done with theirs.

@@ -1,6 +1,6 @@
 //! The embedded transport: the ranks are threads of one process.
 //!
-//! Messages go through a ring for each pair of ranks ([`mailbox`]), which grow as P^2: fine for the cores of a node. Waiting
+//! Messages go through a ring for each pair of ranks (`mailbox`), which grow as P^2: fine for the cores of a node. Waiting
 //! ranks spin while every rank has a core, and yield otherwise.
 
 mod mailbox;

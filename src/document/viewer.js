@@ -575,7 +575,9 @@
           this.text(label, x, y, "center", this.ink.ink, size);
           widest = Math.max(widest, wide);
         }
-        const title = axis.label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
+        // A small screen has room for names only.
+        const label = this.small && k < 2 ? axis.label.split(" (")[0] : axis.label;
+        const title = label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
         this.title(title, a, b, out, widest, k === 2, taken, free);
       });
     }

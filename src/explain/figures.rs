@@ -6,7 +6,7 @@ use crate::fit::Point;
 use crate::models::Model;
 use crate::numerics::statistics::median;
 use crate::store::columns;
-use crate::units::{self, Unit};
+use crate::units::Unit;
 use ndarray::Array2;
 
 /// Curves told apart in one picture, and planes shown, at most.
@@ -89,7 +89,11 @@ fn spread<T: Clone>(all: &[T]) -> Vec<T> {
 
 /// `alpha = 0.1, L = 64`.
 fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
-    let one = |(&at, value): (&usize, &f64)| format!("{} = {}", model.about().variables[at].name, units::exact(*value));
+    let one = |(&at, value): (&usize, &f64)| {
+        // What a kernel is called says that it is one.
+        let (name, said) = (model.about().variables[at].name, super::said(model, at, *value));
+        if name == "kernel" { said } else { format!("{name} = {said}") }
+    };
     variables.iter().zip(slice).map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -231,12 +235,9 @@ impl Plane<'_> {
 
     /// What binds where; `None` if it is the same everywhere.
     fn regions(&self) -> Option<Regions> {
-        let mut names: Vec<&'static str> = Vec::new();
-        for point in self.points {
-            if !names.contains(&point.binding) {
-                names.push(point.binding);
-            }
-        }
+        let mut names: Vec<&'static str> = self.points.iter().map(|point| point.binding).collect();
+        names.sort_unstable();
+        names.dedup();
         let cells = Array2::from_shape_fn((self.y.1.len(), self.x.1.len()), |(row, column)| {
             let point = *self.here(row, column).first()?;
             names.iter().position(|name| *name == point.binding)

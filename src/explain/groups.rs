@@ -1,6 +1,6 @@
 //! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
 
-use super::values_at;
+use super::{over_kernels, values_at};
 use crate::error::Result;
 use crate::models::Model;
 use crate::point::Value;
@@ -19,35 +19,63 @@ pub struct Group {
 
 /// The groups of the good samples that a model explains; those with the most points first.
 ///
+/// Points that the model is not about are left out.
+///
 /// # Errors
-/// If a variable that the model needs is no column of the store.
+/// If it is about none of them, or a variable that it needs is no column of the store.
 pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Group>> {
     let mut found = Vec::new();
-    for kernel in model.about().explains {
-        let good = |row: &&usize| table.word("status", **row) == "ok" && table.word("kernel", **row) == *kernel;
-        let rows: Vec<usize> = rows.iter().filter(good).copied().collect();
-        let points = points(table, &rows, model)?;
-        let splits = splits(table, &rows, &points)?;
-        let mut groups: Vec<(Vec<Option<Value>>, Vec<usize>)> = Vec::new();
-        for row in rows {
-            let key: Vec<_> = splits.iter().map(|name| table.value(name, row)).collect();
-            match groups.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, members)) => members.push(row),
-                None => groups.push((key, vec![row])),
-            }
+    let explains = model.about().explains;
+    // One kernel at a time, or all at once.
+    let parts: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
+    for kernels in parts {
+        let good = |row: &&usize| table.word("status", **row) == "ok" && kernels.contains(&table.word("kernel", **row));
+        let good: Vec<usize> = rows.iter().filter(good).copied().collect();
+        let (rows, others): (Vec<usize>, Vec<usize>) =
+            good.into_iter().partition(|&row| values_at(table, row, model, &[]).is_ok());
+        if let (true, Some(&row)) = (rows.is_empty(), others.first()) {
+            values_at(table, row, model, &[])?;
         }
-        for (key, rows) in groups {
+        let points = points(table, &rows, model)?;
+        let splits = splits(table, model, &rows, &points)?;
+        for (key, rows) in parted(table, &rows, &splits) {
             let name = |(column, value): (&&str, &Option<Value>)| {
                 value.as_ref().map(|value| crate::figure::select::label(column, value))
             };
             let names = splits.iter().zip(&key).filter_map(name);
-            let label = std::iter::once((*kernel).to_owned()).chain(names).collect::<Vec<_>>().join(", ");
+            let label = std::iter::once(super::kernels(table, &rows)).chain(names).collect::<Vec<_>>().join(", ");
             let here = points.iter().filter(|(_, members)| members.iter().any(|row| rows.contains(row))).count();
             found.push(Group { label, rows, points: here });
         }
     }
     found.sort_by_key(|group| std::cmp::Reverse(group.points));
     Ok(found)
+}
+
+/// Values of some columns, and the rows that have them.
+type Part = (Vec<Option<Value>>, Vec<usize>);
+
+/// The rows by the values of the columns. Where a kernel does not have a column, its rows go with every value of it.
+fn parted(table: &Table, rows: &[usize], splits: &[&str]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for &row in rows {
+        let key: Vec<_> = splits.iter().map(|name| table.value(name, row)).collect();
+        match parts.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, members)) => members.push(row),
+            None => parts.push((key, vec![row])),
+        }
+    }
+    let goes_with = |key: &[Option<Value>], with: &[Option<Value>]| {
+        key != with && key.iter().zip(with).all(|(a, b)| a.is_none() || a == b)
+    };
+    let (lone, mut whole): (Vec<Part>, Vec<Part>) = {
+        let all = parts.clone();
+        parts.into_iter().partition(|(key, _)| all.iter().any(|(with, _)| goes_with(key, with)))
+    };
+    for (key, rows) in lone {
+        whole.iter_mut().filter(|(with, _)| goes_with(&key, with)).for_each(|(_, members)| members.extend(&rows));
+    }
+    whole
 }
 
 /// The model's points, each with its rows.
@@ -64,11 +92,17 @@ fn points(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<(Vec<f
 }
 
 /// Columns that differ among the samples of a point of the model, or say which machine it was.
-fn splits<'a>(table: &'a Table, rows: &[usize], points: &[(Vec<f64>, Vec<usize>)]) -> Result<Vec<&'a str>> {
+fn splits<'a>(
+    table: &'a Table,
+    model: &dyn Model,
+    rows: &[usize],
+    points: &[(Vec<f64>, Vec<usize>)],
+) -> Result<Vec<&'a str>> {
     let mut splits = Vec::new();
     for name in columns::of_points(table).into_iter().filter(|name| !["seed", "kernel"].contains(name)) {
         let column = table.require(name)?;
-        let whole = super::OF_MACHINES.contains(&name) && !columns::constant(column, rows);
+        let apart = super::OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
+        let whole = apart && !columns::constant(column, rows);
         if whole || points.iter().any(|(_, rows)| !columns::constant(column, rows)) {
             splits.push(name);
         }

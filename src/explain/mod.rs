@@ -3,12 +3,13 @@
 pub mod card;
 pub mod figures;
 pub mod groups;
+pub mod nic;
 
 use crate::error::{Error, Result};
 use crate::fit::yardstick::Yardstick;
 use crate::fit::{Fit, Observation, Point, Role};
 use crate::machine::Card;
-use crate::models::{Model, Parameter};
+use crate::models::{Break, Model, Parameter, on_card};
 use crate::nearest::suggest;
 use crate::numerics::statistics::median;
 use crate::provenance::Host;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,
+    /// Several are joined by "with".
     pub kernel: String,
     pub samples: usize,
     /// Some launches had more ranks than processors.
@@ -67,7 +69,7 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
     }
     Ok(Data {
         observations,
-        kernel: table.word("kernel", rows[0]).to_owned(),
+        kernel: kernels(table, &rows),
         samples: rows.len(),
         oversubscribed: rows.iter().any(|&row| table.number("oversubscribed", row) == 1.0),
     })
@@ -75,11 +77,34 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
 
 /// The model's variables in a row of a store; `given` come first.
 fn values_at(table: &Table, row: usize, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+    let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let known = |name: &str| {
         let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-        given.or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
+        // A variable of words is the index of the row's word.
+        let word = table.word(columns::resolve(name), row);
+        let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
+        // Threads of one process are on one node.
+        let threads = name == "ranks_per_node" && table.word("transport", row) == "threads";
+        let ranks = threads.then(|| table.number("ranks", row));
+        given
+            .or(ranks)
+            .or(index.map(|index| index as f64))
+            .or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
     };
     model.variables(&known)
+}
+
+/// Whether a model explains several kernels at once.
+fn over_kernels(model: &dyn Model) -> bool {
+    model.about().variables.iter().any(|variable| variable.name == "kernel")
+}
+
+/// The kernels of these rows.
+fn kernels(table: &Table, rows: &[usize]) -> String {
+    let mut all: Vec<&str> = rows.iter().map(|&row| table.word("kernel", row)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.join(" with ")
 }
 
 /// Columns that say on which machine a sample was made, and over what.
@@ -91,7 +116,8 @@ fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<us
     let all: Vec<usize> = points.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
     for name in columns::of_points(table).into_iter().filter(|name| *name != "seed") {
         let column = table.require(name)?;
-        let whole = name == "kernel" || OF_MACHINES.contains(&name);
+        let apart = OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
+        let whole = name == "kernel" && !over_kernels(model) || apart;
         let mixed = if whole {
             Some(&all)
         } else {
@@ -122,11 +148,19 @@ pub fn told(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
+/// A number that samples tell beside their rate: the load of a core with a role.
+pub fn loads(table: &Table, rows: &[usize], number: &str) -> Option<f64> {
+    let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
+    let column = format!("core{role}_load_seconds");
+    let values: Vec<f64> = rows.iter().map(|&row| table.number(&column, row)).filter(|v| v.is_finite()).collect();
+    median(&values)
+}
+
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
-/// then the card, then what the operating system told.
+/// then the card, then what is `told` by the operating system or the samples.
 pub fn roles(
     model: &dyn Model,
-    host: &Host,
+    told: &dyn Fn(&str) -> Option<f64>,
     card: Option<&Card>,
     held: &[(&'static str, f64)],
     free: &[&str],
@@ -136,11 +170,13 @@ pub fn roles(
         if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
             return Role::Hold(*value);
         }
+        let known = card.and_then(|card| on_card(card, name)).or_else(|| told(name));
         if free.contains(&name) || !parameter.given {
-            return Role::Fit;
+            // Sizes are told well enough to begin at.
+            return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
         }
-        let known = card.and_then(|card| card.get(name)).or_else(|| told(host, name));
-        known.map_or(Role::Unknown, Role::Hold)
+        // Where a model jumps can be found from the data.
+        known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
 }
@@ -149,15 +185,17 @@ pub fn roles(
 pub fn sentence(model: &dyn Model, fit: &Fit, yardstick: Option<&Yardstick>) -> String {
     let about = model.about();
     let quality = &fit.quality;
-    let mut text = format!("{} explains the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
+    let beaten = yardstick.zip(quality.left_out).is_some_and(|(curve, left_out)| curve.left_out < left_out);
+    let verb = if beaten { "describes" } else { "explains" };
+    let mut text = format!("{} {verb} the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
     if let Some((largest, error)) = quality.largest_left_out {
         text += &format!(", and foretells P = {largest} from fewer ranks within {:.1} %", 100.0 * error);
     }
     text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     match (yardstick, quality.left_out) {
-        (Some(curve), Some(left_out)) if curve.left_out < left_out => {
+        (Some(curve), Some(left_out)) if beaten => {
             text += &format!(
-                ". A curve without knowledge does better on points left out: {:.1} % against {:.1} %",
+                ". It does not explain it: a curve without knowledge does better on points left out, {:.1} % against {:.1} %",
                 100.0 * curve.left_out,
                 100.0 * left_out
             );
@@ -185,8 +223,14 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 
 /// `P = 8, Q = 1024`.
 fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
-    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, units::exact(x[at]));
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, said(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The value of a variable for people: its word, if it is one of words.
+pub fn said(model: &dyn Model, variable: usize, value: f64) -> String {
+    let word = model.about().variables[variable].words.get(value as usize);
+    word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
 }
 
 /// What binds along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if

@@ -59,3 +59,18 @@ pub const SERIES: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
 ];
+
+/// For names on a map: Paul Tol's muted scheme for the colour-blind, with its pale grey first, and a dark grey.
+pub const CLASSES: [RGBColor; 11] = [
+    RGBColor(221, 221, 221),
+    RGBColor(204, 102, 119),
+    RGBColor(136, 34, 85),
+    RGBColor(136, 204, 238),
+    RGBColor(68, 170, 153),
+    RGBColor(17, 119, 51),
+    RGBColor(221, 204, 119),
+    RGBColor(153, 153, 51),
+    RGBColor(170, 68, 153),
+    RGBColor(51, 34, 136),
+    RGBColor(85, 85, 85),
+];

@@ -80,7 +80,7 @@ pub fn draw_contour<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios
 
 pub fn draw_surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios, view: View) -> Result<()> {
     let [x, y, _] = ratios.grid.scales(None)?;
-    surface::draw_coloured(canvas, &ratios.grid, view, ([x, y, symmetric(&ratios.grid)?], diverging))
+    surface::draw_coloured(canvas, &ratios.grid, view, ([x, y, symmetric(&ratios.grid)?], diverging), None)
 }
 
 /// The ratio of every cell; hatched where it may be 1.

@@ -155,7 +155,11 @@ fn beside<DB: DrawingBackend>(
     };
     // Ratios are halves and doubles.
     let doublings = palette == Palette::Ratio && z.high >= 2.0;
-    let ticks = frame::choose(ticks::tick_sets(z, &[], grid.z.unit, doublings), &grid.z, false, far_apart);
+    let mut sets = ticks::tick_sets(z, &[], grid.z.unit, doublings);
+    if doublings && z.high == 2.0 {
+        sets.insert(0, vec![0.5, 0.7, 1.0, 1.4, 2.0]);
+    }
+    let ticks = frame::choose(sets, &grid.z, false, far_apart);
     let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
     ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, marks.len())?;
     frame::key(canvas, &frame.area, &marks)

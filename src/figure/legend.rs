@@ -83,13 +83,13 @@ impl Legend {
         };
         let title_in = |room: f64| match names.common.is_empty() {
             true => Vec::new(),
-            false => text::wrapped(&names.common, text::TICK, false, room + NAME_AT + SAMPLE, 4),
+            false => text::wrapped(&names.common, text::TICK, false, room + NAME_AT + SAMPLE, 6),
         };
         // Broken lines stand closer than names.
         let tall = |lines: &[Vec<String>], title: &[String]| {
             lines.iter().map(|of| line + (of.len().max(1) - 1) as f64 * CLOSE).sum::<f64>() + titled(title)
         };
-        let mut room = widest.min(WIDE);
+        let mut room = widest.max(text::width(&names.common, text::TICK, false) / 4.0).min(WIDE);
         let fits = |room: f64| tall(&lined(room), &title_in(room)) <= height;
         if !fits(room) && widest > WIDE {
             room = widest.min(WIDEST);

@@ -1,10 +1,29 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
 //!
 //! The font is part of the program; pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
+//!
+//! ```
+//! use apexmap::figure::{self, CurvePoint, Curves, Figure, Quantity, Series};
+//! use apexmap::units::Unit;
+//!
+//! let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
+//! let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
+//! let svg = figure::svg(&Figure::Curves(Curves {
+//!     title: "Messages".into(),
+//!     subtitle: "made up".into(),
+//!     x: quantity("message", Unit::Bytes),
+//!     y: quantity("rate", Unit::PerSecond),
+//!     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
+//!     marks: Vec::new(),
+//! }))?;
+//! assert!(svg.starts_with("<svg") && svg.contains("node A"));
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bands;
 mod bitmap;
 mod canvas;
+mod classes;
 pub mod colour;
 mod compact;
 mod compared;
@@ -126,6 +145,10 @@ pub enum Figure {
     Panels(Panels),
     /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
     Model(Curves),
+    /// A surface, and over it as a net the bound that belongs to each of its points, by [y, x].
+    Layers(Grid, Array2<f64>, View),
+    /// What each cell is, and its value.
+    Classes(Classes),
     /// A surface, contour or heat map whose heights and colours span this range, so that several can be compared.
     Within(Box<Figure>, (f64, f64)),
 }
@@ -140,6 +163,17 @@ pub struct Regions {
     pub names: Vec<String>,
     /// Indices of names at [y, x]; `None` is a gap.
     pub cells: Array2<Option<usize>>,
+}
+
+/// What each cell is, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classes {
+    /// What is written into the cells; pure numbers as per cent.
+    pub grid: Grid,
+    /// By [y, x], from `names`.
+    pub classes: Array2<Option<usize>>,
+    /// At most eleven; those that occur are in the key.
+    pub names: Vec<String>,
 }
 
 /// A figure drawn.
@@ -242,6 +276,8 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
         Figure::Regions(regions) => regions::draw(canvas, regions),
         Figure::Curves(curves) => curves::draw(canvas, curves, false),
         Figure::Model(curves) => curves::draw(canvas, curves, true),
+        Figure::Layers(grid, bounds, view) => surface::draw_layers(canvas, grid, bounds, *view),
+        Figure::Classes(map) => classes::draw(canvas, map),
         Figure::RatioMap(ratios) => compared::draw_map(canvas, ratios),
         Figure::RatioSurface(ratios, view) => compared::draw_surface(canvas, ratios, *view),
         Figure::RatioContour(ratios) => compared::draw_contour(canvas, ratios),
@@ -256,6 +292,7 @@ impl Figure {
         match self {
             Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => &grid.title,
             Figure::Regions(regions) => &regions.title,
+            Figure::Layers(grid, ..) | Figure::Classes(Classes { grid, .. }) => &grid.title,
             Figure::Curves(curves) | Figure::Model(curves) => &curves.title,
             Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
                 &ratios.grid.title

@@ -1,10 +1,12 @@
 //! From a store's samples to what a figure shows.
 
-use super::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use super::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use crate::bounds;
 use crate::condition::Condition;
 use crate::error::{Error, Result};
 use crate::point::Value;
 use crate::store::Table;
+use crate::store::bounded;
 use crate::store::cells::{Cell, cells, compare};
 use crate::store::columns;
 use crate::units::{self, Unit};
@@ -17,11 +19,18 @@ pub enum Kind {
     Contour,
     Heat,
     Curves,
+    /// Which limit binds, with the share of it that was reached.
+    Binding,
 }
 
 impl Kind {
-    pub const ALL: [(&'static str, Kind); 4] =
-        [("surface", Kind::Surface), ("contour", Kind::Contour), ("heat", Kind::Heat), ("curves", Kind::Curves)];
+    pub const ALL: [(&'static str, Kind); 5] = [
+        ("surface", Kind::Surface),
+        ("contour", Kind::Contour),
+        ("heat", Kind::Heat),
+        ("curves", Kind::Curves),
+        ("binding", Kind::Binding),
+    ];
 }
 
 /// What to draw.
@@ -62,6 +71,12 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     if request.kind != Kind::Curves && by.len() != 2 {
         return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
     }
+    if request.kind == Kind::Binding && table.column(bounded::BOUND_BY).is_none() {
+        return Err(Error::input(
+            "the result knows no bounds",
+            "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+        ));
+    }
     let found = cells(table, rows, &by, &request.z)?;
     if found.iter().all(|cell| cell.summary.is_none()) {
         return Err(Error::input(
@@ -74,9 +89,60 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     Ok(match request.kind {
         Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
         Kind::Surface => Figure::Surface(grid(request, subtitle, &found)?, View::default()),
+        Kind::Binding => Figure::Classes(binding(table, grid(request, subtitle, &found)?, &found)),
         Kind::Contour => Figure::Contour(grid(request, subtitle, &found)?),
         Kind::Heat => Figure::Heat(grid(request, subtitle, &found)?),
     })
+}
+
+/// A surface or curves of a rate with its bounds, where the result knows them: the same figure otherwise.
+pub fn with_bounds(table: &Table, rows: &[usize], request: &Request, drawn: Figure) -> Result<Figure> {
+    let Some(column) = bounded::bound_of(&request.z).filter(|column| table.column(column).is_some()) else {
+        return Ok(drawn);
+    };
+    let by: Vec<&str> = std::iter::once(&request.x).chain(&request.by).map(String::as_str).collect();
+    let found = cells(table, rows, &by, column)?;
+    if found.iter().all(|cell| cell.summary.is_none()) {
+        return Ok(drawn);
+    }
+    Ok(match drawn {
+        Figure::Surface(measured, view) => {
+            let bounds = grid(request, String::new(), &found)?.values;
+            if bounds.dim() == measured.values.dim() {
+                return Ok(Figure::Layers(measured, bounds, view));
+            }
+            Figure::Surface(measured, view)
+        }
+        Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
+            let bounds = curves(request, String::new(), &found).series;
+            let bound_of = |series: &Series| {
+                let known = bounds.iter().find(|bound| bound.label == series.label);
+                let points = known.map(|bound| bound.points.clone()).unwrap_or_default();
+                let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
+                let label = format!("{} limit", series.label).trim().to_owned();
+                Series { label, points: points.into_iter().map(plain).collect() }
+            };
+            all.series = all.series.into_iter().flat_map(|series| [series.clone(), bound_of(&series)]).collect();
+            Figure::Model(all)
+        }
+        other => other,
+    })
+}
+
+/// Curves that can be told apart with a bound each.
+const MOST_BOUNDED: usize = 7;
+
+/// The limit that binds most samples of each cell.
+fn binding(table: &Table, grid: Grid, found: &[Cell]) -> Classes {
+    let mut classes = Array2::from_elem(grid.values.dim(), None);
+    for cell in found {
+        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
+        let (Some(column), Some(row)) = (at(&grid.x.values, 0), at(&grid.y.values, 1)) else { continue };
+        let count = |name: &str| cell.rows.iter().filter(|&&row| table.word(bounded::BOUND_BY, row) == name).count();
+        let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
+        classes[(row, column)] = most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class);
+    }
+    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
 }
 
 /// A cell must hold samples of one point only.

@@ -1,6 +1,6 @@
 //! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
 
-use super::{CurvePoint, Figure, Grid, Panels, Quantity, Ratios, Regions, Winners, curves};
+use super::{Classes, CurvePoint, Figure, Grid, Panels, Quantity, Ratios, Regions, Winners, curves};
 use crate::units::{self, Unit};
 
 /// The values of a figure. Its rows are numbered as the spots of its drawing are.
@@ -55,6 +55,7 @@ impl Figure {
                 of_grid(grid)
             }
             Figure::Regions(regions) => of_regions(regions),
+            Figure::Layers(grid, ..) | Figure::Classes(Classes { grid, .. }) => of_grid(grid),
             Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
                 of_ratios(ratios)
             }
@@ -102,6 +103,14 @@ impl Figure {
         match self {
             Figure::Surface(grid, _) => format!("3-D surface. {}", of_values(grid)),
             Figure::Contour(grid) => format!("Filled contours. {}", of_values(grid)),
+            Figure::Layers(grid, ..) => format!("3-D surface below the machine's own limit. {}", of_values(grid)),
+            Figure::Classes(map) => {
+                let of = |class: usize| map.classes.iter().filter(|found| **found == Some(class)).count();
+                let each = map.names.iter().enumerate().map(|(class, name)| (name, of(class)));
+                let each: Vec<_> = each.filter(|(_, count)| *count > 0).collect();
+                let each: Vec<_> = each.iter().map(|(name, count)| format!("{name} at {count} points")).collect();
+                format!("Map of what binds: {}. {}", each.join(", "), of_values(&map.grid))
+            }
             Figure::Heat(grid) => format!("Heat map. {}", of_values(grid)),
             Figure::Ratio(grid) => format!("Heat map of ratios. {}", of_values(grid)),
             Figure::Regions(regions) => {

@@ -3,11 +3,21 @@
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use nalgebra::DMatrix;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// The two-sided 95 % quantile of Student's t.
 pub fn t_quantile(freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(0.975))
+    t_quantile_beyond(freedom, 0.025)
+}
+
+/// The quantile of Student's t that is exceeded with probability `tail`.
+pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - tail))
+}
+
+/// The quantile of Fisher's F that is exceeded with probability `tail`.
+pub fn f_quantile_beyond(above: usize, below: usize, tail: f64) -> f64 {
+    FisherSnedecor::new(above as f64, below.max(1) as f64).map_or(f64::NAN, |f| f.inverse_cdf(1.0 - tail))
 }
 
 /// Variance of a residual as it enters the parameters' variance: Huber's K^2 [sum psi^2 / (n - p)] / [mean psi']^2
@@ -21,7 +31,7 @@ pub fn variance(optimum: &Optimum, parameters: usize) -> f64 {
 }
 
 /// The share of residuals that count in full: mean psi'.
-fn inside(optimum: &Optimum) -> f64 {
+pub fn inside(optimum: &Optimum) -> f64 {
     let inside = optimum.residuals.iter().filter(|r| r.abs() <= optimum.limit).count();
     inside as f64 / optimum.residuals.len() as f64
 }

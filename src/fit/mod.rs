@@ -4,8 +4,25 @@
 //! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
 //! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
 //! refused, with the points that would.
+//!
+//! ```
+//! use apexmap::fit::{self, Observation, Options, Role};
+//! use apexmap::models;
+//!
+//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. A rendezvous is left out.
+//! let model = models::find("point_to_point.switch")?;
+//! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+//! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+//! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+//! let roles = [Role::Fit, Role::Fit, Role::Unknown, Role::Hold(1e9)];
+//! let fit = fit::fit(model, &measured, &roles, Options::default())?;
+//! let latency = &fit.estimates[0];
+//! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod bootstrap;
+pub mod breaks;
 pub mod identify;
 pub mod interval;
 pub mod optimum;
@@ -83,6 +100,8 @@ pub struct Fit {
 pub enum Role {
     Hold(f64),
     Fit,
+    /// Fitted, beginning here.
+    From(f64),
     /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
     Unknown,
 }
@@ -112,6 +131,14 @@ impl Default for Options {
 /// points that would.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     check(model, data)?;
+    match breaks::sought(model, roles) {
+        Some(sought) => breaks::fit(model, data, roles, sought, options),
+        None => straight(model, data, roles, options),
+    }
+}
+
+/// A fit without breaks to be found.
+fn straight(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     let (task, absent) = prepare(model, data, roles)?;
     let optimum = solve(&task)?;
     identify::check(&task, &optimum)?;
@@ -170,8 +197,10 @@ fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
 fn prepare<'a>(model: &'a dyn Model, data: &'a [Observation], roles: &[Role]) -> Result<(Task<'a>, Vec<usize>)> {
     let about = model.about();
     let parameters = about.parameters;
-    let value =
-        |(parameter, role): (&Parameter, &Role)| if let Role::Hold(value) = role { *value } else { parameter.first };
+    let value = |(parameter, role): (&Parameter, &Role)| match role {
+        Role::Hold(value) | Role::From(value) => *value,
+        Role::Fit | Role::Unknown => parameter.first,
+    };
     let base = parameters.iter().zip(roles).map(value).collect();
     let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
     let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
@@ -231,13 +260,14 @@ pub fn distinct(data: &[Observation]) -> Vec<&[f64]> {
 }
 
 fn solve(task: &Task) -> Result<Optimum> {
-    optimum::minimise(task, &task.starts(), None).ok_or_else(|| {
-        let id = task.model.about().id;
-        Error::input(
-            format!("{id}: the fit found no parameters that give finite rates at all points"),
-            "see that the numbers held with --machine and --hold are right, and leave points out with --where",
-        )
-    })
+    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates(task.model))
+}
+
+fn no_rates(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: the fit found no parameters that give finite rates at all points", model.about().id),
+        "see that the numbers held with --machine and --hold are right, and leave points out with --where",
+    )
 }
 
 fn points(

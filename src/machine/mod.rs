@@ -10,6 +10,7 @@
 //! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
 //! low = 6.8               # 95 % interval, in the same unit; both or neither
 //! high = 7.3
+//! best = 6.7              # of the runs; bounds are made of it
 //! how = "MPI send and receive, Section 1"
 //! ```
 //!
@@ -70,18 +71,26 @@ pub struct Number {
     pub low: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
+    /// The best of the runs, in the unit of the value: what bounds are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<f64>,
     /// How it was found: a method or a place in a paper.
     pub how: String,
 }
 
 impl Number {
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
-        Self { value, unit: unit.to_owned(), low: None, high: None, how: how.into() }
+        Self { value, unit: unit.to_owned(), low: None, high: None, best: None, how: how.into() }
     }
 
     /// With a 95 % interval, in the unit of the value.
     pub fn with_interval(self, low: f64, high: f64) -> Self {
         Self { low: Some(low), high: Some(high), ..self }
+    }
+
+    /// With the best run, in the unit of the value.
+    pub fn with_best(self, best: f64) -> Self {
+        Self { best: Some(best), ..self }
     }
 }
 
@@ -195,6 +204,11 @@ impl Card {
         }
         let inverse = inverse(name)?;
         Some((1.0 / self.base(&inverse, |n| n.high)?, 1.0 / self.base(&inverse, |n| n.low)?))
+    }
+
+    /// The best that was measured, in its base unit; of a number that was not measured here, the number itself.
+    pub fn best(&self, name: &str) -> Option<f64> {
+        self.base(name, |number| number.best.or(Some(number.value)))
     }
 
     /// As [`Card::get`]; the error says what is missing and how to find it.
@@ -315,9 +329,12 @@ fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
         }
         Some(_) => {}
     }
-    let values = [Some(number.value), number.low, number.high];
+    let values = [Some(number.value), number.low, number.high, number.best];
     if values.iter().flatten().any(|value| !value.is_finite() || *value < 0.0) {
-        return Err(Error::input(format!("{name} must be finite and not negative"), "correct value, low or high"));
+        return Err(Error::input(
+            format!("{name} must be finite and not negative"),
+            "correct value, low, high or best",
+        ));
     }
     let within = match (number.low, number.high) {
         (None, None) => true,

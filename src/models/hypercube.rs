@@ -34,6 +34,10 @@ impl Model for Hypercube {
         &ABOUT
     }
 
+    fn apart(&self) -> &'static [&'static str] {
+        &["Q"]
+    }
+
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [ranks, look_ahead] = *x else { unreachable!("two variables") };
         let (compute, exchange) = (p[0], p[1] * ranks.log2());

@@ -2,10 +2,23 @@
 //!
 //! A model is one file and one line in [`ALL`]. Its parameters are numbers of machine cards, so that what one fit finds,
 //! or a calibration measures, predicts elsewhere. Predictions, fits, validation and help take it from there.
+//!
+//! ```
+//! use apexmap::machine::Card;
+//! use apexmap::models;
+//!
+//! // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
+//! let model = models::find("random_access.hypercube")?;
+//! let numbers = model.parameters(&Card::find("red-storm")?)?;
+//! let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
+//! assert_eq!(format!("{gups:.2}"), "2.71");
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 pub mod apex_map;
 pub mod bottleneck;
 pub mod hypercube;
+pub mod log_gp;
 pub mod lost_updates;
 pub mod nic;
 pub mod point_to_point;
@@ -29,6 +42,7 @@ pub const ALL: &[&dyn Model] = &[
     &nic::Nic,
     &apex_map::Surface,
     &point_to_point::PointToPoint,
+    &log_gp::LogGp,
     &lost_updates::LostUpdates,
 ];
 
@@ -65,15 +79,26 @@ pub struct Parameter {
     pub first: f64,
     /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
     pub given: bool,
+    pub breaks: Break,
+}
+
+/// Whether a parameter has to do with a place where the model jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    No,
+    /// It is that place, a value of this variable.
+    At(&'static str),
+    /// It is 0 where there is no such place.
+    Beside,
 }
 
 impl Parameter {
     const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: false }
+        Self { number, symbol, least, most, first, given: false, breaks: Break::No }
     }
 
     const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: true }
+        Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
 
     pub fn unit(&self) -> Unit {
@@ -139,12 +164,17 @@ pub trait Model: Sync {
         variables.map(value).collect()
     }
 
+    /// Variables of which a fit may have one value only: the parameters are those of that value.
+    fn apart(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The parameters from a machine card.
     ///
     /// # Errors
     /// If the card lacks one.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        self.about().parameters.iter().map(|parameter| card.require(parameter.number)).collect()
+        self.about().parameters.iter().map(|parameter| in_parts(card, parameter.number)).collect()
     }
 }
 
@@ -155,16 +185,23 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 const RANKS: Variable = variable("P", Unit::None, "ranks", None);
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, a rank", Some(1024.0));
 
-/// A number of a card, or the sum of its parts: of t_g + t_u + t_os and of t_s + t_r + t_op a calibration knows the parts.
-fn in_parts(card: &Card, number: &str) -> Result<f64> {
-    let parts: &[&str] = match number {
-        "local_seconds" => &["generate_seconds", "update_seconds", "loop_seconds"],
-        "remote_seconds" => &["send_seconds", "receive_seconds", "operation_seconds"],
-        _ => &[],
+/// A number of a card, or what a calibration has instead: of t_g + t_u + t_os and of t_s + t_r + t_op the parts, of a packet's
+/// receipt that of a message, of a byte's way to the network interface that of a copy.
+pub fn on_card(card: &Card, number: &str) -> Option<f64> {
+    let (parts, overhead): (&[&str], _) = match number {
+        "local_seconds" => (&["generate_seconds", "update_seconds"], "loop_seconds"),
+        "remote_seconds" => (&["send_seconds", "receive_seconds"], "operation_seconds"),
+        "packet_receive_seconds" => (&["receive_seconds"], ""),
+        "store_seconds_per_byte" => (&["copy_seconds_per_byte"], ""),
+        _ => return card.get(number),
     };
-    // The third, the overhead, is small and often not told.
-    let sum = || Some(card.get(parts.first()?)? + card.get(parts.get(1)?)? + card.get(parts.get(2)?).unwrap_or(0.0));
-    card.get(number).or_else(sum).map_or_else(|| card.require(number), Ok)
+    let sum = || parts.iter().map(|part| card.get(part)).sum::<Option<f64>>();
+    // The overhead is small and often not told.
+    card.get(number).or_else(|| Some(sum()? + card.get(overhead).unwrap_or(0.0)))
+}
+
+fn in_parts(card: &Card, number: &str) -> Result<f64> {
+    on_card(card, number).map_or_else(|| card.require(number), Ok)
 }
 
 /// The smallest prediction of several, which binds.

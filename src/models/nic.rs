@@ -68,3 +68,9 @@ pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
         bound(link * link_efficiency / (bytes + header), "link"),
     ]
 }
+
+/// Equation (3): bytes a second over the I/O bus if a command added nothing but an address of 8 bytes.
+pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
+    let (io, efficiency) = (p[2], p[3]);
+    bytes / (bytes + IO_WORD) * efficiency * io
+}

@@ -4,6 +4,7 @@
 //!   lacks the number of nodes that its Table 4 multiplies by.
 
 use super::{About, Model, Parameter, Prediction, Variable, bound, topology, variable};
+use crate::error::{Error, Result};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -40,14 +41,29 @@ impl Model for Roles {
                 Parameter::given("role_1_seconds", "T_1", 1e-10, 1e-3, 100e-9),
                 Parameter::given("role_2_seconds", "T_2", 1e-10, 1e-3, 100e-9),
             ],
-            explains: &[],
+            explains: &["random_access.roles"],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "several numbers of nodes, so that buckets differ",
+            design: "several numbers of nodes with three routers of four cores, so that buckets differ",
             assumes: "no network bound; the routing cores' load as measured on one machine size",
         };
         &ABOUT
+    }
+
+    /// Measurements count ranks, `cores_per_node` of which are a node.
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        let (cores, routers) = (given("cores_per_node"), given("routers"));
+        if cores.is_some_and(|cores| cores != 4.0) || routers.is_some_and(|routers| routers != 3.0) {
+            return Err(Error::input(
+                "random_access.roles is about nodes of four cores, three of which route",
+                "choose such points with --where 'cores_per_node == 4 && routers == 3', or measure them",
+            ));
+        }
+        let (Some(ranks), q) = (given("P"), given("Q").or(LOOK_AHEAD.default)) else {
+            return Err(Error::input("random_access.roles needs P (nodes)", "give it: --set P=..."));
+        };
+        Ok(vec![ranks / cores.unwrap_or(1.0), q.unwrap_or(1024.0)])
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

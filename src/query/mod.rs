@@ -1,4 +1,21 @@
 //! Quick tables: medians with 95 % intervals of any columns, by groups of samples.
+//!
+//! ```
+//! use apexmap::point::Value;
+//! use apexmap::query;
+//! use apexmap::store::Table;
+//!
+//! let mut table = Table::default();
+//! for (ranks, seconds) in [(1, 2.0), (1, 3.0), (1, 7.0), (2, 1.0)] {
+//!     table.begin_row();
+//!     table.set("ranks", &Value::Integer(ranks));
+//!     table.set("seconds", &Value::Real(seconds));
+//! }
+//! let groups = query::groups(&table, &[0, 1, 2, 3], &["ranks"], &["seconds"])?;
+//! assert_eq!(groups.groups[0].summaries[0].unwrap().median, 3.0);
+//! print!("{}", query::text(&groups));
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
 
 mod write;
 

@@ -144,7 +144,9 @@ impl Section<'_> {
         let name = group.rows.first().map(|&row| self.table.word("launch", row));
         let launch = self.manifest.launches.iter().find(|end| Some(end.launch.launch.as_str()) == name);
         let host = launch.map_or(&self.manifest.driver_host, |end| &end.launch.host);
-        let roles = explain::roles(model, host, self.card, &[], &[]);
+        let told =
+            |number: &str| explain::told(host, number).or_else(|| explain::loads(self.table, &group.rows, number));
+        let roles = explain::roles(model, &told, self.card, &[], &[]);
         let options = Options { resamples: RESAMPLES, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;
         let curve = yardstick::choose(&data.observations, &explain::work(model));

@@ -69,6 +69,26 @@ pub fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
     values.any(|value| Some(value) != first)
 }
 
+/// Without those that have one value only, or follow from one of the others, as the number of messages from their length.
+pub fn independent<'a>(table: &Table, rows: &[usize], mut names: Vec<&'a str>) -> Result<Vec<&'a str>> {
+    names.retain(|name| varies(table, name, rows));
+    // Of two that follow from each other the first stays.
+    let mut at = names.len();
+    while at > 0 {
+        at -= 1;
+        let column = table.require(names[at])?;
+        let mut follows = false;
+        for (k, other) in names.iter().enumerate() {
+            follows |= k != at
+                && cells(table, rows, &[*other], "ranks")?.iter().all(|cell| columns::constant(column, &cell.rows));
+        }
+        if follows {
+            names.remove(at);
+        }
+    }
+    Ok(names)
+}
+
 /// Whether a kernel has a surface over alpha and L.
 fn has_surface(kernel: &dyn Kernel) -> bool {
     [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
@@ -98,6 +118,13 @@ pub fn groups(table: &Table, rows: &[usize]) -> Result<Vec<Group>> {
             false => varying.iter().filter(|name| !names.contains(name)).map(|name| name.to_string()).collect(),
         };
         for cell in cells(table, &rows, &names, "ranks")? {
+            let axes = match has_surface(kernel) {
+                true => axes.clone(),
+                false => {
+                    let numbers = axes.iter().map(String::as_str).collect();
+                    independent(table, &cell.rows, numbers)?.into_iter().map(str::to_owned).collect()
+                }
+            };
             let distinct = |name: &str| {
                 let mut values: Vec<f64> =
                     cell.rows.iter().map(|&row| table.number(name, row)).filter(|v| !v.is_nan()).collect();
@@ -108,7 +135,7 @@ pub fn groups(table: &Table, rows: &[usize]) -> Result<Vec<Group>> {
             found.push(Group {
                 key: names.iter().map(|name| name.to_string()).zip(cell.by.clone()).collect(),
                 headline: kernel.about().headline,
-                axes: axes.clone(),
+                axes,
                 alphas: distinct(ALPHA),
                 blocks: distinct(BLOCK),
                 rows: cell.rows,

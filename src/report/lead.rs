@@ -1,6 +1,6 @@
 //! What a manager reads first: a few plain sentences and key numbers, computed from the samples.
 
-use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns};
+use super::groups::{ALPHA, BLOCK, Group, independent, kernels_of, key_columns};
 use super::trade::Trade;
 use crate::document::Tile;
 use crate::error::Result;
@@ -35,17 +35,14 @@ pub fn lead(
         }
     }
     let effects = effects(table, rows)?;
-    // Of many kernels the two with the most points.
-    for (kernel, of) in effects.iter().take(2) {
-        lead.sentences.extend(most(kernel, of));
-    }
+    lead.sentences.extend(most(&effects));
     if let Some((kernel, of)) = effects.first()
         && let Some((column, factor)) = of.first()
     {
         lead.tiles.push(Tile {
-            value: format!("{}: {} ×", columns::short(column), significant(*factor)),
-            label: "matters most".into(),
-            note: format!("best value over worst, all else equal; median, {kernel}"),
+            value: format!("{} ×", times(*factor)),
+            label: format!("matters most: {}", columns::short(column)),
+            note: format!("its best value over its worst, all else equal; median, {kernel}"),
         });
     }
     lead.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
@@ -211,6 +208,7 @@ fn effects<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<(&'static str, Ve
         names.extend(surface.filter(|name| table.column(name).is_some()));
         // Rows without one of these would be left out of all cells.
         names.retain(|name| rows.iter().all(|&row| table.value(name, row).is_some()));
+        let names = independent(table, &rows, names)?;
         let all: Vec<(Vec<Value>, f64)> = cells(table, &rows, &names, about.headline)?
             .into_iter()
             .filter_map(|cell| cell.summary.map(|summary| (cell.by, summary.median)))
@@ -238,21 +236,21 @@ fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
     median(&factors)
 }
 
-/// `In apex_map.sequential L matters most ...`.
-fn most(kernel: &str, of: &[Effect]) -> Option<String> {
-    let (first, rest) = of.split_first()?;
-    let one = |(column, factor): &Effect| format!("{} ({} times)", columns::short(column), significant(*factor));
-    let then = if rest.is_empty() {
-        String::new()
-    } else {
-        let names: Vec<String> = rest.iter().take(3).map(one).collect();
-        format!(", then {}", list(&names))
+/// What matters most in the kernels with the most points.
+fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
+    const KERNELS: usize = 2;
+    let one = |(column, factor): &Effect| format!("{} ({} times)", columns::short(column), times(*factor));
+    let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
+        let names: Vec<String> = of.iter().take(3).map(one).collect();
+        (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
-    Some(format!(
-        "In {kernel} the choice of {} matters most: its best value is {} times as fast as its worst, all else equal{then}.",
-        columns::short(first.0),
-        significant(first.1)
-    ))
+    let told: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "What matters most, as the best value over the worst with all else equal (median): {}.",
+            told.join("; ")
+        )
+    })
 }
 
 /// The middle of the bandwidths that can be held all along alpha.

@@ -9,9 +9,12 @@ mod live;
 mod pictures;
 pub mod ratio;
 pub mod regimes;
+pub mod share;
+pub mod streams;
 pub mod summary;
 pub mod trade;
 
+use crate::bounds;
 use crate::document::{self, Picture, Viewer};
 use crate::error::Result;
 use crate::figure::select;
@@ -44,6 +47,9 @@ struct Context<'a> {
     lead: Lead,
     viewer: Viewer,
     summary: &'a [summary::Row],
+    shares: Option<share::Shares>,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
     sections: Vec<Section>,
     unshown: Vec<String>,
     explained: explained::Explained,
@@ -105,6 +111,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     }
     let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
     effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
+    effects.extend(streams::of_streams(folder, table, &rows)?);
     let held: Vec<(&str, &[Trade])> =
         sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
     let lead = lead::lead(&manifest, table, &rows, &groups, &held)?;
@@ -115,6 +122,8 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         facts: facts(&manifest, table, &rows),
         warnings: warnings(&manifest, table, &rows),
         summary: &summary,
+        shares: share::of(folder, table, &groups)?,
+        unbounded: rows.iter().any(|&row| bounds::family(table.word("kernel", row)).is_some()),
         sections,
         unshown,
         explained: explained::section(folder, table, &rows, &manifest)?,

@@ -3,9 +3,10 @@
 use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
 use crate::document::{Picture, picture};
 use crate::error::Result;
-use crate::figure::select::{Kind, Request, figure};
+use crate::figure::select::{Kind, Request, figure, with_bounds};
 use crate::figure::{Figure, Landmark, Quantity, Series};
 use crate::provenance::Cache;
+use crate::store::bounded;
 use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
 use crate::store::table::Column;
@@ -33,6 +34,9 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
         {
             caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
             thin(&mut curves.series);
+        }
+        if kind == Kind::Surface {
+            drawn = with_bounds(table, &group.rows, &request, drawn)?;
         }
         let file = format!("{}-{number}", name.replace(' ', "-"));
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption)?);
@@ -67,7 +71,20 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             "Medians; the bands are 95 % intervals of the median.",
         )?;
     }
+    if group.is_surface() && has_bounds(table, &group.rows) {
+        let title = format!("What binds: {label}");
+        let by = vec![ALPHA.into()];
+        let request = Request { kind: Kind::Binding, title, x: BLOCK.into(), by, z: bounded::SHARE.into() };
+        let drawn = figure(table, &group.rows, &request)?;
+        let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
+        let file = format!("binding-{number}");
+        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+    }
     Ok(pictures)
+}
+
+fn has_bounds(table: &Table, rows: &[usize]) -> bool {
+    rows.iter().any(|&row| !table.number(bounded::SHARE, row).is_nan())
 }
 
 /// Leaves as many as can be told apart, evenly spread, the first and the last among them.
@@ -124,6 +141,7 @@ pub fn of_parameters(
                     caption.into(),
                 )?);
             }
+            let drawn = with_bounds(table, &chosen, &request, drawn)?;
             pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         }
     }

@@ -4,6 +4,7 @@ use super::groups::Group;
 use crate::error::Result;
 use crate::figure::select::label;
 use crate::numerics::statistics::Summary;
+use crate::store::bounded;
 use crate::store::cells::{Cell, cells};
 use crate::store::{Table, columns};
 use crate::units::{self, Unit};
@@ -21,6 +22,8 @@ pub struct Row {
     /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
+    /// Share of the machine's own limit and what binds; empty where no bound is known.
+    pub limit: String,
     pub samples: usize,
 }
 
@@ -59,6 +62,9 @@ fn row(
         rate: format!("{}{interval}", rate(summary.median)),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
+        limit: of(bounded::SHARE)
+            .map(|share| format!("{:.0} %, {}", 100.0 * share, table.word(bounded::BOUND_BY, cell.rows[0])))
+            .unwrap_or_default(),
         samples: summary.n,
     })
 }
@@ -69,7 +75,7 @@ const TERMINAL_GROUPS: usize = 6;
 /// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
     let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
-    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "n"].map(str::to_owned);
+    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "of its limit", "n"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
     for row in rows {
         let n = row.samples.to_string();
@@ -81,6 +87,7 @@ pub fn text(rows: &[Row]) -> String {
             row.rate.clone(),
             row.aggregate.clone(),
             row.cycles.clone(),
+            row.limit.clone(),
             n,
         ]);
     }

@@ -1,7 +1,7 @@
 //! What the columns of a store are called on axes and in tables.
 
-use super::derive;
 use super::table::{Column, Table};
+use super::{bounded, derive};
 use crate::kernels::{self, Parameter};
 use crate::units::Unit;
 use std::collections::HashMap;
@@ -66,7 +66,7 @@ pub fn describe(column: &str) -> Described {
         let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
         return Described { label: format!("{} ({clause})", parameter.name), unit: parameter.unit };
     }
-    if let Some(derived) = derive::COLUMNS.iter().find(|derived| derived.column == column) {
+    if let Some(derived) = derive::COLUMNS.iter().chain(&bounded::COLUMNS).find(|derived| derived.column == column) {
         return Described { label: derived.label.into(), unit: derived.unit };
     }
     if let Some((_, unit, meaning)) = ORIGINS.iter().find(|(name, ..)| *name == column) {

@@ -12,7 +12,7 @@ pub struct Derived {
     pub label: &'static str,
 }
 
-const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
+pub(super) const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
     Derived { column, unit, label }
 }
 

@@ -1,9 +1,12 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
+use super::bounded;
 use super::journal::{self, Outcome, Record};
 use super::parquet;
 use super::table::Table;
+use crate::bounds::Limits;
 use crate::error::{Error, Result};
+use crate::machine::Card;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::collections::HashSet;
@@ -60,6 +63,16 @@ impl Folder {
 
     pub fn sweep(&self) -> PathBuf {
         self.path.join("sweep.toml")
+    }
+
+    /// The card of the machine, where one was given.
+    pub fn machine(&self) -> PathBuf {
+        self.path.join("machine.toml")
+    }
+
+    /// The card of the machine; `None` where none was given.
+    pub fn card(&self) -> Result<Option<Card>> {
+        self.machine().is_file().then(|| Card::read(&self.machine())).transpose()
     }
 
     pub fn report(&self) -> PathBuf {
@@ -125,19 +138,25 @@ impl Folder {
         text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
     }
 
-    /// All samples: from the Parquet file if no journal is newer, from the journals otherwise.
+    /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
+    /// journals otherwise.
     pub fn table(&self) -> Result<Table> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
-        let newest = self.journal_files()?.iter().filter_map(|path| modified(path)).max();
-        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest <= parquet)) {
+        let sources = self.journal_files()?.into_iter().chain([self.machine()]);
+        let newest = sources.filter_map(|path| modified(&path)).max();
+        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)) {
             return parquet::read(&self.samples());
         }
         self.tabulate()
     }
 
     fn tabulate(&self) -> Result<Table> {
-        let keys = self.planned_keys();
-        Ok(parquet::tabulate(&self.records()?, |key| keys.as_ref().is_none_or(|keys| keys.contains(key))))
+        let (keys, records) = (self.planned_keys(), self.records()?);
+        let mut table = parquet::tabulate(&records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
+        if let Some(card) = self.card()? {
+            bounded::add(&mut table, &records, &Limits::of(&card));
+        }
+        Ok(table)
     }
 
     /// Makes `samples.parquet` from the journals. Only the driver that holds the lock does this.

@@ -6,7 +6,7 @@ use crate::fit::{self, Observation, Options, Role};
 use crate::machine::Card;
 use crate::models::{self, Model};
 use crate::published;
-use crate::units::{self, Unit};
+use crate::units::{Unit, amount};
 
 pub fn all() -> Result<Vec<Fitted>> {
     let (free, held) = single_core()?;
@@ -47,16 +47,12 @@ fn holding(
     let roles: Vec<Role> = model.about().parameters.iter().map(role).collect();
     let data = observations(model, rows)?;
     let mut lines = Vec::new();
-    let smape = match fit::fit(model, &data, &roles, Options::default()) {
+    let found = match fit::fit(model, &data, &roles, Options::default()) {
         Ok(fit) => {
             for estimate in &fit.estimates {
                 let parameter = models::scan::parameter(model, estimate.number);
                 let unit = parameter.map_or(Unit::None, |parameter| parameter.unit());
-                let show = |value: f64| match unit {
-                    Unit::Seconds => units::seconds(value),
-                    Unit::SecondsPerByte => format!("{}/B", units::seconds(value)),
-                    unit => units::quantity(value, unit),
-                };
+                let show = |value: f64| amount(value, unit);
                 let paper =
                     card.get(estimate.number).map_or(String::new(), |value| format!("; the paper: {}", show(value)));
                 let (value, low, high) = (show(estimate.value), show(estimate.low), show(estimate.high));
@@ -65,7 +61,7 @@ fn holding(
             if let Some((largest, error)) = fit.quality.largest_left_out {
                 lines.push(format!("P = {largest} foretold from fewer within {:.1} %", 100.0 * error));
             }
-            Some(fit.quality.smape)
+            Some(fit)
         }
         Err(refusal) => {
             lines.push(format!("refused: {}; {}", refusal.what, refusal.next));
@@ -73,7 +69,8 @@ fn holding(
         }
     };
     lines.extend(remarks.iter().map(|remark| (*remark).to_owned()));
-    Ok(Fitted { source: source.to_owned(), model: model.about().id, lines, smape })
+    let smape = found.as_ref().map(|fit| fit.quality.smape);
+    Ok(Fitted { source: source.to_owned(), model: model.about().id, lines, smape, fit: found })
 }
 
 fn hypercube() -> Result<Fitted> {

@@ -3,8 +3,10 @@
 
 mod checks;
 mod fits;
+pub mod page;
 
 use crate::error::Result;
+use crate::fit::Fit;
 use crate::machine::Card;
 use crate::models;
 use serde::Serialize;
@@ -44,17 +46,20 @@ impl Check {
 }
 
 /// A fit to published measurements.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Fitted {
     pub source: String,
     pub model: &'static str,
     /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
     pub lines: Vec<String>,
     pub smape: Option<f64>,
+    /// The fit itself; `None` if it was refused.
+    #[serde(skip)]
+    pub fit: Option<Fit>,
 }
 
 /// Everything that is compared.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub checks: Vec<Check>,
     pub fits: Vec<Fitted>,

@@ -1,11 +1,11 @@
-//! Puts of threads: atomic stores into the other rank's buffer.
+//! Puts of threads: copies into the other rank's buffer, whose last item is stored atomically.
 
 use super::ThreadComm;
 use crate::comm::items::Items;
 use crate::comm::{Comm, Puts};
 use crate::error::Result;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub struct ThreadPuts<'m> {
     comm: &'m ThreadComm,
@@ -33,23 +33,12 @@ impl Puts for ThreadPuts<'_> {
     fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
         assert_ne!(to, self.comm.rank, "puts go to other ranks");
         let (source, target) = (self.outgoing.at(at, items), self.incoming[to].at(place, items));
-        // SAFETY: both ranges exist, and outside of `settle` all ranks touch the target through atomics only. The last
-        // item, which is what others may look at meanwhile, is stored by itself.
+        let Some(before) = items.checked_sub(1) else { return };
+        // SAFETY: both ranges exist, and outside of `settle` nobody but this rank touches the target, except for the last
+        // item of a message: others may look at it meanwhile, so that it is stored by itself, and last.
         unsafe {
-            let source = std::slice::from_raw_parts(source.cast_const(), items);
-            let target = std::slice::from_raw_parts(target.cast::<AtomicU32>(), items);
-            let (Some((last, source)), Some((end, target))) = (source.split_last(), target.split_last()) else {
-                return;
-            };
-            let pairs = if target.as_ptr().addr().is_multiple_of(8) { source.len() / 2 } else { 0 };
-            let wide = std::slice::from_raw_parts(target.as_ptr().cast::<AtomicU64>(), pairs);
-            for (target, source) in wide.iter().zip(source.chunks_exact(2)) {
-                target.store(source.as_ptr().cast::<u64>().read_unaligned(), Ordering::Relaxed);
-            }
-            for (target, &source) in target[2 * pairs..].iter().zip(&source[2 * pairs..]) {
-                target.store(source, Ordering::Relaxed);
-            }
-            end.store(*last, Ordering::Release);
+            target.copy_from_nonoverlapping(source, before);
+            (*target.add(before).cast::<AtomicU32>()).store(*source.add(before), Ordering::Release);
         }
     }
 
@@ -60,7 +49,7 @@ impl Puts for ThreadPuts<'_> {
     #[inline]
     fn peek(&mut self, place: usize) -> u32 {
         let item = self.incoming[self.comm.rank].at(place, 1).cast::<AtomicU32>();
-        // SAFETY: it exists, and is touched through atomics only.
+        // SAFETY: it exists, and as the last item of a message is touched through atomics only.
         unsafe { &*item }.load(Ordering::Acquire)
     }
 

@@ -19,7 +19,8 @@ pub struct Probe {
     words: fn(&Point) -> u64,
     /// Bytes besides, a rank.
     buffers: fn(&Point) -> u64,
-    run: fn(&Point, &mut World) -> Result<Outcome>,
+    /// The run's number, for those that draw.
+    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
 impl Kernel for Probe {
@@ -43,8 +44,7 @@ impl Kernel for Probe {
         (self.words)(point)
     }
 
-    /// There is nothing to draw: the number of the run changes nothing.
-    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, world)
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, stream, world)
     }
 }

@@ -59,7 +59,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
     if point.text("operation") == "put" {
         let mut puts = comm.puts(items, items)?;
         fill_all(puts.outgoing());
-        return measure(comm, point, arena, OneSided { puts, comm, side, outgoing, incoming }, messages);
+        return measure(comm, point, arena, OneSided { puts, comm, side, outgoing, incoming, lost: false }, messages);
     }
     let mut data = comm.messages(Tag::Data(0), items, items)?;
     fill_all(data.outgoing());
@@ -155,7 +155,14 @@ struct OneSided<'a, C: Comm + 'a> {
     side: Side,
     outgoing: Vec<u64>,
     incoming: Vec<u64>,
+    /// A put did not come within [`PATIENCE`]: nothing is waited for any more, and the run is wrong.
+    lost: bool,
 }
+
+/// Seconds, by the transport's clock, after which a put that has not come is taken to be lost: far more than any takes.
+const PATIENCE: f64 = 10.0;
+/// Turns of a waiting loop between two looks at the clock.
+const TURNS: u32 = 1 << 12;
 
 impl<C: Comm> OneSided<'_, C> {
     #[inline]
@@ -170,8 +177,14 @@ impl<C: Comm> OneSided<'_, C> {
     fn wait(&mut self, round: u32, number: usize) {
         let (buffer, at) = self.side.buffer(number);
         let stamp = self.side.stamp(self.incoming[buffer], round, number);
-        while self.puts.peek(at + self.side.shape.items - 1) != stamp {
+        let (mut turns, mut since) = (0u32, None);
+        while !self.lost && self.puts.peek(at + self.side.shape.items - 1) != stamp {
             self.comm.idle();
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(TURNS) {
+                let now = self.comm.now();
+                self.lost = now - *since.get_or_insert(now) > PATIENCE;
+            }
         }
     }
 }
@@ -195,6 +208,7 @@ impl<C: Comm> Exchange for OneSided<'_, C> {
 
     fn wrong(&mut self, rounds: u32) -> u64 {
         let (side, incoming) = (&self.side, &self.incoming);
-        self.puts.settle(|memory| side.garbled(memory, incoming, rounds))
+        let garbled = self.puts.settle(|memory| side.garbled(memory, incoming, rounds));
+        garbled.max(u64::from(self.lost))
     }
 }

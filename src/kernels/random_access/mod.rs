@@ -4,7 +4,7 @@
 //! PURPOSE: the rate at which words of a table larger than any cache are updated in random order.
 //! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes an update.
 //! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are made once
-//!   more, each straight to its owner, found by division, and T[i] = i must be back ([`measure`]).
+//!   more, each straight to its owner, found by division, and `T[i] = i` must be back ([`measure`]).
 //! DIFFERENCES from the reference implementation: starts have a common offset, unless `offset = "none"`, as its bare
 //!   starts send most of the first updates of some ranks to one destination; buffers are made before the clock starts;
 //!   the table's size is asked for, not derived from memory (the rules: 2^n words, at most half of memory).

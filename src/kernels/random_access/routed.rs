@@ -1,7 +1,7 @@
 //! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
 //!
 //! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node
-//!   is [`roles`](super::roles).
+//!   is [`roles`].
 //! WORK: asynchronous; a full bucket is sent, what comes along one dimension goes into the buckets of the later ones.
 //!   In the end the dimensions are flushed one after another, each when all has come along the one before.
 //! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one for each

@@ -138,7 +138,7 @@ impl<P: Place> Table<'_, P> {
 
 /// A hint to fetch a word, soon to be read and written, as near as can be; processors without one ignore it.
 #[inline(always)]
-pub(super) fn prefetch(word: *const u64) {
+pub(crate) fn prefetch(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
@@ -156,7 +156,7 @@ pub(super) fn prefetch(word: *const u64) {
 
 /// The same, into the second-level cache.
 #[inline(always)]
-pub(super) fn prefetch_early(word: *const u64) {
+pub(crate) fn prefetch_early(word: *const u64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {

@@ -1,7 +1,7 @@
 //! What every run goes through: the table filled, the algorithm between two clock readings, and the verification.
 //!
 //! After the run the number of updates made and a hash of the table must be those that the streams demand; then all
-//! updates are made once more, by other means than the algorithm's, which must give back T[i] = i.
+//! updates are made once more, by other means than the algorithm's, which must give back `T[i] = i`.
 
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
@@ -67,7 +67,7 @@ impl<C: Comm> Clock<'_, C> {
     }
 }
 
-/// Runs `pass` once on a table of T[i] = i, and verifies what it did. Collective.
+/// Runs `pass` once on a table of `T[i] = i`, and verifies what it did. Collective.
 pub fn measure<C: Comm>(
     comm: &C,
     problem: &Problem,

@@ -8,7 +8,6 @@
 //! CHECK: where each chase ends, against the generator's own jump.
 
 use super::*;
-use crate::numerics::mix::seed;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
@@ -39,7 +38,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |_| 0,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
 const CHASES: Parameter = parameter(

@@ -21,7 +21,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 a value"),
     words: |_| 0,
     buffers: |_| 0,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Whole batches.

@@ -5,9 +5,12 @@
 
 pub mod chase;
 pub mod generate;
+pub mod loaded;
 pub mod owner;
+pub mod read;
 pub mod stream;
 pub mod update;
+pub mod update_loop;
 
 use super::Probe;
 use super::network::{HEADLINE, OUTPUTS, outcome};
@@ -15,6 +18,7 @@ use crate::comm::Comm;
 use crate::comm::arena::{Arena, Pages};
 use crate::error::Result;
 use crate::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
+use crate::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -59,6 +63,11 @@ fn power_of_two(point: &Point) -> std::result::Result<(), String> {
         return Ok(());
     }
     Err(format!("bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
+}
+
+/// Words that each hold their place, as the tables of RandomAccess before a run: memory is filled once for all of these kernels.
+fn contents() -> u64 {
+    seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
 }
 
 fn region_words(point: &Point) -> u64 {

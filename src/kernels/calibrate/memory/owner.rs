@@ -28,7 +28,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 a value"),
     words: |_| 0,
     buffers: |_| 0,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 const OWNER_BY: Parameter = parameter(

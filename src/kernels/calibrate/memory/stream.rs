@@ -6,7 +6,6 @@
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
 use super::*;
-use crate::numerics::mix::seed;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
@@ -30,7 +29,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |_| 0,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
 const ACCESS: Parameter = parameter(
@@ -54,10 +53,10 @@ fn third(point: &Point) -> usize {
 /// Collective.
 pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, passes) = (region_words(point) as usize, point.integer("passes"));
-    let (pages, contents) = (Pages::from_name(point.text("pages")), seed(&[u64::from_be_bytes(*b"stream  ")]));
+    let pages = Pages::from_name(point.text("pages"));
     let operations = (KERNEL.work)(point).operations / point.ranks as f64;
     if point.text("access") == "read" {
-        let (memory, _) = arena.words(pages, words, contents, |place| place as u64)?;
+        let (memory, _) = arena.words(pages, words, contents(), |place| place as u64)?;
         black_box(sum(memory));
         comm.barrier();
         let start = comm.now();
@@ -67,7 +66,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
         let wrong = u64::from(found != once.wrapping_mul(passes));
         return Ok(outcome(comm, seconds, operations, wrong, "ranks read something else than was there"));
     }
-    let (memory, _) = arena.words_mut(pages, words, contents, |place| place as u64)?;
+    let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
     let (result, sources) = memory.split_at_mut(third(point));
     let (b, c) = sources.split_at(third(point));
     result.fill(0);
@@ -81,7 +80,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
-fn sum(words: &[u64]) -> u64 {
+pub(super) fn sum(words: &[u64]) -> u64 {
     let mut sum = 0u64;
     for &word in words {
         sum = sum.wrapping_add(word);

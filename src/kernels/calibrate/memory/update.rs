@@ -2,12 +2,11 @@
 //!
 //! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next ones asked for, as
 //!   `random_access.sequential` makes them; values come from the stream in batches of 1024, generated off the clock.
-//! CHECK: all updates are made once more, one by one, which must give back T[i] = i.
+//! CHECK: all updates are made once more, one by one, which must give back `T[i] = i`.
 
 use super::*;
 use crate::kernels::random_access::stream::{Generator, Index, Kind};
 use crate::kernels::random_access::table::Table;
-use crate::numerics::mix::seed;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -22,16 +21,14 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 an update"),
     words: region_words,
     buffers: |_| 0,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
 /// Collective.
 pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
     let index = Index::new(Kind::Lfsr, words.ilog2());
-    // The contents of every RandomAccess whose rank owns the whole table.
-    let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), 0]);
-    let (memory, _) = arena.words_mut(pages, words, contents, |place| place as u64)?;
+    let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
     let mut table = Table::new(memory, 0, index);
     let (mut values, mut seconds) = ([0; BATCH], 0.0);
     let start_of_stream = || Generator::after(Kind::Lfsr, crate::kernels::random_access::stream::COMMON_OFFSET);

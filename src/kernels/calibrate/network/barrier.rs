@@ -30,7 +30,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |point| 128 * point.ranks as u64,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 const BARRIERS: Parameter = parameter(

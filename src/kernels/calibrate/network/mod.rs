@@ -9,6 +9,7 @@ pub mod barrier;
 pub mod bisection;
 pub mod copy;
 pub mod line;
+pub mod mailbox;
 pub mod poll;
 pub mod receive;
 pub mod send;

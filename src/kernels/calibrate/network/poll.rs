@@ -28,7 +28,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |_| 2 * HANDLES as u64 * 8,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 const LOOKS: Parameter = parameter(

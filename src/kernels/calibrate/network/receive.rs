@@ -24,7 +24,7 @@ pub const KERNEL: Probe = Probe {
     work: line::work,
     words: |_| 0,
     buffers: line::memory,
-    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Collective.

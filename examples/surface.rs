@@ -1,0 +1,65 @@
+//! From a result folder to a surface, with the library: the first notebook in Rust.
+//!
+//!     cargo run --release --example surface -- results/quickstart surface.svg
+//!
+//! Reads the samples, says what was measured and how, prints the median bandwidth of every cell with its 95 % interval, and
+//! draws the surface of one process.
+
+use apexmap::condition::{Condition, Kind};
+use apexmap::error::{Error, Result};
+use apexmap::figure::{self, select};
+use apexmap::query;
+use apexmap::store::{Folder, Table, columns};
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.as_slice() {
+        [result, picture] => draw(Path::new(result), Path::new(picture)),
+        _ => Err(Error::input("a result and a picture are needed", "surface results/quickstart surface.svg")),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn draw(result: &Path, picture: &Path) -> Result<()> {
+    let table = Folder::open(result)?.table()?;
+    // Conditions are those of sweeps and of --where; good samples of the present plan are what is left.
+    let kernels = Kind::Word(table.words("kernel").to_vec());
+    let sequential = Condition::parse("kernel == \"apex_map.sequential\"", &[("kernel", kernels)])?;
+    let rows = select::rows(&table, Some(&sequential));
+    regime(&table, &rows);
+
+    let rate = "bytes_per_second_per_rank";
+    let groups = query::groups(&table, &rows, &["alpha", "block_words"], &[rate])?;
+    print!("{}", query::text(&groups));
+
+    let request = select::Request {
+        kind: select::Kind::Surface,
+        title: "Bandwidth of one process".into(),
+        x: "block_words".into(),
+        by: vec!["alpha".into()],
+        z: rate.into(),
+    };
+    let surface = select::figure(&table, &rows, &request)?;
+    std::fs::write(picture, figure::svg(&surface)?).map_err(|e| Error::file("write", picture, e))?;
+    println!("\n{}", picture.display());
+    Ok(())
+}
+
+/// What all samples have in common: where and how they were measured.
+fn regime(table: &Table, rows: &[usize]) {
+    for name in ["host", "cpu_model", "library", "memory_words", "page_bytes", "oversubscribed"] {
+        let same = table.column(name).filter(|column| columns::constant(column, rows));
+        if let Some(value) = same.and_then(|_| table.value(name, *rows.first()?)) {
+            println!("{name}: {value}");
+        }
+    }
+    println!();
+}

@@ -1,0 +1,399 @@
+//! Bounds: known values, what is left out, and that nothing which this machine does exceeds what it measured of itself.
+
+use crate::common::{Scratch, launch, sample};
+use apexmap::bounds::{self, Case, Ladder, Limits};
+use apexmap::machine::{Card, Number};
+use apexmap::point::{Point, Value};
+use apexmap::sample::{Event, Status};
+use apexmap::store::bounded::{BOUND_BY, SHARE};
+use apexmap::store::cells::cells;
+use apexmap::store::journal::Journal;
+use apexmap::store::{Folder, Table};
+use apexmap::{calibrate, kernels, provenance};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::process::{Command, Output};
+
+fn close(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
+}
+
+/// Mean cost of uniform draws below c, where a draw costs 1 below 4, 3 below 32 and 10 beyond.
+fn uniform(c: f64) -> f64 {
+    [(0.0, 4.0, 1.0), (4.0, 32.0, 3.0), (32.0, f64::MAX, 10.0)]
+        .iter()
+        .map(|(low, high, cost)| cost * (f64::min(c, *high) - low).max(0.0))
+        .sum::<f64>()
+        / c
+}
+
+#[test]
+fn the_mean_of_a_power_law_is_that_of_a_mixture_of_uniform_laws() {
+    // NumPy: the ladder of these rungs, and of 4000; the mixture's integral by SciPy, 4.265257, is the law's own mean
+    let ladder = |rungs: &[f64]| Ladder::new(rungs.iter().map(|&rung| (rung, uniform(rung))).collect());
+    let exact =
+        1.0 * 0.04f64.powf(0.3) + 3.0 * (0.32f64.powf(0.3) - 0.04f64.powf(0.3)) + 10.0 * (1.0 - 0.32f64.powf(0.3));
+    let fine: Vec<f64> =
+        (0..4000).map(|k| (1e-6f64.ln() + (100f64.ln() - 1e-6f64.ln()) * f64::from(k) / 3999.0).exp()).collect();
+    close(exact, 4.265257022499123);
+    let found = ladder(&fine).mean(0.3, 100.0);
+    assert!(found < exact && found > 0.99 * exact, "{found} of {exact}");
+    close(ladder(&[1.0, 4.0, 16.0, 64.0]).mean(0.3, 100.0), 3.220638288856386);
+    close(ladder(&[1.0, 4.0, 16.0, 64.0]).most(0.3, 100.0), 2.471697396022497);
+}
+
+#[test]
+fn what_is_larger_costs_no_less() {
+    let ladder = Ladder::new(vec![(16.0, 3.0), (4.0, 2.0), (1.0, 5.0)]);
+    assert_eq!(ladder.rungs(), [(1.0, 2.0), (4.0, 2.0), (16.0, 3.0)]);
+    assert_eq!(
+        [0.5, 1.0, 15.9, 16.0, 1e9].map(|size| ladder.at(size)),
+        [None, Some(2.0), Some(2.0), Some(3.0), Some(3.0)]
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_power_law_costs_between_its_cheapest_and_its_dearest(costs in prop::collection::vec(0.1f64..10.0, 1..6), alpha in 0.001f64..1.0) {
+        let rungs: Vec<(f64, f64)> = costs.iter().enumerate().map(|(k, cost)| (4f64.powi(k as i32), *cost)).collect();
+        let ladder = Ladder::new(rungs);
+        let most = ladder.at(1e9).unwrap();
+        let mean = ladder.mean(alpha, 1e9);
+        prop_assert!(mean <= most * (1.0 + 1e-12) && ladder.most(alpha, 1e9) <= most * (1.0 + 1e-12));
+        prop_assert!((ladder.mean(1.0, 1e9) / most - 1.0).abs() < 1e-9, "uniform draws cost what was measured");
+    }
+}
+
+/// A machine of round numbers: 1 ns to read from L1, 10 ns beyond 1 MiB; 8 lines in flight.
+fn card() -> Card {
+    let mut card = Card::new("round", "made up", "this test");
+    for (name, text) in [
+        ("host", "node1"),
+        ("cpu_model", "Example CPU"),
+        ("transport", "threads"),
+        ("library", "threads of one process"),
+    ] {
+        card.provenance.insert(name.into(), text.into());
+    }
+    card.provenance.insert("bisection_ranks".into(), 2.into());
+    let numbers = [
+        ("cores", 2.0, ""),
+        ("l1_bytes", 32.0, "KiB"),
+        ("l2_bytes", 1.0, "MiB"),
+        ("generate_seconds", 0.5, "ns"),
+        ("node_bandwidth_bytes_per_second", 12.8, "GB/s"),
+        ("read_seconds--16KiB-huge-independent", 1.0, "ns"),
+        ("read_seconds--16KiB-huge-prefetched", 2.0, "ns"),
+        ("read_seconds--16KiB-huge-dependent", 2.0, "ns"),
+        ("read_seconds--2MiB-huge-independent", 20.0, "ns"),
+        ("read_seconds--2MiB-huge-prefetched", 10.0, "ns"),
+        ("read_seconds--2MiB-huge-dependent", 82.0, "ns"),
+        ("read_seconds--16KiB-base-independent", 1.0, "ns"),
+        ("read_seconds--16KiB-base-prefetched", 2.0, "ns"),
+        ("read_seconds--2MiB-base-independent", 40.0, "ns"),
+        ("read_seconds--2MiB-base-prefetched", 30.0, "ns"),
+        ("read_bandwidth_bytes_per_second--16KiB", 64.0, "GB/s"),
+        ("read_bandwidth_bytes_per_second--2MiB", 6.4, "GB/s"),
+        ("message_seconds--4B-send", 100.0, "ns"),
+        ("message_seconds--64KiB-send", 65.536, "us"),
+        ("message_seconds--4B-put", 20.0, "ns"),
+        ("message_seconds--64KiB-put", 131.072, "us"),
+        ("send_seconds", 40.0, "ns"),
+        ("network_latency_seconds--4B-send", 200.0, "ns"),
+        ("bisection_bytes_per_second", 1.0, "GB/s"),
+    ];
+    for (name, value, unit) in numbers {
+        // Bounds are made of the best run, whatever the median is.
+        let better = if unit.ends_with("/s") { 0.5 } else { 2.0 };
+        let median = if unit.is_empty() || name.ends_with("_bytes") { value } else { value * better };
+        card.set(name, Number::new(median, unit, "made up").with_best(value)).expect("a number");
+    }
+    card
+}
+
+fn terms(point: Point, outputs: &[(&str, Value)], library: &str) -> bounds::Terms {
+    let (limits, point) = (Limits::of(&card()), kernels::complete(point).expect("a point"));
+    let outputs: BTreeMap<String, Value> =
+        outputs.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    let case = Case { limits: &limits, point: &point, outputs: &outputs, carrier: ("threads", library), nodes: 1 };
+    bounds::terms(&case).expect("a family")
+}
+
+fn rate(terms: &bounds::Terms, name: &str) -> f64 {
+    terms.found.iter().filter(|term| term.name == name).map(|term| term.rate).reduce(f64::min).expect("a limit")
+}
+
+const THREADS: &str = "threads of one process";
+
+#[test]
+fn limits_of_apex_map_are_those_of_the_formulas() {
+    let point = |alpha: f64, block: u64| {
+        Point::new("apex_map.sequential", 1).with("M", 1u64 << 20).with("alpha", alpha).with("L", block)
+    };
+    // 8 MiB, uniform. A line is in flight for 80 ns, and 8 of them are at once, as 10 ns a read say.
+    let found = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
+    close(rate(&found, bounds::ISSUE), 1e9);
+    close(rate(&found, bounds::IN_FLIGHT), 1e8);
+    close(rate(&found, bounds::WALKS), 1.0 / 30e-9);
+    // A quarter is within 2 MiB; a line from beyond takes 10 ns.
+    close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
+    assert_eq!(found.binding().unwrap().name, bounds::WALKS);
+    assert_eq!(terms(point(1.0, 1), &[], THREADS).binding().unwrap().name, bounds::IN_FLIGHT);
+    // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
+    let found = terms(point(1.0, 64), &[], THREADS);
+    close(rate(&found, bounds::ISSUE), 1.0 / 8e-9);
+    close(rate(&found, bounds::IN_FLIGHT), 1.0 / 80e-9);
+    // Nearly all accesses hit the first block.
+    let found = terms(point(0.001, 64), &[], THREADS);
+    assert_eq!(found.binding().unwrap().name, bounds::ISSUE);
+}
+
+#[test]
+fn limits_of_messages_are_those_of_the_formulas() {
+    let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
+    close(terms(point("message_rate.streaming", 8), &[], THREADS).binding().unwrap().rate, 1e7);
+    close(terms(point("message_rate.bidirectional", 8), &[], THREADS).binding().unwrap().rate, 2e7);
+    close(
+        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).binding().unwrap().rate,
+        5e7,
+    );
+    let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).binding().unwrap();
+    assert_eq!(long.name, bounds::LINK);
+    close(long.rate, 1e9 / f64::from(1 << 20));
+    let pong = terms(point("message_rate.ping_pong", 8), &[], THREADS).binding().unwrap();
+    assert_eq!(pong.name, bounds::LATENCY);
+    close(pong.rate, 5e6);
+    let one_to_many = terms(point("message_rate.cyclic", 8), &[], THREADS);
+    close(rate(&one_to_many, bounds::MESSAGES), 1e7);
+}
+
+#[test]
+fn limits_of_random_access_are_those_of_the_formulas() {
+    let sequential = Point::new("random_access.sequential", 1).with("N_words", 1u64 << 20);
+    let found = terms(sequential.clone(), &[], THREADS);
+    close(rate(&found, bounds::ISSUE), 1e9);
+    close(rate(&found, bounds::IN_FLIGHT), 1e8);
+    // 8 MiB, of which 1 MiB + 32 KiB are in caches: 128 bytes for the rest.
+    close(rate(&found, bounds::MEMORY), 1e8 / (1.0 - (1.0 + 1.0 / 32.0) / 8.0));
+    let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
+    let counted = [("messages_per_update", Value::Real(0.5)), ("bytes_sent_per_update", Value::Real(4.0))];
+    let found = terms(base.clone(), &counted, THREADS);
+    close(rate(&found, bounds::MESSAGES), 2.0 / 50e-9);
+    close(rate(&found, bounds::LINK), 2.0 / 4e-9);
+    // Equation (1): 4 B / b.
+    close(rate(&found, bounds::BISECTION), 4e9 / 8.0);
+    assert!(found.missing.is_empty(), "{:?}", found.missing);
+}
+
+#[test]
+fn a_limit_without_numbers_is_left_out_and_named() {
+    let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
+    let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
+    assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
+    assert_eq!(elsewhere.binding().unwrap().name, bounds::MEMORY, "what is known still bounds");
+    let pong = Point::new("message_rate.ping_pong", 2);
+    assert_eq!(terms(pong, &[], "another library").binding(), None, "no number, no bound");
+    let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
+    let case = Case { limits: &limits, point: &point, outputs: &BTreeMap::new(), carrier: ("", ""), nodes: 1 };
+    assert_eq!(bounds::terms(&case), None, "calibrations have no bounds");
+}
+
+#[test]
+fn every_limit_that_a_family_uses_is_explained() {
+    for family in bounds::FAMILIES {
+        for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with(family.name)) {
+            let ranks = if kernel.about().ranks == kernels::Ranks::One { 1 } else { 4 };
+            let small = kernel.parameters().iter().any(|parameter| parameter.name == "M");
+            let point = Point::new(kernel.id(), ranks);
+            let point = if small { point.with("M", 1u64 << 20) } else { point };
+            let Ok(point) = kernels::complete(point) else { continue };
+            for output in [Value::Integer(4096), Value::Integer(2 << 20)] {
+                let found = terms(point.clone(), &[("page_bytes", output)], THREADS);
+                let names = found.found.iter().map(|term| term.name).chain(found.missing);
+                for name in names {
+                    assert!(family.limits.iter().any(|limit| limit.name == name), "{}: {name}", kernel.id());
+                }
+            }
+        }
+    }
+}
+
+/// A result of one point, 10 ms a sample.
+fn result(scratch: &Scratch) -> Folder {
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    let mut journal = Journal::create(&folder.journal("0001")).expect("a journal");
+    journal.append(&Event::Hello(Box::new(launch("0001", 1, "b1")))).expect("a line");
+    let point = Point::new("random_access.sequential", 1).with("N_words", 1u64 << 20).with("updates", 0.25);
+    let point = kernels::complete(point).expect("a point");
+    for repetition in 0..6 {
+        journal.append(&Event::Sample(Box::new(sample(&point, "a", repetition, 0.01)))).expect("a line");
+    }
+    journal.finish().expect("on disk");
+    folder
+}
+
+#[test]
+fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
+    let scratch = Scratch::new();
+    let folder = result(&scratch);
+    assert!(folder.compact().expect("a table").column(SHARE).is_none());
+    card().write(&folder.machine()).expect("written");
+    for _ in 0..2 {
+        assert_eq!(folder.table().expect("a table").word(BOUND_BY, 0), bounds::IN_FLIGHT);
+        let table = folder.compact().expect("a table");
+        // 2^18 updates in 10 ms are 26.2 million a second of 100 million.
+        close(table.number(SHARE, 0), 0.262144);
+        close(table.number("bound_operations_per_second", 0), 1e8);
+        close(table.number("bound_bytes_per_second_per_rank", 0), 8e8);
+    }
+    let mut elsewhere = card();
+    elsewhere.provenance.insert("host".into(), "node2".into());
+    elsewhere.write(&folder.machine()).expect("written");
+    let table = folder.compact().expect("a table");
+    assert!(
+        table.number(SHARE, 0).is_nan() && table.word(BOUND_BY, 0).is_empty(),
+        "another host's card bounds nothing"
+    );
+}
+
+fn apexmap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
+}
+
+const TINY: &str = r#"
+title = "Tiny"
+[fixed]
+kernel = "apex_map.sequential"
+M = "64 kwords"
+I = 64
+N = 2
+ranks = 1
+[axes]
+alpha = [0.1, 1.0]
+L = [1, 16]
+[repeat]
+min = 6
+max = 6
+width = 0.5
+"#;
+
+#[test]
+fn a_card_of_another_host_is_refused_or_labelled() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().expect("text").to_owned();
+    std::fs::write(scratch.join("tiny.toml"), TINY).expect("written");
+    card().write(&scratch.join("card.toml")).expect("written");
+    let run = |more: &[&str]| {
+        let (sweep, out, card) = (path("tiny.toml"), path("out"), path("card.toml"));
+        let mut arguments = vec!["run", &sweep, "--out", &out, "--card", &card];
+        arguments.extend(more);
+        apexmap(&arguments)
+    };
+    let refused = run(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr).replace(['\n', '│'], " ");
+    assert!(told.contains("node1") && told.contains("--card-of-another-host"), "{told}");
+    let forced = run(&["--card-of-another-host"]);
+    assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
+    let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
+    assert!(report.contains("taken of another host") && report.contains("What binds"), "the report says so");
+    let binding = apexmap(&["plot", &path("out"), "binding", "--out", &path("binding.svg")]);
+    assert!(binding.status.success(), "{}", String::from_utf8_lossy(&binding.stderr));
+    let drawn = std::fs::read_to_string(scratch.join("binding.svg")).expect("a figure");
+    assert!(drawn.contains(" %") && drawn.contains("What binds"));
+}
+
+/// Points of all families, from the first cache on.
+const POINTS: &str = r#"
+[[include]]
+kernel = "apex_map.sequential"
+ranks = 1
+I = 1024
+N = 16
+M = ["4 kwords", "64 kwords", "4 Mwords"]
+alpha = [0.01, 0.3, 1.0]
+L = [1, 16, 512]
+[[include]]
+kernel = "random_access.sequential"
+ranks = 1
+N_words = ["64 kwords", "4 Mwords"]
+updates = 0.25
+pages = ["huge", "base"]
+method = ["look_ahead", "immediate"]
+[[include]]
+kernel = ["message_rate.ping_pong", "message_rate.streaming"]
+ranks = 2
+operation = ["send", "put"]
+message_bytes = ["8 B", "4 KiB", "64 KiB"]
+messages = 512
+[[include]]
+kernel = "random_access.hypercube"
+ranks = 2
+N_words = "1 Mwords"
+[[include]]
+kernel = "apex_map.two_sided"
+ranks = 2
+M = "2 Mwords"
+I = 256
+L = [1, 64]
+"#;
+
+/// The card of the machine and its samples of all families, interleaved: what slows the machine slows both.
+fn measured(scratch: &Scratch) -> (Folder, Card) {
+    // Without the largest regions, which take long; the bounds are made of what is there.
+    let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
+    let probes = calibrate::probes(&host, 2);
+    let sweep = calibrate::sweep(&probes, "transport = \"threads\"\n") + POINTS;
+    let sweep = sweep.replace("max = 20", "max = 6");
+    std::fs::write(scratch.join("sweep.toml"), sweep).expect("written");
+    let out = scratch.join("out");
+    let (file, folder) = (scratch.join("sweep.toml"), out.to_str().expect("text"));
+    let run = apexmap(&["run", file.to_str().expect("text"), "--out", folder, "--no-report"]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let folder = Folder::open(&out).expect("a result");
+    let table = folder.table().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).collect();
+    let card = calibrate::card(&probes, &table, &rows, "this machine", &provenance::host()).expect("a card");
+    (folder, card)
+}
+
+/// Points whose share is above one, even by the lower limit of its interval.
+fn above(folder: &Folder, card: &Card) -> Vec<String> {
+    card.write(&folder.machine()).expect("written");
+    let table = folder.compact().expect("a table");
+    let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
+    let bounded = rows.iter().filter(|&&row| !table.number(SHARE, row).is_nan()).count();
+    assert!(bounded > 6 * 40, "{bounded} samples have a bound");
+    let exceeds = |cell: apexmap::store::cells::Cell| {
+        let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
+        Some(format!("{}: {:.2}", label(&table, cell.rows[0]), share.median))
+    };
+    cells(&table, &rows, &["key"], SHARE).expect("shares").into_iter().filter_map(exceeds).collect()
+}
+
+fn label(table: &Table, row: usize) -> String {
+    let columns = ["kernel", "alpha", "block_words", "memory_words", "table_words", "pages", "method", "operation"];
+    let known = columns.into_iter().chain(["message_bytes", BOUND_BY]);
+    known.filter_map(|name| table.value(name, row)).map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn nothing_here_is_faster_than_the_machine_says_of_itself() {
+    let scratch = Scratch::new();
+    let (folder, card) = measured(&scratch);
+    let found = above(&folder, &card);
+    assert!(found.is_empty(), "{found:#?}");
+    // And it would be seen: the same samples against a card of a machine that is five times slower.
+    let mut slower = card.clone();
+    for (name, number) in card.numbers() {
+        let times = match number.unit.as_str() {
+            "s" | "s/B" => 5.0,
+            "B/s" | "1/s" => 0.2,
+            _ => continue,
+        };
+        let scaled = |value: Option<f64>| value.map(|value| value * times);
+        let (low, high, best) = (scaled(number.low), scaled(number.high), scaled(number.best));
+        slower.set(name, Number { value: number.value * times, low, high, best, ..number.clone() }).expect("a number");
+    }
+    assert!(above(&folder, &slower).len() > 20, "a wrong card must be noticed");
+}

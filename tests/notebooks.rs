@@ -1,0 +1,105 @@
+//! Notebooks run to the end on a fresh result and draw their figures; what is committed holds no outputs.
+//!
+//! APEXMAP_NOTEBOOK_FIGURES may name a folder for the figures, to look at.
+
+use super::common::Scratch;
+use super::query::apexmap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn notebooks() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("notebooks");
+    let entries = std::fs::read_dir(folder).expect("the notebooks").flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "ipynb")).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn notebooks_hold_no_outputs() {
+    let all = notebooks();
+    assert_eq!(all.len(), 3);
+    for path in all {
+        let text = std::fs::read_to_string(&path).expect("a notebook");
+        let notebook: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let cells = notebook["cells"].as_array().expect("cells");
+        for cell in cells.iter().filter(|cell| cell["cell_type"] == "code") {
+            let name = path.display();
+            assert_eq!(
+                cell["outputs"],
+                serde_json::json!([]),
+                "{name}: strip its outputs (jupyter nbconvert --clear-output)"
+            );
+            assert!(cell["execution_count"].is_null(), "{name}: strip its execution counts");
+        }
+    }
+}
+
+/// Runs notebooks; one line each: its number of pictures. An error while something is shown is no error of the cell.
+const EXECUTE: &str = r#"
+import base64, os, pathlib, sys
+import nbformat
+from nbclient import NotebookClient
+
+folder = os.environ.get("APEXMAP_NOTEBOOK_FIGURES")
+for path in map(pathlib.Path, sys.argv[1:]):
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    for output in outputs:
+        if output.output_type == "error":
+            sys.exit(f"{path.name}: {output.ename}: {output.evalue}")
+    pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    for number, picture in enumerate(pictures):
+        if folder:
+            pathlib.Path(folder, f"{path.stem}-{number}.png").write_bytes(base64.b64decode(picture))
+    print(path.name[0], len(pictures))
+"#;
+
+#[test]
+fn notebooks_run_to_the_end_on_a_fresh_result() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let built = root.join("target/python/bin/python");
+    let python = std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from);
+    assert!(python.is_file(), "{} is missing: `make test` installs it", python.display());
+    let scratch = Scratch::new();
+    let (sweep, result) = (root.join("sweeps/notebooks.toml"), scratch.join("result"));
+    let run = ["run", "--no-report", "--out", result.to_str().expect("a path"), sweep.to_str().expect("a path")];
+    let ran = apexmap(&run);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let output = Command::new(python)
+        .args(["-c", EXECUTE])
+        .args(notebooks())
+        .env("APEXMAP", env!("CARGO_BIN_EXE_apexmap"))
+        .env("APEXMAP_RESULT", &result)
+        // What users have configured for Jupyter and matplotlib stays out, and theirs is left alone.
+        .env("IPYTHONDIR", scratch.join("ipython"))
+        .env("JUPYTER_CONFIG_DIR", scratch.join("jupyter"))
+        .env("MPLCONFIGDIR", scratch.join("matplotlib"))
+        .output()
+        .expect("Python runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 2\n2 1\n3 2\n");
+}
+
+/// `cargo test` builds the examples beside the program.
+#[test]
+fn the_example_in_rust_goes_from_a_result_to_a_picture() {
+    let example = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join("surface");
+    assert!(example.is_file(), "{} is missing: cargo build --release --examples", example.display());
+    let scratch = Scratch::new();
+    let (sweep, result, picture) = (scratch.join("s.toml"), scratch.join("result"), scratch.join("surface.svg"));
+    let text =
+        "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 64\nN = 2\n[axes]\nalpha = [0.1, 1]\nL = [1, 8]\n";
+    std::fs::write(&sweep, text).expect("written");
+    let name = |path: &Path| path.to_str().expect("a path").to_owned();
+    assert!(apexmap(&["run", "--no-report", "--out", &name(&result), &name(&sweep)]).status.success());
+    let output = Command::new(&example).args([&result, &picture]).output().expect("the example");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("memory_words: 4096") && text.contains("95 % interval"), "{text}");
+    // A head and a line a cell, each with six samples.
+    assert_eq!(text.lines().filter(|line| line.contains(" 6 ") && line.contains("B/s")).count(), 4, "{text}");
+    assert!(std::fs::read_to_string(&picture).expect("a picture").starts_with("<svg"));
+    assert_eq!(Command::new(example).output().expect("the example").status.code(), Some(2));
+}

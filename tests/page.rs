@@ -1,0 +1,396 @@
+//! Pages in a real browser: the viewer, downloads, hostile names, print; and figures for papers and their legends.
+
+use crate::browser;
+use crate::common::Scratch;
+use apexmap::document::{self, Picture, Surface, Tile, Viewer};
+use apexmap::figure::legend::{Legend, names};
+use apexmap::figure::*;
+use apexmap::units::Unit;
+use ndarray::Array2;
+use proptest::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as parts %}
+{% block title %}{{ title }}{% endblock %}
+{% block main %}<h1>{{ title }}</h1>{{ parts.lead(sentences, tiles) }}{{ parts.warnings(sentences) }}
+{{ parts.viewer(viewer) }}{% for picture in pictures %}{{ parts.figure(picture) }}{% endfor %}
+<h2>A table</h2><div class="scroll"><table><tr><th>{{ title }}</th><td>1,5</td></tr></table></div>{% endblock %}"##;
+
+#[derive(Serialize)]
+struct Context {
+    title: String,
+    sentences: Vec<String>,
+    tiles: Vec<Tile>,
+    viewer: Viewer,
+    pictures: Vec<Picture>,
+}
+
+fn quantity(label: &str, unit: Unit) -> Quantity {
+    Quantity { label: label.into(), unit, log: true }
+}
+
+/// A surface that rises `factor` times as high as the plainest.
+fn grid(title: &str, factor: f64, size: usize) -> Grid {
+    let ascending = |base: f64| (0..size).map(|k| base * 2f64.powi(k as i32)).collect::<Vec<f64>>();
+    let mut values = Array2::from_shape_fn((size, size), |(j, i)| factor * 1e6 * 2f64.powf(j as f64 - 0.3 * i as f64));
+    values[(0, size - 1)] = f64::NAN;
+    Grid {
+        title: title.into(),
+        subtitle: title.into(),
+        x: Axis { quantity: quantity("alpha (temporal locality)", Unit::None), values: ascending(0.001) },
+        y: Axis { quantity: quantity("L (spatial locality)", Unit::Words), values: ascending(1.0) },
+        z: quantity("bandwidth", Unit::BytesPerSecond),
+        values,
+        failed: vec![(0, size - 1)],
+    }
+}
+
+fn curves(labels: &[&str]) -> Figure {
+    let point =
+        |k: usize| CurvePoint { x: 2f64.powi(k as i32), y: 1e6 * (k + 1) as f64, low: f64::NAN, high: f64::NAN };
+    let series =
+        labels.iter().map(|label| Series { label: label.to_string(), points: (0..5).map(point).collect() }).collect();
+    let (x, y) = (quantity("L", Unit::Words), quantity("bandwidth", Unit::BytesPerSecond));
+    Figure::Curves(Curves { title: "Curves".into(), subtitle: String::new(), x, y, series, marks: Vec::new() })
+}
+
+/// A page of two machines and all kinds of figures, with `name` wherever a file could have put one.
+fn page(folder: &Path, name: &str) -> PathBuf {
+    let picture =
+        |figure: &Figure, file: &str| document::picture(folder, figure, file.into(), name.into(), name.into()).unwrap();
+    let pictures = vec![
+        picture(&Figure::Contour(grid(name, 1.0, 4)), "contours"),
+        picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
+        picture(&curves(&[name, "other"]), "curves"),
+    ];
+    let surface = |machine: &str, factor| Surface::of(machine, name, &grid(name, factor, 4)).unwrap();
+    let context = Context {
+        title: name.into(),
+        sentences: vec![name.into()],
+        tiles: vec![Tile { value: name.into(), label: name.into(), note: name.into() }],
+        viewer: Viewer { surfaces: vec![surface(name, 1.0), surface("second machine", 16.0)] },
+        pictures,
+    };
+    let path = folder.join("page.html");
+    std::fs::write(&path, document::render(TEMPLATE, &context).unwrap()).unwrap();
+    path
+}
+
+#[test]
+fn the_viewer_draws_turns_and_keeps_its_camera_from_surface_to_surface() {
+    let scratch = Scratch::new();
+    let told = browser::ask(
+        &page(&scratch, "first machine"),
+        "const section = document.querySelector('.viewer'), canvas = section.querySelector('canvas');
+         const colours = () => {
+           const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+           const seen = new Set();
+           for (let k = 0; k < data.length; k += 4) seen.add((data[k] << 16) | (data[k + 1] << 8) | data[k + 2]);
+           return seen;
+         };
+         const key = (name) => canvas.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true }));
+         const state = () => ({ ...section.dataset });
+         const told = { hidden: section.hidden, first: state(), colours: colours().size, label: canvas.ariaLabel || canvas.getAttribute('aria-label') };
+         key('ArrowLeft'); key('ArrowUp'); key('+'); await frame(); told.turned = state();
+         const before = canvas.toDataURL();
+         const select = section.querySelector('[data-part=surface]');
+         told.machines = [...select.options].map((option) => option.textContent);
+         select.value = 1; select.dispatchEvent(new Event('change')); await frame(); told.second = state();
+         told.repainted = before !== canvas.toDataURL();
+         section.querySelector('[data-part=common]').click(); await frame(); told.common = state();
+         const net = section.querySelector('[data-part=net]');
+         net.value = 0; net.dispatchEvent(new Event('change')); await frame(); told.net = state();
+         key('n'); told.value = section.querySelector('.live').textContent; told.hint = page.hint.textContent;
+         key('0'); await frame(); told.home = state();
+         canvas.dispatchEvent(new PointerEvent('pointerdown', { clientX: 300, clientY: 300, pointerId: 1 }));
+         return told;",
+    );
+    assert_eq!(told["hidden"], false);
+    assert!(told["colours"].as_u64().unwrap() > 100, "an empty canvas: {told}");
+    // One of nine cells has the gap.
+    assert_eq!((&told["first"]["cells"], &told["first"]["azimuth"]), (&"8".into(), &"-52".into()));
+    assert!(told["label"].as_str().unwrap().contains("bandwidth over alpha"), "{told}");
+    let camera = |state: &str| ["azimuth", "elevation", "zoom"].map(|name| told[state][name].clone());
+    assert_eq!(camera("turned"), ["-46".into(), "32".into(), serde_json::Value::from("1.15")]);
+    assert_eq!(camera("second"), camera("turned"));
+    assert_eq!(told["repainted"], true);
+    assert!(told["machines"][1].as_str().unwrap().starts_with("second machine"));
+    let number = |state: &str, name: &str| told[state][name].as_str().unwrap().parse::<f64>().unwrap();
+    assert_eq!(number("common", "low"), number("first", "low"));
+    assert_eq!(number("common", "high"), number("second", "high"));
+    assert!(number("first", "high") < number("second", "high"));
+    assert_eq!(told["net"]["net"], "0");
+    let value = told["value"].as_str().unwrap();
+    assert!(value.contains("alpha 0.001") && value.contains("L 1") && value.contains("bandwidth 16 MB/s"), "{value}");
+    assert!(told["hint"].as_str().unwrap().contains("1 MB/s (0.0625 times)"), "{}", told["hint"]);
+    assert_eq!(camera("home"), camera("first"));
+}
+
+#[test]
+fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
+    let scratch = Scratch::new();
+    let told = browser::ask(
+        &page(&scratch, "=SUM(A1), \"machine\""),
+        "const figure = document.querySelector('figure[data-file=heat]'), drawing = figure.querySelector('.drawing');
+         const svg = drawing.querySelector('svg'), box = svg.getBoundingClientRect();
+         const row = figure.querySelector('tbody tr:nth-child(6)');
+         const [x, y] = row.dataset.at.split(' ').map(Number);
+         drawing.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x / 900 * box.width + 3, clientY: box.top + y / 640 * box.height - 3 }));
+         const told = { row: [...row.cells].map((cell) => cell.textContent), hint: page.hint.textContent, shown: !page.hint.hidden };
+         drawing.dispatchEvent(new PointerEvent('pointerleave')); told.gone = page.hint.hidden;
+         drawing.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+         told.live = figure.querySelector('.live').textContent;
+         told.alternative = drawing.getAttribute('aria-label');
+         told.focusable = [...document.querySelectorAll('.drawing, canvas, .scroll')].every((one) => one.tabIndex === 0);
+         const png = await page.pngOf(svg, 900, 640); told.png = [png.type, png.size];
+         told.svg = page.svgText(svg).slice(0, 60);
+         told.csv = page.csv(document.querySelector('h2 ~ .scroll table'));
+         told.data = page.csv(figure.querySelector('table')).split('\\r\\n').slice(0, 2);
+         told.buttons = [...document.querySelectorAll('.tools button')].map((button) => button.textContent).join(' ');
+         const links = []; HTMLAnchorElement.prototype.click = function () { links.push(this.download); };
+         document.querySelectorAll('.tools button').forEach((button) => button.click());
+         for (let wait = 0; links.length < 10 && wait < 20; wait++) await frame();
+         told.files = links.sort();
+         return told;",
+    );
+    let hint = told["hint"].as_str().unwrap();
+    assert!(told["row"].as_array().unwrap().iter().all(|cell| hint.contains(cell.as_str().unwrap())), "{told}");
+    assert_eq!((&told["shown"], &told["gone"], &told["focusable"]), (&true.into(), &true.into(), &true.into()));
+    assert!(told["live"].as_str().unwrap().contains("bandwidth"), "{told}");
+    let alternative = told["alternative"].as_str().unwrap();
+    assert!(alternative.contains("15 points, from") && alternative.contains("MB/s at alpha"), "{alternative}");
+    assert_eq!(told["png"][0], "image/png");
+    assert!(told["png"][1].as_u64().unwrap() > 20_000);
+    assert!(told["svg"].as_str().unwrap().starts_with("<svg "));
+    // A text that a spreadsheet would calculate, with commas and quotes.
+    assert_eq!(told["csv"], "\"'=SUM(A1), \"\"machine\"\"\",\"1,5\"\r\n");
+    assert_eq!(told["data"][1], "0.001,1,1");
+    assert_eq!(told["buttons"], "SVG PNG CSV SVG PNG CSV SVG PNG CSV CSV");
+    let files: Vec<&str> = told["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    let of = |name: &str| ["csv", "png", "svg"].map(|end| format!("{name}.{end}"));
+    let wanted = ["A-table.csv".to_owned()].into_iter().chain(["contours", "curves", "heat"].into_iter().flat_map(of));
+    assert_eq!(files, wanted.collect::<Vec<String>>());
+}
+
+#[test]
+fn hostile_names_are_text_everywhere_and_run_nowhere() {
+    let scratch = Scratch::new();
+    let attack = "</script></title></svg><img src=x onerror=\"document.title='stolen'\"><script>document.title='stolen'</script>\
+                  <!--<script>{{ 7 * 7 }}&lt;b&gt;' \" ` \u{2028}";
+    let path = page(&scratch, attack);
+    let (dom, console) = browser::open(&path);
+    assert_eq!(console, Vec::<String>::new());
+    assert!(!dom.contains("<img") && dom.contains("{{ 7 * 7 }}"), "an attack became markup");
+    assert_eq!(dom.matches("<script").count(), 2, "the viewer's data and the page's own script");
+    // Also where the browser would run whatever is there.
+    let told = browser::ask(
+        &path,
+        "await frame();
+         return { title: document.title, images: document.images.length, scripts: document.scripts.length,
+           heading: document.querySelector('h1').textContent, machine: document.querySelector('option').textContent };",
+    );
+    assert!(told["title"].as_str().unwrap().starts_with("</script></title>"), "{told}");
+    assert_eq!((&told["images"], &told["scripts"]), (&0.into(), &3.into()));
+    for place in ["heading", "machine"] {
+        assert!(told[place].as_str().unwrap().contains("<img src=x onerror="), "{told}");
+    }
+}
+
+#[test]
+fn a_page_fetches_nothing_and_runs_one_script() {
+    let scratch = Scratch::new();
+    let page = std::fs::read_to_string(page(&scratch, "machine")).unwrap();
+    assert!(
+        page.contains(
+            "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'sha256-"
+        )
+    );
+    let elsewhere: Vec<&str> = page.matches("http").collect();
+    let namespaces = page.matches("xmlns=\"http://www.w3.org/2000/svg\"").count();
+    let policy = page.matches("<meta http-equiv").count();
+    assert_eq!(elsewhere.len(), namespaces + policy, "something of the page is elsewhere");
+}
+
+#[test]
+fn a_page_prints_without_what_only_a_screen_can_use() {
+    let scratch = Scratch::new();
+    let path = page(&scratch, "machine");
+    let printed = browser::print(&path);
+    assert!(printed.starts_with(b"%PDF-") && printed.len() > 20_000);
+    let told = browser::ask(
+        &path,
+        "const rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.conditionText === 'print');
+         const gone = rules.flatMap((rule) => [...rule.cssRules]).find((rule) => rule.style.display === 'none').selectorText;
+         return { all: ['nav', '.viewer', '.tools', '.hint', 'details.data'].every((one) => gone.split(', ').includes(one)) };",
+    );
+    assert_eq!(told["all"], true);
+}
+
+#[test]
+fn a_page_of_heavy_figures_stays_light() {
+    let scratch = Scratch::new();
+    let heavy = document::picture(
+        &scratch,
+        &Figure::Heat(grid("heavy", 1.0, 90)),
+        "heavy".into(),
+        "heavy".into(),
+        String::new(),
+    )
+    .unwrap();
+    assert!(heavy.svg.contains("href=\"data:image/png;base64,iVBORw0KGgo"), "drawn as pixels");
+    assert!(std::fs::metadata(scratch.join("heavy.svg")).unwrap().len() > 600_000, "as it is beside the page");
+    assert_eq!((heavy.rows.len(), heavy.left_out), (5000, 90 * 90 - 5000));
+    for size in [10, 25] {
+        let drawn = drawing(&Figure::Surface(grid("surface", 1.0, size), View::default()), Style::Screen).unwrap();
+        assert!(drawn.svg.len() < 500_000, "{size}: {}", drawn.svg.len());
+    }
+}
+
+#[test]
+fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
+    let scratch = Scratch::new();
+    for name in ["old", "kept", "mine"] {
+        for ending in ["svg", "png"] {
+            std::fs::write(scratch.join(format!("{name}.{ending}")), "x").unwrap();
+        }
+    }
+    std::fs::write(scratch.join("../outside.svg"), "x").unwrap();
+    let figure = |name: &str| format!("<figure class=\"picture\" data-file=\"{name}\" data-width=\"9\">");
+    let before = ["old", "kept", "../outside", "", "gone"].map(figure).concat();
+    document::remove_unmade(&scratch, &before, &figure("kept")).unwrap();
+    let left = |name: &str| ["svg", "png"].map(|ending| scratch.join(format!("{name}.{ending}")).exists());
+    assert_eq!((left("old"), left("kept"), left("mine")), ([false; 2], [true; 2], [true; 2]));
+    assert!(scratch.join("../outside.svg").exists(), "a name led out of the folder");
+    std::fs::remove_file(scratch.join("../outside.svg")).unwrap();
+}
+
+#[test]
+fn what_names_share_stands_once_above_the_legend() {
+    let found = names(&["hypercube, send, Q = 1", "hypercube, put, Q = 1"]);
+    assert_eq!((found.common.as_str(), found.own), ("hypercube, Q = 1", vec!["send".to_owned(), "put".to_owned()]));
+    let different = names(&["a, b", "a"]);
+    assert_eq!((different.common.as_str(), different.own), ("", vec!["a, b".to_owned(), "a".to_owned()]));
+    assert_eq!(names(&["a", "a"]).own, ["a", "a"]);
+}
+
+#[test]
+fn long_names_keep_the_words_that_tell_curves_apart() {
+    let start = "random_access.hypercube with improvements of the paper's third table all together but one, ";
+    let labels: Vec<String> = ["unrolled", "buffered"].map(|end| format!("{start}without {end}")).to_vec();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    for style in [Style::Screen, Style::Paper] {
+        let document = drawing(&curves(&labels), style).unwrap().svg;
+        assert!(document.contains("without unrolled") && document.contains("without buffered"), "{style:?}");
+        assert!(!document.contains('…'), "{style:?}: something was cut");
+    }
+    // Too many of them for lines of their own: the middle goes, both ends stay.
+    let many: Vec<String> = (0..20).map(|k| format!("a{k} {} z{k}", "word ".repeat(30))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let document = drawing(&curves(&many), Style::Screen).unwrap().svg;
+    for k in 0..20 {
+        let line = document.lines().find(|line| line.starts_with(&format!("a{k} "))).unwrap();
+        assert!(line.contains('…') && line.ends_with(&format!("z{k}")), "{line}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_legend_fits_where_it_stands(labels in prop::collection::vec("[a-z ,=]{1,90}", 1..21), height in 300.0..540.0f64) {
+        text_ready();
+        let series: Vec<Series> = labels.iter().map(|l| Series { label: l.clone(), points: Vec::new() }).collect();
+        let legend = Legend::beside(&series, height);
+        prop_assert_eq!(legend.entries.len(), labels.len());
+        prop_assert!(legend.size.0 <= 340.0 && legend.size.1 <= height + 70.0, "{:?}", legend.size);
+        let tops: Vec<f64> = legend.entries.iter().map(|entry| entry.sample.1).collect();
+        prop_assert!(tops.windows(2).all(|pair| pair[1] - pair[0] >= 14.9), "{tops:?}");
+    }
+}
+
+/// Fonts are known once anything has been drawn.
+fn text_ready() {
+    svg(&curves(&["a"])).unwrap();
+}
+
+#[test]
+fn a_figure_for_a_paper_has_the_width_of_a_column_and_type_of_8_points() {
+    let figure = curves(&["one", "two", "three"]);
+    let document = drawing(&figure, Style::Paper).unwrap().svg;
+    assert!(document.starts_with("<svg width=\"3.300in\" height=\""), "{}", &document[..80]);
+    let view: Vec<f64> = document
+        .split_once("viewBox=\"")
+        .unwrap()
+        .1
+        .split('"')
+        .next()
+        .unwrap()
+        .split(' ')
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let points = |line: &str| -> f64 {
+        let size: f64 = line.split_once("font-size=\"").unwrap().1.split('"').next().unwrap().parse().unwrap();
+        size / view[2] * 3.3 * 72.0
+    };
+    let sizes: Vec<f64> = document.lines().filter(|line| line.starts_with("<text")).map(points).collect();
+    assert!(sizes.iter().all(|size| (6.8..8.1).contains(size)), "{sizes:?}");
+    assert!(sizes.iter().any(|size| (size - 8.0).abs() < 0.05), "{sizes:?}");
+    assert!(!document.contains("Curves"), "the caption has the title");
+}
+
+#[test]
+fn curves_on_paper_are_told_apart_without_colours() {
+    // The samples in the legend: their dashes and marks, without colours.
+    let document = drawing(&curves(&["a", "b", "c", "d", "e", "f", "g"]), Style::Paper).unwrap().svg;
+    let strokes = |colour: &str| {
+        let of = |line: &&str| line.contains(colour) && line.starts_with("<path fill=\"none\"");
+        document.lines().filter(of).map(|line| line.matches('M').count()).sum::<usize>()
+    };
+    let solid = strokes("#0072B2");
+    let dashed: Vec<usize> = ["#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"].map(strokes).to_vec();
+    assert!(dashed.iter().all(|count| *count > 2 * solid), "{solid} {dashed:?}");
+    let screen = drawing(&curves(&["a", "b"]), Style::Screen).unwrap().svg;
+    assert!(
+        screen
+            .lines()
+            .filter(|line| line.contains("stroke=\"#D55E00\""))
+            .map(|l| l.matches('M').count())
+            .sum::<usize>()
+            == 2
+    );
+}
+
+#[test]
+fn a_png_for_a_paper_says_its_resolution() {
+    let scratch = Scratch::new();
+    for (style, width, dots) in [(Style::Paper, 1980u32, 23622u32), (Style::Screen, 900, 3780)] {
+        let path = scratch.join("figure.png");
+        png_in(&curves(&["one"]), style, &path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes[16..20], width.to_be_bytes());
+        let at = bytes.windows(4).position(|four| four == b"pHYs").expect("a chunk with the resolution");
+        assert_eq!(bytes[at + 4..at + 8], dots.to_be_bytes(), "dots a metre");
+    }
+}
+
+#[test]
+fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
+    let figure = Figure::Heat(grid("title", 1.0, 4));
+    let table = figure.table();
+    assert_eq!(table.head, ["alpha (temporal locality)", "L (spatial locality), words", "bandwidth, MB/s"]);
+    assert_eq!(table.rows.len(), 16);
+    assert_eq!(table.rows[0], ["0.001", "1", "1"]);
+    assert_eq!(table.rows[3], ["0.008", "1", "failed"]);
+    // 2 ^ (1 - 0.6) by Python.
+    assert_eq!(table.rows[6], ["0.004", "2", "1.3195"]);
+    let spots = drawing(&figure, Style::Screen).unwrap().spots;
+    let mut rows: Vec<usize> = spots.iter().map(|spot| spot.row).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, (0..16).collect::<Vec<_>>());
+    // Up the axis of L, and to the right along alpha.
+    assert!(spots[4].at.1 < spots[0].at.1 && spots[1].at.0 > spots[0].at.0);
+    assert_eq!(
+        figure.description(),
+        "Heat map. bandwidth over alpha (temporal locality) and L (spatial locality), 15 points, from \
+         660 kB/s at alpha 0.004, L 1 to 8 MB/s at alpha 0.001, L 8."
+    );
+}
