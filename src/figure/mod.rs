@@ -29,6 +29,7 @@ mod compact;
 mod compared;
 mod contour;
 mod curves;
+mod edges;
 mod frame;
 mod heat;
 pub mod legend;
