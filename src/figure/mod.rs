@@ -29,7 +29,6 @@ mod compact;
 mod compared;
 mod contour;
 mod curves;
-mod edges;
 mod frame;
 mod heat;
 pub mod legend;

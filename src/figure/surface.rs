@@ -6,18 +6,19 @@ use ndarray::Array2;
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type};
+use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
 use super::colour::viridis;
-use super::edges::{BoxAxis, Camera, LabelledEdge, fitted};
-use super::ticks::Scale;
+use super::frame::{self, Ticks};
+use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
-use super::{Grid, text};
+use super::{Grid, Quantity, text};
 use crate::error::Result;
 
 /// A cell is drawn as patches of one colour each; this many would span the whole height.
 const SHADES: f64 = 36.0;
 /// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
 const MOST_PATCHES: f64 = 6000.0;
+const TICK_LENGTH: f64 = 6.0;
 /// Lines of the bound.
 const BOUND: RGBColor = RGBColor(213, 94, 0);
 
@@ -41,6 +42,29 @@ impl Solid {
         let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
         let known: Vec<f64> = around.into_iter().flatten().filter(|z| z.is_finite()).collect();
         [self.x[i], self.y[j], known.iter().sum::<f64>() / known.len().max(1) as f64]
+    }
+}
+
+/// One axis of the box.
+struct BoxAxis<'a> {
+    quantity: &'a Quantity,
+    scale: Scale,
+    values: &'a [f64],
+}
+
+/// From the box to the picture.
+#[derive(Clone, Copy)]
+struct Camera {
+    view: View,
+    pixels: f64,
+    centre: Xy,
+}
+
+impl Camera {
+    fn pixel(&self, point: [f64; 3]) -> Xy {
+        let to = self.view.project(point);
+        let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
+        (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
     }
 }
 
@@ -198,6 +222,191 @@ fn mesh<DB: DrawingBackend>(
         canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
     }
     Ok(())
+}
+
+/// An edge of the box with its ticks and title, as laid out around the box.
+struct LabelledEdge {
+    axis: usize,
+    start: [f64; 3],
+    end: [f64; 3],
+    /// Pixel direction away from the box.
+    outward: Xy,
+    scale: Scale,
+    ticks: Ticks,
+    /// None for a label left out.
+    labels: Vec<Option<Rect>>,
+    title: String,
+    title_at: Rect,
+}
+
+impl LabelledEdge {
+    fn point(&self, value: f64) -> [f64; 3] {
+        let mut at = self.start;
+        at[self.axis] = self.scale.place(value) * self.end[self.axis];
+        at
+    }
+
+    fn rects(&self) -> impl Iterator<Item = &Rect> {
+        self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_at))
+    }
+
+    fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, camera: &Camera) -> Result<()> {
+        canvas.line(&[camera.pixel(self.start), camera.pixel(self.end)], INK, 1.2)?;
+        for ((value, label), rect) in self.ticks.values.iter().zip(&self.ticks.labels).zip(&self.labels) {
+            let (x, y) = camera.pixel(self.point(*value));
+            let end = (x + TICK_LENGTH * self.outward.0, y + TICK_LENGTH * self.outward.1);
+            canvas.line(&[(x, y), end], INK, 1.0)?;
+            if let Some(rect) = rect {
+                canvas.text(label, rect.centre(), Side::Middle, Type::new(text::TICK))?;
+            }
+        }
+        if self.axis == 2 {
+            return canvas.upward(&self.title, self.title_at.centre(), Type::new(text::AXIS));
+        }
+        canvas.text(&self.title, self.title_at.centre(), Side::Middle, Type::new(text::AXIS))
+    }
+}
+
+/// The largest box that leaves room for its labels, centred in `room`.
+fn fitted(view: View, axes: &[BoxAxis; 3], room: Rect) -> (Camera, Vec<LabelledEdge>) {
+    let mut pixels = room.width();
+    loop {
+        let camera = Camera { view, pixels, centre: room.centre() };
+        let bounds = bounds(&camera, &labelled(&camera, axes));
+        if (bounds.width() <= room.width() && bounds.height() <= room.height()) || pixels < 50.0 {
+            let (from, to) = (bounds.centre(), room.centre());
+            let centre = (camera.centre.0 + to.0 - from.0, camera.centre.1 + to.1 - from.1);
+            let camera = Camera { centre, ..camera };
+            let edges = labelled(&camera, axes);
+            return (camera, edges);
+        }
+        pixels *= 0.97;
+    }
+}
+
+/// The rectangle around the box and all its labels.
+fn bounds(camera: &Camera, edges: &[LabelledEdge]) -> Rect {
+    let corners = (0..8).map(|k| camera.pixel([(k & 1) as f64, (k >> 1 & 1) as f64, (k >> 2) as f64 * BOX_HEIGHT]));
+    let corners = corners.map(|at| Rect::around(at, 4.0, 4.0));
+    let all = corners.chain(edges.iter().flat_map(|edge| edge.rects().copied()));
+    let none = Rect { left: f64::MAX, top: f64::MAX, right: f64::MIN, bottom: f64::MIN };
+    all.fold(none, |a, b| Rect {
+        left: a.left.min(b.left),
+        top: a.top.min(b.top),
+        right: a.right.max(b.right),
+        bottom: a.bottom.max(b.bottom),
+    })
+}
+
+/// Chooses an outer edge for each axis and places its labels clear of those placed before.
+fn labelled(camera: &Camera, axes: &[BoxAxis; 3]) -> Vec<LabelledEdge> {
+    let mut edges: Vec<LabelledEdge> = Vec::new();
+    for (axis, what) in axes.iter().enumerate() {
+        let taken: Vec<Rect> = edges.iter().flat_map(|edge| edge.rects().copied()).collect();
+        edges.push(label_edge(camera, axis, what, &taken));
+    }
+    edges
+}
+
+/// x and y are labelled along the lowest of their outer edges, z along the leftmost.
+fn best_edge(camera: &Camera, axis: usize) -> ([f64; 3], [f64; 3]) {
+    let rank = |(start, end): &([f64; 3], [f64; 3])| {
+        let (a, b) = (camera.pixel(*start), camera.pixel(*end));
+        if axis == 2 { a.0 + b.0 } else { -(a.1 + b.1) }
+    };
+    let mut edges = camera.view.outer_edges(axis);
+    edges.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    edges[0]
+}
+
+fn label_edge(camera: &Camera, axis: usize, what: &BoxAxis, taken: &[Rect]) -> LabelledEdge {
+    let (start, end) = best_edge(camera, axis);
+    let outward = outward(camera, axis, camera.pixel(start), camera.pixel(end));
+    let mut edge = LabelledEdge {
+        axis,
+        start,
+        end,
+        outward,
+        scale: what.scale,
+        ticks: Ticks { values: Vec::new(), labels: Vec::new() },
+        labels: Vec::new(),
+        title: text::cut(&what.quantity.title(), text::AXIS, false, 340.0),
+        title_at: Rect::around((0.0, 0.0), 0.0, 0.0),
+    };
+    let rect = |value: f64, label: &str| {
+        let size = (Type::new(text::TICK).width(label), text::TICK);
+        beyond(camera.pixel(edge.point(value)), outward, TICK_LENGTH + 4.0, size)
+    };
+    let apart = |values: &[f64], labels: &[String]| {
+        let rects: Vec<Rect> = values.iter().zip(labels).map(|(v, l)| rect(*v, l)).collect();
+        rects.len() <= 10 && rects.windows(2).all(|pair| !pair[0].overlaps(&pair[1].grown(3.0)))
+    };
+    let binary = ticks::is_binary(what.values);
+    let sets = ticks::tick_sets(&what.scale, what.values, what.quantity.unit, binary);
+    let chosen = frame::choose(sets, what.quantity, binary, apart);
+    let wanted: Vec<Rect> = chosen.values.iter().zip(&chosen.labels).map(|(v, l)| rect(*v, l)).collect();
+    edge.labels = nudged(&wanted, taken, (camera.pixel(start), camera.pixel(end)));
+    edge.ticks = chosen;
+    edge.title_at = title_place(camera, &edge, taken);
+    edge
+}
+
+/// Moves labels that would overprint others a little towards the middle of their edge; drops them if that is not
+/// enough, as where an edge is seen from its end.
+fn nudged(wanted: &[Rect], taken: &[Rect], (a, b): (Xy, Xy)) -> Vec<Option<Rect>> {
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let mut placed: Vec<Rect> = Vec::new();
+    let mut place = |rect: &Rect| {
+        let away = (middle.0 - rect.centre().0, middle.1 - rect.centre().1);
+        let length = away.0.hypot(away.1).max(1.0);
+        let moved = |by: f64| {
+            let centre = (rect.centre().0 + away.0 / length * by, rect.centre().1 + away.1 / length * by);
+            Rect::around(centre, rect.width(), rect.height())
+        };
+        let free = |rect: &Rect| taken.iter().chain(&placed).all(|other| !other.overlaps(&rect.grown(3.0)));
+        let found = [0.0, 4.0, 8.0, 12.0].map(moved).into_iter().find(free);
+        placed.extend(found);
+        found
+    };
+    wanted.iter().map(&mut place).collect()
+}
+
+/// The title lies beyond the middle of its edge, as near as the labels leave room.
+fn title_place(camera: &Camera, edge: &LabelledEdge, taken: &[Rect]) -> Rect {
+    let (a, b) = (camera.pixel(edge.start), camera.pixel(edge.end));
+    let middle = ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0);
+    let (long, high) = (Type::new(text::AXIS).width(&edge.title), text::AXIS);
+    let size = if edge.axis == 2 { (high, long) } else { (long, high) };
+    let mut gap = TICK_LENGTH + 8.0;
+    loop {
+        let rect = beyond(middle, edge.outward, gap, size);
+        let free = edge.labels.iter().flatten().chain(taken).all(|other| !other.overlaps(&rect.grown(9.0)));
+        if free || gap > 400.0 {
+            return rect;
+        }
+        gap += 3.0;
+    }
+}
+
+/// Unit vector square to the edge, away from the middle of the box. Labels of z stand beside it, never above.
+fn outward(camera: &Camera, axis: usize, a: Xy, b: Xy) -> Xy {
+    let away = ((a.0 + b.0) / 2.0 - camera.centre.0, (a.1 + b.1) / 2.0 - camera.centre.1);
+    let (along, length) = ((b.0 - a.0, b.1 - a.1), (b.0 - a.0).hypot(b.1 - a.1));
+    if axis == 2 {
+        return (away.0.signum(), 0.0);
+    }
+    if length < 1e-6 {
+        return (0.0, 1.0);
+    }
+    let square = (-along.1 / length, along.0 / length);
+    let side = (square.0 * away.0 + square.1 * away.1).signum();
+    (square.0 * side, square.1 * side)
+}
+
+/// A rectangle of this size just beyond `at`: nothing of it lies nearer than `gap` along `outward`.
+fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
+    let reach = gap + outward.0.abs() * width / 2.0 + outward.1.abs() * height / 2.0;
+    Rect::around((at.0 + outward.0 * reach, at.1 + outward.1 * reach), width, height)
 }
 
 /// The three sides of the box behind the surface, with grid lines at the ticks.
