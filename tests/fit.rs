@@ -112,7 +112,7 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "point_to_point.switch",
-            &[(2e-6, true), (1e-9, true), (9e-6, true), (2e-9, true), (4096.0, false)],
+            &[(2e-6, true), (1e-9, true), (20e-6, true), (2e-9, true), (4096.0, false)],
             cycle(&[&[8.0], &[4096.0], &[8192.0], &[1e6], &[2048.0]]),
         ),
         Design::new(

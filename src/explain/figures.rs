@@ -28,7 +28,9 @@ type Varied = (usize, Vec<f64>);
 pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
     let values = |at: usize| ascending(points.iter().map(|point| point.x[at]));
     let mut variables: Vec<Varied> = varied(points).into_iter().map(|at| (at, values(at))).collect();
-    variables.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
+    let is_word = |at: usize| !model.about().variables[at].words.is_empty();
+    // Words are no axis.
+    variables.sort_by_key(|(at, values)| (is_word(*at), std::cmp::Reverse(values.len())));
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
     let mut shown = vec![Shown {
         name: "curves".into(),
@@ -43,7 +45,9 @@ pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
             &others.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
         )),
     }];
-    if let [x, y, rest @ ..] = variables.as_slice() {
+    if let [x, y, rest @ ..] = variables.as_slice()
+        && !is_word(y.0)
+    {
         let rest: Vec<usize> = rest.iter().map(|(at, _)| *at).collect();
         for (number, slice) in spread(&slices(points, &rest)).into_iter().enumerate() {
             let here: Vec<&Point> = points.iter().filter(|point| lies_in(point, &rest, &slice)).collect();
@@ -90,9 +94,9 @@ fn spread<T: Clone>(all: &[T]) -> Vec<T> {
 /// `alpha = 0.1, L = 64`.
 fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
     let one = |(&at, value): (&usize, &f64)| {
-        // What a kernel is called says that it is one.
         let (name, said) = (model.about().variables[at].name, super::said(model, at, *value));
-        if name == "kernel" { said } else { format!("{name} = {said}") }
+        // A kernel is known by the end of its name.
+        if name == "kernel" { said.rsplit('.').next().unwrap_or_default().into() } else { format!("{name} = {said}") }
     };
     variables.iter().zip(slice).map(one).collect::<Vec<_>>().join(", ")
 }

@@ -93,11 +93,13 @@ pub enum Break {
 }
 
 impl Parameter {
-    const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+    /// Found from measurements, between these bounds.
+    pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: false, breaks: Break::No }
     }
 
-    const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+    /// Taken from a machine card, or from the machine.
+    pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
 

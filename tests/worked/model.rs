@@ -2,7 +2,7 @@
 //!
 //! SOURCE: none; an example of a model.
 
-use apexmap::models::{About, Break, Model, Parameter, Prediction, Variable};
+use apexmap::models::{About, Model, Parameter, Prediction, Variable};
 use apexmap::source::Source;
 use apexmap::units::Unit;
 
@@ -13,7 +13,7 @@ const SOURCE: Source =
 pub struct SharedMemory;
 
 const fn fitted(number: &'static str, symbol: &'static str) -> Parameter {
-    Parameter { number, symbol, least: 1e-14, most: 1e-6, first: 1e-10, given: false, breaks: Break::No }
+    Parameter::fitted(number, symbol, 1e-14, 1e-6, 1e-10)
 }
 
 const ABOUT: About = About {
