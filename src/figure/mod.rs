@@ -32,7 +32,7 @@ mod curves;
 mod frame;
 mod heat;
 pub mod layers;
-mod legend;
+pub mod legend;
 mod panels;
 mod regions;
 pub mod select;
