@@ -215,8 +215,7 @@ fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
     assert_eq!(found.slower.len(), 1, "{found:#?}");
     assert_eq!(found.slower[0].point, "alpha = 0.02, L = 2");
     assert!(found.slower[0].slowdown > 1.25 && found.slower[0].q <= 0.05);
-    let (mut broken, rows) = table(24, 5, 3, |_, _| 1e9);
-    broken.insert("status", broken.column("status").unwrap().clone());
+    let (broken, rows) = table(24, 5, 3, |_, _| 1e9);
     let failed: Vec<usize> = rows.iter().copied().filter(|&row| broken.number("block_words", row) == 4.0).collect();
     let mut again = Table::default();
     for &row in &rows {
@@ -268,8 +267,6 @@ fn limits_are_read_and_refused() {
 
 #[test]
 fn unfair_comparisons_are_refused_and_printed_if_allowed() {
-    let same = |given: &str| table(8, 2, 2, |_, _| 1e9).0.rows.to_string() + given;
-    assert_ne!(same("a"), same("b"));
     let a = store("a", 8, 2, 2, |_, _| 1e9);
     let (small, rows) = table(8, 2, 2, |_, _| 1e9);
     let mut other = Table::default();
@@ -358,6 +355,7 @@ kernel = "apex_map.sequential"
 M = "64 kwords"
 I = 64
 N = 2
+pages = "base"      # huge ones are granted at times, and differences refused
 [axes]
 alpha = [0.01, 1.0]
 L = [1, 16]
