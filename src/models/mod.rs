@@ -93,11 +93,13 @@ pub enum Break {
 }
 
 impl Parameter {
-    const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+    /// `least`, `most` and `first` are in the base unit.
+    pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: false, breaks: Break::No }
     }
 
-    const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+    /// As [`Parameter::fitted`], but never fitted unless asked.
+    pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
 

@@ -13,7 +13,7 @@ const SOURCE: Source =
 pub struct SharedMemory;
 
 const fn fitted(number: &'static str, symbol: &'static str) -> Parameter {
-    Parameter { number, symbol, least: 1e-14, most: 1e-6, first: 1e-10, given: false }
+    Parameter::fitted(number, symbol, 1e-14, 1e-6, 1e-10)
 }
 
 const ABOUT: About = About {
