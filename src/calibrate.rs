@@ -64,10 +64,12 @@ impl Probe {
                 (None, _) => false,
             }
         };
+        let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
         let of_point = |&row: &usize| {
             table.word("kernel", row) == self.kernel
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| is(row, setting))
+                && self.parameters().iter().filter(unset).all(|p| is(row, &(p.name, p.default_value())))
         };
         rows.iter().copied().filter(of_point).collect()
     }

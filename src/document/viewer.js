@@ -334,7 +334,7 @@
       const bar = width < 560 ? 78 : 104;
       this.small = width < 560;
       this.middle = [(width - bar) / 2 + (this.small ? 16 : 34), height / 2 - 12];
-      this.scale = Math.min((width - bar) * (this.small ? 0.52 : 0.64), height * 0.86) * this.camera.zoom;
+      this.scale = Math.min((width - bar) * (this.small ? 0.5 : 0.6), height * 0.76) * this.camera.zoom;
       this.z = this.height();
       const axes = [surface.x, surface.y, this.z];
       const solid = this.solid(surface);

@@ -31,6 +31,7 @@ mod contour;
 mod curves;
 mod frame;
 mod heat;
+pub mod layers;
 pub mod legend;
 mod panels;
 mod regions;
@@ -276,7 +277,7 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
         Figure::Regions(regions) => regions::draw(canvas, regions),
         Figure::Curves(curves) => curves::draw(canvas, curves, false),
         Figure::Model(curves) => curves::draw(canvas, curves, true),
-        Figure::Layers(grid, bounds, view) => surface::draw_layers(canvas, grid, bounds, *view),
+        Figure::Layers(grid, bounds, view) => layers::draw(canvas, grid, bounds, *view),
         Figure::Classes(map) => classes::draw(canvas, map),
         Figure::RatioMap(ratios) => compared::draw_map(canvas, ratios),
         Figure::RatioSurface(ratios, view) => compared::draw_surface(canvas, ratios, *view),

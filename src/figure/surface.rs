@@ -9,6 +9,7 @@ use plotters::style::RGBColor;
 use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
 use super::colour::viridis;
 use super::frame::{self, Ticks};
+use super::layers;
 use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
 use super::{Grid, Quantity, text};
@@ -19,8 +20,6 @@ const SHADES: f64 = 36.0;
 /// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
 const MOST_PATCHES: f64 = 6000.0;
 const TICK_LENGTH: f64 = 6.0;
-/// Lines of the bound.
-const BOUND: RGBColor = RGBColor(213, 94, 0);
 
 /// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
 struct Solid {
@@ -54,14 +53,14 @@ struct BoxAxis<'a> {
 
 /// From the box to the picture.
 #[derive(Clone, Copy)]
-struct Camera {
+pub struct Camera {
     view: View,
     pixels: f64,
     centre: Xy,
 }
 
 impl Camera {
-    fn pixel(&self, point: [f64; 3]) -> Xy {
+    pub fn pixel(&self, point: [f64; 3]) -> Xy {
         let to = self.view.project(point);
         let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
         (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
@@ -78,19 +77,6 @@ pub fn draw<DB: DrawingBackend>(
     draw_coloured(canvas, grid, view, ([x, y, z], viridis), None)
 }
 
-/// The surface below the bounds of its points.
-pub fn draw_layers<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    grid: &Grid,
-    bounds: &Array2<f64>,
-    view: View,
-) -> Result<()> {
-    let known = || bounds.iter().copied().filter(|bound| !bound.is_nan());
-    let range = known().reduce(f64::min).zip(known().reduce(f64::max));
-    let [x, y, z] = grid.scales(range)?;
-    draw_coloured(canvas, grid, view, ([x, y, z], viridis), Some(bounds))
-}
-
 /// With scales and the colours over the height.
 pub fn draw_coloured<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
@@ -103,7 +89,7 @@ pub fn draw_coloured<DB: DrawingBackend>(
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
-        heights: heights(&grid.values, &z),
+        heights: layers::heights(&grid.values, &z),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
         colour,
     };
@@ -119,9 +105,7 @@ pub fn draw_coloured<DB: DrawingBackend>(
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
     surface(canvas, &camera, &solid)?;
-    if let Some(bounds) = bounds {
-        net(canvas, &camera, top, (&solid.x, &solid.y, &heights(bounds, &z)))?;
-    }
+    bounds.map_or(Ok(()), |all| layers::net(canvas, &camera, top, (&solid.x, &solid.y, &layers::heights(all, &z))))?;
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
@@ -136,34 +120,6 @@ pub fn draw_coloured<DB: DrawingBackend>(
         canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
     Ok(())
-}
-
-fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
-    values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
-}
-
-/// The bound, which lies above the surface, as lines that let it be seen.
-fn net<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    camera: &Camera,
-    top: f64,
-    (x, y, heights): (&[f64], &[f64], &[Vec<f64>]),
-) -> Result<()> {
-    let known = |i: usize, j: usize| {
-        let z = *heights.get(j)?.get(i)?;
-        z.is_finite().then(|| camera.pixel([x[i], y[j], z]))
-    };
-    for j in 0..y.len() {
-        for i in 0..x.len() {
-            let Some(at) = known(i, j) else { continue };
-            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
-                canvas.line(&[at, next], BOUND, 1.3)?;
-            }
-        }
-    }
-    let at = (canvas.sheet.margin, top + 8.0);
-    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
-    canvas.text("the machine's own limit", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
 }
 
 fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {

@@ -93,12 +93,12 @@ pub enum Break {
 }
 
 impl Parameter {
-    /// `least`, `most` and `first` are in the base unit.
+    /// Found from measurements, between these bounds.
     pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: false, breaks: Break::No }
     }
 
-    /// As [`Parameter::fitted`], but never fitted unless asked.
+    /// Taken from a machine card, or from the machine.
     pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
         Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
