@@ -367,8 +367,9 @@ fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
     assert!(count(Figure::Curves(figure.clone()), "#D55E00") > 0);
     assert_eq!(count(Figure::Model(figure.clone()), "#D55E00"), 0);
     // One line of data, one in the legend.
-    let line = |l: &&str| l.starts_with("<polyline") && l.contains("#0072B2");
-    assert_eq!(svg(&Figure::Model(figure)).unwrap().lines().filter(line).count(), 2);
+    let document = svg(&Figure::Model(figure)).unwrap();
+    let paths = document.lines().filter(|l| l.starts_with("<path fill=\"none\"") && l.contains("#0072B2"));
+    assert_eq!(paths.map(|path| path.matches('M').count()).sum::<usize>(), 2);
 }
 
 #[test]
