@@ -368,8 +368,8 @@ fn a_model_is_a_line_and_its_measurement_marks_of_the_same_colour() {
     assert_eq!(count(Figure::Model(figure.clone()), "#D55E00"), 0);
     // One line of data, one in the legend.
     let document = svg(&Figure::Model(figure)).unwrap();
-    let lines = document.lines().filter(|l| l.starts_with("<path fill=\"none\"") && l.contains("#0072B2"));
-    assert_eq!(lines.map(|path| path.matches('M').count()).sum::<usize>(), 2);
+    let paths = document.lines().filter(|l| l.starts_with("<path fill=\"none\"") && l.contains("#0072B2"));
+    assert_eq!(paths.map(|path| path.matches('M').count()).sum::<usize>(), 2);
 }
 
 #[test]
