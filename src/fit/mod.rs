@@ -9,12 +9,12 @@
 //! use apexmap::fit::{self, Observation, Options, Role};
 //! use apexmap::models;
 //!
-//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. A rendezvous is left out.
+//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
 //! let model = models::find("point_to_point.switch")?;
 //! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
 //! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
 //! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
-//! let roles = [Role::Fit, Role::Fit, Role::Unknown, Role::Hold(1e9)];
+//! let roles = [Role::Fit, Role::Fit, Role::Hold(0.0), Role::Hold(0.0), Role::Hold(1.0)];
 //! let fit = fit::fit(model, &measured, &roles, Options::default())?;
 //! let latency = &fit.estimates[0];
 //! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
@@ -127,9 +127,13 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
 /// points that would.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
+    if roles.len() != model.about().parameters.len() {
+        let wanted = model.about().parameters.len();
+        return Err(Error::internal(format!("{} has {wanted} parameters, not {}", model.about().id, roles.len())));
+    }
     check(model, data)?;
     match breaks::sought(model, roles) {
         Some(sought) => breaks::fit(model, data, roles, sought, options),
