@@ -14,7 +14,7 @@ use super::shapes::{self, Shape};
 use super::statistics::MannWhitney;
 use super::summary::{self, Checked, Line};
 use super::{cards, tables};
-use crate::document::{self, Picture};
+use crate::document::{self, Picture, Viewer};
 use crate::error::{Error, Result};
 use crate::units;
 use serde::Serialize;
@@ -55,6 +55,7 @@ struct Context<'a> {
     unmatched: Vec<Unmatched>,
     unmatched_all: usize,
     untold: Vec<String>,
+    viewer: Viewer,
     sections: Vec<Section>,
     unshown: Vec<String>,
     rates: Vec<Picture>,
@@ -130,6 +131,7 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
         unmatched: missing(comparison),
         unmatched_all: comparison.unmatched().count(),
         untold: untold(comparison),
+        viewer: Viewer { surfaces: sections.iter().flat_map(|section| section.surfaces.clone()).collect() },
         sections,
         unshown,
         rates: rates.pictures,

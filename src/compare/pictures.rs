@@ -4,7 +4,7 @@ use super::Comparison;
 use super::groups::{Group, number};
 use super::ratio::{Ratio, ratio};
 use super::statistics::MannWhitney;
-use crate::document::{Picture, picture};
+use crate::document::{Picture, Surface, picture};
 use crate::error::Result;
 use crate::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, Panels, Quantity, Ratios, Series, View, Winners,
@@ -19,6 +19,9 @@ use std::path::Path;
 pub struct Section {
     pub label: String,
     pub pictures: Vec<Picture>,
+    /// The surface of each machine, to be turned.
+    #[serde(skip)]
+    pub surfaces: Vec<Surface>,
 }
 
 /// Curves that a figure can tell apart.
@@ -26,7 +29,7 @@ const MOST_WINNERS: usize = 7;
 
 /// All figures of a group; `number` is part of their files' names.
 pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {
-    let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new() };
+    let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
             drawer.ratios(of)?;
@@ -40,7 +43,7 @@ pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &
     if group.is_surface() {
         drawer.contours()?;
     }
-    Ok(Section { label: group.label.clone(), pictures: drawer.pictures })
+    Ok(Section { label: group.label.clone(), pictures: drawer.pictures, surfaces: drawer.surfaces })
 }
 
 struct Drawer<'a> {
@@ -49,6 +52,7 @@ struct Drawer<'a> {
     number: usize,
     folder: &'a Path,
     pictures: Vec<Picture>,
+    surfaces: Vec<Surface>,
 }
 
 impl Drawer<'_> {
@@ -249,6 +253,9 @@ impl Drawer<'_> {
             grids.push(Grid { title: machine.name.clone(), subtitle, x, y, z, values, failed });
         }
         grids.retain(|grid| grid.values.iter().any(|v| !v.is_nan()));
+        // A surface needs two values along each axis; contours say so.
+        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), grid).ok();
+        self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
             let title = "Contours next to each other, on one scale".to_owned();
             let caption = "Lines of equal bandwidth of each machine at the matched points (as Figure 7 of the Apex-Map paper). \
