@@ -293,7 +293,10 @@ fn quality(fit: &Fit, curve: Option<&Yardstick>) -> Vec<(&'static str, String)> 
         ("SMAPE", percent(quality.smape)),
         ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
     ];
-    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out, one at a time", percent(error))));
+    if quality.fitted_points < quality.points {
+        lines.push(("points fitted to, evenly spread; the others are foretold", quality.fitted_points.to_string()));
+    }
+    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
