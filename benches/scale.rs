@@ -1,6 +1,6 @@
 //! Large stores: a million samples compared, fitted and reported, and a sweep of 100,000 points planned; times and peak memory.
 //!
-//! The samples are made up (their build says "synthetic"): 500 points of Apex-Map, 10 launches of each, 200 samples a launch,
+//! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
 //! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
 
 use apexmap::point::{Point, Value};
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-const ALPHAS: u32 = 25;
+const ALPHAS: u32 = 100;
 const BLOCKS: u32 = 20;
 const LAUNCHES: u32 = 10;
-const SAMPLES: u32 = 200;
+const SAMPLES: u32 = 50;
 
 /// 100,000 points.
 const SWEEP: &str = r#"

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
 
-const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false };
+const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400 };
 
 fn measured(model: &dyn Model, points: &[Vec<f64>], truth: &[f64], noise: f64, seed: u64) -> Vec<Observation> {
     let mut rng = Pcg64Mcg::seed_from_u64(seed);

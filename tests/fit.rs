@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
 
-const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false };
+const QUICK: Options = Options { seed: 1, resamples: 0, leave_out: false, most_points: 400 };
 
 fn near(a: f64, b: f64, relative: f64) {
     assert!((a / b - 1.0).abs() <= relative, "{a} is not {b}");
@@ -361,7 +361,7 @@ fn the_bootstrap_resamples_launches_and_repeats_itself() {
         data.extend(measured.into_iter().map(|seen| Observation { y: seen.y * common.exp(), launch, ..seen }));
     }
     let fit = |seed| {
-        let options = Options { seed, resamples: 300, leave_out: false };
+        let options = Options { seed, resamples: 300, leave_out: false, most_points: 400 };
         fit::fit(design.model, &data, &design.roles(), options).expect("a fit").estimates
     };
     let estimates = fit(4);

@@ -157,6 +157,13 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Yardstick>) 
         "fitted to {} of {}: {} samples, {} points, {} launches\n",
         about.column, data.kernel, data.samples, quality.points, quality.launches
     );
+    if quality.fitted_points < quality.points {
+        let _ = writeln!(
+            text,
+            "The numbers are fitted to {} of the points, evenly spread, and judged on all.\n",
+            quality.fitted_points
+        );
+    }
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than processors; this is no model of a machine with enough.\n\n");
     }
@@ -183,7 +190,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Yardstick>) 
         quality.log_spread
     );
     if let Some(error) = quality.left_out {
-        let _ = writeln!(text, "points left out, one at a time: SMAPE {:.1} %", 100.0 * error);
+        let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);
     }
     if let Some((largest, error)) = quality.largest_left_out {
         let _ = writeln!(text, "P = {largest} left out: SMAPE {:.1} % there", 100.0 * error);

@@ -3,7 +3,7 @@
 use super::Comparison;
 use super::machine::{Machine, Origin};
 use crate::explain;
-use crate::fit::{self, Estimate, Fit, Observation, Options, Role};
+use crate::fit::{self, Estimate, Fit, Options, Role};
 use crate::models::{self, Model};
 use crate::units::{Unit, quantity, seconds, significant};
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub struct Row {
     pub ratios: Vec<String>,
 }
 
-/// A side-by-side fit is to this many points at most; `apexmap fit` takes all.
+/// A side-by-side fit is to about this many points at most; `apexmap fit` takes more.
 const MOST_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
@@ -126,30 +126,10 @@ fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit,
         true => known(parameter.number).map_or(Role::Unknown, Role::Hold),
     };
     let roles: Vec<Role> = model.about().parameters.iter().map(role).collect();
-    let options = Options { resamples: 0, leave_out: false, ..Options::default() };
+    let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
     let fit = explain::observations(table, &rows, model, &[])
-        .and_then(|data| fit::fit(model, &spread(data.observations), &roles, options));
+        .and_then(|data| fit::fit(model, &data.observations, &roles, options));
     Some(fit.map_err(|error| error.what))
-}
-
-/// The observations of at most [`MOST_POINTS`] points, evenly spread.
-fn spread(observations: Vec<Observation>) -> Vec<Observation> {
-    let points = fit::distinct(&observations).len();
-    let every = points.div_ceil(MOST_POINTS).max(1);
-    let mut number = 0;
-    let mut kept: Vec<Observation> = Vec::new();
-    let mut last: Option<Vec<f64>> = None;
-    // The launches of a point stand side by side.
-    for seen in observations {
-        if last.as_ref().is_some_and(|last| *last != seen.x) {
-            number += 1;
-        }
-        last = Some(seen.x.clone());
-        if number % every == 0 {
-            kept.push(seen);
-        }
-    }
-    kept
 }
 
 fn amount(value: f64, unit: Unit) -> String {

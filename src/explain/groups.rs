@@ -1,11 +1,12 @@
 //! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
 
-use super::{over_kernels, values_at};
+use super::{by_point, over_kernels, values_at};
 use crate::error::Result;
 use crate::models::Model;
 use crate::point::Value;
 use crate::store::Table;
 use crate::store::columns;
+use std::collections::HashSet;
 
 /// Rows that one fit may use.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +37,7 @@ pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Gr
         if let (true, Some(&row)) = (rows.is_empty(), others.first()) {
             values_at(table, row, model, &[])?;
         }
-        let points = points(table, &rows, model)?;
+        let points = by_point(table, &rows, model, &[])?;
         let splits = splits(table, model, &rows, &points)?;
         for (key, rows) in parted(table, &rows, &splits) {
             let name = |(column, value): (&&str, &Option<Value>)| {
@@ -44,7 +45,8 @@ pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Gr
             };
             let names = splits.iter().zip(&key).filter_map(name);
             let label = std::iter::once(super::kernels(table, &rows)).chain(names).collect::<Vec<_>>().join(", ");
-            let here = points.iter().filter(|(_, members)| members.iter().any(|row| rows.contains(row))).count();
+            let known: HashSet<usize> = rows.iter().copied().collect();
+            let here = points.iter().filter(|(_, members)| members.iter().any(|row| known.contains(row))).count();
             found.push(Group { label, rows, points: here });
         }
     }
@@ -76,19 +78,6 @@ fn parted(table: &Table, rows: &[usize], splits: &[&str]) -> Vec<Part> {
         whole.iter_mut().filter(|(with, _)| goes_with(&key, with)).for_each(|(_, members)| members.extend(&rows));
     }
     whole
-}
-
-/// The model's points, each with its rows.
-fn points(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<(Vec<f64>, Vec<usize>)>> {
-    let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
-    for &row in rows {
-        let x = values_at(table, row, model, &[])?;
-        match points.iter_mut().find(|(known, _)| *known == x) {
-            Some((_, members)) => members.push(row),
-            None => points.push((x, vec![row])),
-        }
-    }
-    Ok(points)
 }
 
 /// Columns that differ among the samples of a point of the model, or say which machine it was.

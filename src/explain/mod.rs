@@ -46,17 +46,7 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
         };
         return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
     }
-    let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
-    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    for &row in &rows {
-        let x = values_at(table, row, model, given)?;
-        let bits = x.iter().map(|value| value.to_bits()).collect();
-        let at = *places.entry(bits).or_insert(points.len());
-        if at == points.len() {
-            points.push((x, Vec::new()));
-        }
-        points[at].1.push(row);
-    }
+    let points = by_point(table, &rows, model, given)?;
     refuse_mixtures(table, model, &points)?;
     let names = table.words("launch");
     let launch_of = |row: usize| names.iter().position(|name| name == table.word("launch", row)).unwrap_or(0) as u32;
@@ -73,6 +63,27 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
         samples: rows.len(),
         oversubscribed: rows.iter().any(|&row| table.number("oversubscribed", row) == 1.0),
     })
+}
+
+/// The model's points, each with its rows.
+fn by_point(
+    table: &Table,
+    rows: &[usize],
+    model: &dyn Model,
+    given: &[(String, f64)],
+) -> Result<Vec<(Vec<f64>, Vec<usize>)>> {
+    let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
+    let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+    for &row in rows {
+        let x = values_at(table, row, model, given)?;
+        let bits = x.iter().map(|value| value.to_bits()).collect();
+        let at = *places.entry(bits).or_insert(points.len());
+        if at == points.len() {
+            points.push((x, Vec::new()));
+        }
+        points[at].1.push(row);
+    }
+    Ok(points)
 }
 
 /// The model's variables in a row of a store; `given` come first.

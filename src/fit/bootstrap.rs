@@ -3,7 +3,7 @@
 use super::interval::covariance;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
-use super::{Estimate, Observation, Options};
+use super::{Estimate, Observation, Options, bits};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
         let mut again = task.clone();
         again.data.clear();
         for launches in &groups {
-            for _ in 0..launches.len() {
-                again.data.extend_from_slice(&launches[rng.random_range(0..launches.len())]);
-            }
+            let drawn: Vec<&Launch> = launches.iter().map(|_| &launches[rng.random_range(0..launches.len())]).collect();
+            // Point by point: one prediction serves all launches of a point that stand side by side.
+            again.data.extend((0..launches[0].len()).flat_map(|at| drawn.iter().map(move |launch| launch[at])));
         }
         let Some(found) = minimise(&again, std::slice::from_ref(&optimum.theta), None) else { continue };
         let Some(its_errors) = deviations(&again, &found) else { continue };
@@ -52,7 +52,7 @@ pub fn add(task: &Task, optimum: &Optimum, estimates: &mut [Estimate], options: 
     }
 }
 
-/// The observations of one launch.
+/// The observations of one launch, in the order of their points.
 type Launch<'a> = Vec<&'a Observation>;
 
 /// Launches, among those that measured the same points.
@@ -62,11 +62,9 @@ fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
         launches.entry(seen.launch).or_default().push(seen);
     }
     let mut groups: BTreeMap<Vec<Vec<u64>>, Vec<Launch>> = BTreeMap::new();
-    for observations in launches.into_values() {
-        let bits = |seen: &&Observation| seen.x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-        let mut points: Vec<Vec<u64>> = observations.iter().map(bits).collect();
-        points.sort();
-        groups.entry(points).or_default().push(observations);
+    for mut observations in launches.into_values() {
+        observations.sort_by_cached_key(|seen| bits(&seen.x));
+        groups.entry(observations.iter().map(|seen| bits(&seen.x)).collect()).or_default().push(observations);
     }
     groups.into_values().collect()
 }

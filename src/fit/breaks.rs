@@ -33,11 +33,14 @@ pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
 pub fn fit(
     model: &dyn Model,
     data: &[Observation],
+    kept: &[bool],
     roles: &[Role],
     (at, variable): (usize, usize),
     options: Options,
 ) -> Result<Fit> {
-    let mut values: Vec<f64> = data.iter().map(|seen| seen.x[variable]).collect();
+    let of_kept = data.iter().zip(kept).filter(|(_, kept)| **kept);
+    let mut values: Vec<f64> = of_kept.map(|(seen, _)| seen.x[variable]).collect();
+    let observations = values.len();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let Some(&largest) = values.last().filter(|_| values.len() >= 2 * BESIDE) else {
@@ -57,18 +60,18 @@ pub fn fit(
     // The last is no break: nothing lies beyond it.
     let candidates: Vec<f64> = values[BESIDE - 1..values.len() - BESIDE].iter().copied().chain([largest]).collect();
     let tasks: Vec<Task> =
-        candidates.iter().map(|&c| Ok(super::prepare(model, data, &held(c))?.0)).collect::<Result<_>>()?;
+        candidates.iter().map(|&c| Ok(super::prepare(model, data, kept, &held(c))?.0)).collect::<Result<_>>()?;
     let excess = excess(&tasks).ok_or_else(|| super::no_rates(model))?;
     let (&none, breaks) = excess.split_last().expect("a candidate");
-    let freedom = data.len().saturating_sub(tasks[0].free.len() + 1);
+    let freedom = observations.saturating_sub(tasks[0].free.len() + 1);
     let beside = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
     if none <= beside as f64 * f_quantile_beyond(beside, freedom, 0.05 / breaks.len() as f64) {
-        return without(model, data, &held(largest), options);
+        return without(model, data, kept, &held(largest), options);
     }
     let allowed = t_quantile_beyond(freedom, 0.025).powi(2);
-    let kept: Vec<f64> = candidates.iter().zip(breaks).filter(|(_, e)| **e <= allowed).map(|(c, _)| *c).collect();
+    let within: Vec<f64> = candidates.iter().zip(breaks).filter(|(_, e)| **e <= allowed).map(|(c, _)| *c).collect();
     let best = breaks.iter().zip(&candidates).min_by(|a, b| a.0.total_cmp(b.0)).map_or(largest, |(_, c)| *c);
-    let mut fit = super::straight(model, data, &held(best), options)?;
+    let mut fit = super::straight(model, data, kept, &held(best), options)?;
     let beyond = |value: f64| values.iter().copied().find(|v| *v > value).unwrap_or(value);
     let parameter = &model.about().parameters[at];
     fit.held.retain(|(number, _)| *number != parameter.number);
@@ -76,13 +79,13 @@ pub fn fit(
         number: parameter.number,
         symbol: parameter.symbol,
         value: best,
-        low: kept.first().copied().unwrap_or(best),
-        high: beyond(kept.last().copied().unwrap_or(best)),
+        low: within.first().copied().unwrap_or(best),
+        high: beyond(within.last().copied().unwrap_or(best)),
         bootstrap: None,
     });
     // The break is a parameter too, and the variance.
     let squares = fit.points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
-    fit.quality.aicc = quality::aicc(squares, data.len(), fit.estimates.len() + 1);
+    fit.quality.aicc = quality::aicc(squares, fit.points.len(), fit.estimates.len() + 1);
     Ok(fit)
 }
 
@@ -101,8 +104,8 @@ fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
 }
 
 /// The fit without a break.
-fn without(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
-    let mut fit = super::straight(model, data, roles, options)?;
+fn without(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+    let mut fit = super::straight(model, data, kept, roles, options)?;
     for (at, parameter) in model.about().parameters.iter().enumerate().filter(|(_, p)| p.breaks != Break::No) {
         fit.held.retain(|(known, _)| *known != parameter.number);
         fit.absent.push(parameter.number);

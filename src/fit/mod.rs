@@ -28,6 +28,7 @@ pub mod interval;
 pub mod optimum;
 pub mod quality;
 pub mod task;
+mod thin;
 pub mod yardstick;
 
 use crate::error::{Error, Result};
@@ -36,6 +37,7 @@ use crate::models::{Model, Parameter};
 use optimum::Optimum;
 use quality::Quality;
 use serde::Serialize;
+use std::collections::HashSet;
 use task::Task;
 
 /// A measured rate at a point: the median of a launch's samples.
@@ -114,11 +116,13 @@ pub struct Options {
     pub resamples: u32,
     /// Errors with points left out, which cost a fit each.
     pub leave_out: bool,
+    /// Of more points the numbers are fitted to so many, evenly spread; the others are foretold.
+    pub most_points: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 1, resamples: 499, leave_out: true }
+        Self { seed: 1, resamples: 499, leave_out: true, most_points: 400 }
     }
 }
 
@@ -135,15 +139,20 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         return Err(Error::internal(format!("{} has {wanted} parameters, not {}", model.about().id, roles.len())));
     }
     check(model, data)?;
-    match breaks::sought(model, roles) {
-        Some(sought) => breaks::fit(model, data, roles, sought, options),
-        None => straight(model, data, roles, options),
+    let to = |kept: &[bool]| match breaks::sought(model, roles) {
+        Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
+        None => straight(model, data, kept, roles, options),
+    };
+    // What a part of the points cannot tell, all may.
+    match thin::kept(data, options.most_points) {
+        Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
+        None => to(&vec![true; data.len()]),
     }
 }
 
-/// A fit without breaks to be found.
-fn straight(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
-    let (task, absent) = prepare(model, data, roles)?;
+/// A fit without breaks to be found, to the observations that are kept.
+fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+    let (task, absent) = prepare(model, data, kept, roles)?;
     let optimum = solve(&task)?;
     identify::check(&task, &optimum)?;
     let covariance = interval::covariance(&task, &optimum);
@@ -171,18 +180,21 @@ fn straight(model: &dyn Model, data: &[Observation], roles: &[Role], options: Op
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
     let held = given.map(|at| (name(at), parameters[at])).collect();
-    let mut points = points(&task, &optimum, covariance.as_ref(), &parameters);
-    let left_out = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten();
-    for (point, predicted) in points.iter_mut().zip(left_out.iter().flatten()) {
-        point.left_out = Some(*predicted);
+    let mut points = points(&task, data, &optimum, covariance.as_ref(), &parameters);
+    if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
+        let mut left_out = left_out.into_iter();
+        for (point, kept) in points.iter_mut().zip(kept) {
+            // The fit has not seen the points that are not kept.
+            point.left_out = if *kept { left_out.next() } else { Some(point.predicted) };
+        }
     }
     absent.iter().for_each(|&at| parameters[at] = f64::NAN);
     Ok(Fit {
         model: model.about().id,
         held,
         absent: absent.iter().map(|&at| name(at)).collect(),
+        quality: quality::of(&task, &optimum, &points, options.leave_out),
         points,
-        quality: quality::of(&task, &optimum, left_out.as_deref(), options.leave_out),
         estimates,
         parameters,
     })
@@ -197,8 +209,13 @@ fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     Ok(())
 }
 
-/// Sorts the parameters into held, fitted and absent.
-fn prepare<'a>(model: &'a dyn Model, data: &'a [Observation], roles: &[Role]) -> Result<(Task<'a>, Vec<usize>)> {
+/// Sorts the parameters into held, fitted and absent; the task is that of the observations that are kept.
+fn prepare<'a>(
+    model: &'a dyn Model,
+    data: &'a [Observation],
+    kept: &[bool],
+    roles: &[Role],
+) -> Result<(Task<'a>, Vec<usize>)> {
     let about = model.about();
     let parameters = about.parameters;
     let value = |(parameter, role): (&Parameter, &Role)| match role {
@@ -237,6 +254,7 @@ fn prepare<'a>(model: &'a dyn Model, data: &'a [Observation], roles: &[Role]) ->
             format!("measure {}; or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
     Ok((task, absent))
 }
 
@@ -254,13 +272,17 @@ fn matters(task: &Task, at: usize) -> bool {
 
 /// The different points of the data, in the order of their first appearance.
 pub fn distinct(data: &[Observation]) -> Vec<&[f64]> {
-    let mut found: Vec<&[f64]> = Vec::new();
-    for seen in data {
-        if !found.contains(&seen.x.as_slice()) {
-            found.push(&seen.x);
-        }
-    }
-    found
+    different(data)
+}
+
+fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
+    let mut known = HashSet::new();
+    data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+}
+
+/// A point as a key of maps.
+fn bits(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|value| value.to_bits()).collect()
 }
 
 fn solve(task: &Task) -> Result<Optimum> {
@@ -276,13 +298,14 @@ fn no_rates(model: &dyn Model) -> Error {
 
 fn points(
     task: &Task,
+    data: &[Observation],
     optimum: &Optimum,
     covariance: Option<&nalgebra::DMatrix<f64>>,
     parameters: &[f64],
 ) -> Vec<Point> {
     let t = interval::t_quantile(task.data.len() - optimum.theta.len());
     let noise = interval::variance(optimum, optimum.theta.len());
-    let point = |seen: &&Observation| {
+    let point = |seen: &Observation| {
         let prediction = task.model.predict(&seen.x, parameters);
         let gradient = task.gradient(&seen.x, &optimum.theta);
         let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
@@ -298,7 +321,7 @@ fn points(
             left_out: None,
         }
     };
-    task.data.iter().map(point).collect()
+    data.iter().map(point).collect()
 }
 
 impl Fit {
@@ -312,8 +335,10 @@ impl Fit {
             card.set_base(number, *value, "given to the fit")?;
         }
         for estimate in &self.estimates {
-            let how =
-                format!("fit of {} to {} points; 95 % profile-likelihood interval", self.model, self.points.len());
+            let how = format!(
+                "fit of {} to {} points; 95 % profile-likelihood interval",
+                self.model, self.quality.fitted_points
+            );
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {
                 (estimate.low, estimate.high)

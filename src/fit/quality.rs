@@ -2,8 +2,10 @@
 
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
-use super::{Observation, interval};
+use super::{Observation, Point, bits, different, interval};
+use crate::numerics::mix::mix;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -11,6 +13,8 @@ pub struct Quality {
     pub observations: usize,
     /// Different points.
     pub points: usize,
+    /// The points that the numbers were fitted to: of a large design a part, evenly spread. The others count in the errors.
+    pub fitted_points: usize,
     pub launches: usize,
     /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
     pub smape: f64,
@@ -41,41 +45,31 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-/// `left_out` is what [`left_out`] says of the same fit.
-pub fn of(task: &Task, optimum: &Optimum, left_out: Option<&[f64]>, leave_out: bool) -> Quality {
-    let n = task.data.len();
-    let mut launches: Vec<u32> = task.data.iter().map(|seen| seen.launch).collect();
-    launches.sort_unstable();
-    launches.dedup();
-    let squares: f64 = optimum.residuals.iter().map(|r| r * r).sum();
-    let parameters = task.parameters(&optimum.theta);
+/// `points` are all that were measured, with what is foretold of them.
+pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
+    let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
+    let known: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();
+    let left_out: Option<Vec<(f64, f64)>> =
+        points.iter().map(|point| Some((point.measured, point.left_out?))).collect();
+    let squares: f64 = points.iter().map(|point| (point.predicted / point.measured).ln().powi(2)).sum();
     Quality {
-        observations: n,
-        points: different(task).len(),
+        observations: points.len(),
+        points: known.len(),
+        fitted_points: different(task.data.iter().copied()).len(),
         launches: launches.len(),
-        smape: smape(task.data.iter().map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value))),
+        smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         log_spread: interval::variance(optimum, optimum.theta.len()).sqrt(),
-        left_out: left_out.map(|all| smape(task.data.iter().zip(all).map(|(seen, predicted)| (seen.y, *predicted)))),
+        left_out: left_out.map(|pairs| smape(pairs.into_iter())),
         largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),
-        aicc: aicc(squares, n, optimum.theta.len() + 1),
+        aicc: aicc(squares, points.len(), optimum.theta.len() + 1),
     }
-}
-
-fn different<'a>(task: &Task<'a>) -> Vec<&'a [f64]> {
-    let mut found: Vec<&[f64]> = Vec::new();
-    for seen in &task.data {
-        if !found.contains(&seen.x.as_slice()) {
-            found.push(&seen.x);
-        }
-    }
-    found
 }
 
 /// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
 fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
     let mut rest = task.clone();
     rest.data.retain(|seen| !out(seen));
-    if different(&rest).len() < rest.free.len() {
+    if different(rest.data.iter().copied()).len() < rest.free.len() {
         return None;
     }
     let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
@@ -84,17 +78,26 @@ fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) 
     Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())
 }
 
-/// Each leaving out costs a fit: of more points than this, several are left out at once, evenly spread.
+/// Each leaving out costs a fit: of more points than this, a twentieth is left out at once.
 const MOST_LEFT_OUT_SINGLY: usize = 100;
+
+/// Which points are left out together: each alone, or of many a part, drawn so that it is no line of the design.
+pub fn parts(points: usize) -> Vec<Vec<usize>> {
+    if points <= MOST_LEFT_OUT_SINGLY {
+        return (0..points).map(|at| vec![at]).collect();
+    }
+    let parts = MOST_LEFT_OUT_SINGLY / 5;
+    let of = |part: usize| (0..points).filter(|&at| mix(at as u64) % parts as u64 == part as u64).collect();
+    (0..parts).map(of).collect()
+}
 
 /// What a fit to all other points predicts for each observation; `None` if the others are too few.
 pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
-    let points = different(task);
-    let parts = if points.len() <= MOST_LEFT_OUT_SINGLY { points.len() } else { MOST_LEFT_OUT_SINGLY / 5 };
+    let points = different(task.data.iter().copied());
     let mut predicted = vec![f64::NAN; task.data.len()];
-    for part in 0..parts {
-        let out: Vec<&[f64]> = points.iter().copied().skip(part).step_by(parts).collect();
-        let is_out = |seen: &Observation| out.contains(&seen.x.as_slice());
+    for part in parts(points.len()) {
+        let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+        let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
         let values = predicted_without(task, optimum, is_out)?;
         let here = predicted.iter_mut().zip(&task.data).filter(|(_, seen)| is_out(seen));
         here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);

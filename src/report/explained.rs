@@ -21,6 +21,9 @@ const MOST_GROUPS: usize = 3;
 /// Enough for an interval; `apexmap fit` draws more.
 const RESAMPLES: u32 = 199;
 
+/// Points fitted to at most; `apexmap fit` takes more.
+const MOST_POINTS: usize = 200;
+
 /// The machine card in a result's folder, whose numbers models predict from.
 const CARD: &str = "machine.toml";
 
@@ -147,7 +150,7 @@ impl Section<'_> {
         let told =
             |number: &str| explain::told(host, number).or_else(|| explain::loads(self.table, &group.rows, number));
         let roles = explain::roles(model, &told, self.card, &[], &[]);
-        let options = Options { resamples: RESAMPLES, ..Options::default() };
+        let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;
         let curve = yardstick::choose(&data.observations, &explain::work(model));
         Ok((fit, data, curve))
@@ -293,7 +296,10 @@ fn quality(fit: &Fit, curve: Option<&Yardstick>) -> Vec<(&'static str, String)> 
         ("SMAPE", percent(quality.smape)),
         ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
     ];
-    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out, one at a time", percent(error))));
+    if quality.fitted_points < quality.points {
+        lines.push(("points fitted to, evenly spread; the others are foretold", quality.fitted_points.to_string()));
+    }
+    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
