@@ -254,7 +254,7 @@ impl Drawer<'_> {
         }
         grids.retain(|grid| grid.values.iter().any(|v| !v.is_nan()));
         // A surface needs two values along each axis; contours say so.
-        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), grid).ok();
+        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &turned(grid)).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
             let title = "Contours next to each other, on one scale".to_owned();
