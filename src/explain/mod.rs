@@ -163,8 +163,7 @@ pub fn told(host: &Host, number: &str) -> Option<f64> {
 pub fn loads(table: &Table, rows: &[usize], number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
     let column = format!("core{role}_load_seconds");
-    let values: Vec<f64> = rows.iter().map(|&row| table.number(&column, row)).filter(|v| v.is_finite()).collect();
-    median(&values)
+    median(&table.numbers(&column, rows))
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),

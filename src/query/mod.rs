@@ -80,13 +80,9 @@ pub fn groups(table: &Table, rows: &[usize], by: &[&str], selected: &[&str]) -> 
         table.column(name).is_some_and(|column| found.iter().any(|cell| !columns::constant(column, &cell.rows)))
     });
     let mixed = mixed.map(str::to_owned).collect();
-    let summary = |rows: &[usize], name: &str| {
-        let numbers: Vec<f64> = rows.iter().map(|&row| table.number(name, row)).filter(|v| !v.is_nan()).collect();
-        Summary::of(&numbers)
-    };
     let groups = found.into_iter().map(|cell| Group {
         samples: cell.rows.len(),
-        summaries: selected.iter().map(|name| summary(&cell.rows, name)).collect(),
+        summaries: selected.iter().map(|name| Summary::of(&table.numbers(name, &cell.rows))).collect(),
         by: cell.by,
         failures: cell.failures,
     });

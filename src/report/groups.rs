@@ -3,9 +3,10 @@
 use crate::error::Result;
 use crate::figure::select::label;
 use crate::kernels::{self, Kernel};
+use crate::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::store::Table;
-use crate::store::cells::cells;
+use crate::store::cells::{Cell, cells};
 use crate::store::columns;
 use crate::store::table::Column;
 
@@ -37,6 +38,25 @@ impl Group {
             value => label(column, value),
         };
         self.key.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where in the group a cell is: `alpha = 1, L = 64`.
+    pub fn place(&self, cell: &Cell) -> String {
+        self.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its points that have a good sample, with the summary of a column there.
+    pub fn measured(&self, table: &Table, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let by: Vec<&str> = self.axes.iter().map(String::as_str).collect();
+        let found = cells(table, &self.rows, &by, column)?;
+        Ok(found.into_iter().filter_map(|cell| cell.summary.map(|summary| (cell, summary))).collect())
+    }
+
+    /// The same, the least median first.
+    pub fn ranked(&self, table: &Table, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let mut found = self.measured(table, column)?;
+        found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        Ok(found)
     }
 
     /// Whether it has a surface.
@@ -125,19 +145,12 @@ pub fn groups(table: &Table, rows: &[usize]) -> Result<Vec<Group>> {
                     independent(table, &cell.rows, numbers)?.into_iter().map(str::to_owned).collect()
                 }
             };
-            let distinct = |name: &str| {
-                let mut values: Vec<f64> =
-                    cell.rows.iter().map(|&row| table.number(name, row)).filter(|v| !v.is_nan()).collect();
-                values.sort_by(f64::total_cmp);
-                values.dedup();
-                values
-            };
             found.push(Group {
                 key: names.iter().map(|name| name.to_string()).zip(cell.by.clone()).collect(),
                 headline: kernel.about().headline,
                 axes,
-                alphas: distinct(ALPHA),
-                blocks: distinct(BLOCK),
+                alphas: table.distinct(ALPHA, &cell.rows),
+                blocks: table.distinct(BLOCK, &cell.rows),
                 rows: cell.rows,
             });
         }

@@ -4,10 +4,9 @@ use super::groups::{ALPHA, BLOCK, Group, independent, kernels_of, key_columns};
 use super::trade::Trade;
 use crate::document::Tile;
 use crate::error::Result;
-use crate::figure::select::label;
-use crate::numerics::statistics::{Summary, median, quantile};
+use crate::numerics::statistics::{median, quantile};
 use crate::point::Value;
-use crate::store::cells::{Cell, cells};
+use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
 use crate::store::{Table, columns};
 use crate::units::{self, quantity, significant};
@@ -115,25 +114,18 @@ fn extremes(table: &Table, groups: &[Group], headline: &str) -> Result<Option<Ex
     let of_headline = || groups.iter().filter(|group| group.headline == headline);
     let several = of_headline().count() > 1;
     for group in of_headline() {
-        for (cell, summary) in measured_cells(table, group)? {
-            let mut place: Vec<String> =
-                group.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect();
+        for (cell, summary) in group.measured(table, group.headline)? {
+            let mut place = vec![group.place(&cell)];
             if several {
                 place.insert(0, group.label());
             }
+            place.retain(|words| !words.is_empty());
             all.push((summary.median, place.join(", ")));
         }
     }
     let by_size = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
     let ends = all.iter().min_by(by_size).zip(all.iter().max_by(by_size));
     Ok(ends.map(|(worst, best)| Extremes { worst: worst.clone(), best: best.clone() }))
-}
-
-/// Cells of a group that have a good sample.
-fn measured_cells(table: &Table, group: &Group) -> Result<Vec<(Cell, Summary)>> {
-    let by: Vec<&str> = group.axes.iter().map(String::as_str).collect();
-    let found = cells(table, &group.rows, &by, group.headline)?;
-    Ok(found.into_iter().filter_map(|cell| cell.summary.map(|summary| (cell, summary))).collect())
 }
 
 impl Extremes {
@@ -268,7 +260,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 fn precision(table: &Table, groups: &[Group], lead: &mut Lead) -> Result<()> {
     let (mut widths, mut without) = (Vec::new(), 0);
     for group in groups {
-        for (_, summary) in measured_cells(table, group)? {
+        for (_, summary) in group.measured(table, group.headline)? {
             match summary.relative_width() {
                 Some(width) if width.is_finite() => widths.push(width / 2.0),
                 _ => without += 1,

@@ -298,9 +298,7 @@ fn at_most_frequent(table: &Table, rows: Vec<usize>, column: &str, axis: &str) -
 /// Rows at the least, the middle and the largest alpha and L.
 fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
     let picks = |name: &str| {
-        let mut values: Vec<f64> = rows.iter().map(|&row| table.number(name, row)).filter(|v| !v.is_nan()).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
+        let values = table.distinct(name, &rows);
         let last = values.len().saturating_sub(1);
         [0, last / 2, last].map(|at| values.get(at).copied())
     };

@@ -3,10 +3,9 @@
 use super::groups::Group;
 use crate::bounds::{self, Limits, Terms};
 use crate::error::Result;
-use crate::figure::select::label;
-use crate::numerics::statistics::Summary;
+use crate::numerics::statistics::{Summary, median};
 use crate::store::bounded::{self, BOUND_BY, SHARE};
-use crate::store::cells::{Cell, cells};
+use crate::store::cells::Cell;
 use crate::store::{Folder, Table, columns};
 use crate::units;
 use serde::Serialize;
@@ -57,22 +56,17 @@ pub fn of(folder: &Folder, table: &Table, groups: &[Group]) -> Result<Option<Sha
     let terms = terms(folder, &limits)?;
     let (mut rows, mut above, mut all, mut binding) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for group in groups {
-        let by: Vec<&str> = group.axes.iter().map(String::as_str).collect();
-        let mut found: Vec<(Cell, Summary)> = cells(table, &group.rows, &by, SHARE)?
-            .into_iter()
-            .filter_map(|cell| cell.summary.map(|summary| (cell, summary)))
-            .collect();
-        found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        let found = group.ranked(table, SHARE)?;
         for (cell, share) in &found {
             all.push(share.median);
             *binding.entry(table.word(BOUND_BY, cell.rows[0])).or_insert(0) += 1;
             if share.interval.is_some_and(|(low, _)| low > 1.0) {
-                above.push(format!("{}, {}: {}", group.label(), place(&by, cell), per_cent(share)));
+                above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
             }
         }
         let Some(last) = found.len().checked_sub(1) else { continue };
         for (which, at) in [("least", 0), ("median", last / 2), ("most", last)] {
-            rows.push(row(table, group, which, &by, &found[at], &terms));
+            rows.push(row(table, group, which, &found[at], &terms));
         }
     }
     if all.is_empty() {
@@ -118,10 +112,6 @@ pub(super) fn terms(folder: &Folder, limits: &Limits) -> Result<HashMap<String, 
     Ok(known)
 }
 
-fn place(by: &[&str], cell: &Cell) -> String {
-    by.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
-}
-
 fn per_cent(share: &Summary) -> String {
     let one = |share: f64| units::significant(100.0 * share);
     let interval = share.interval.map(|(low, high)| format!(" ({} to {})", one(low), one(high))).unwrap_or_default();
@@ -132,22 +122,22 @@ fn row(
     table: &Table,
     group: &Group,
     which: &'static str,
-    by: &[&str],
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
 ) -> Row {
-    let median = |column: &str| {
-        let values: Vec<f64> = cell.rows.iter().map(|&row| table.number(column, row)).filter(|v| !v.is_nan()).collect();
-        Summary::of(&values).map(|summary| summary.median)
-    };
     let unit = columns::describe(group.headline).unit;
-    let rate = |column: Option<&str>| column.and_then(median).map(|v| units::quantity(v, unit)).unwrap_or_default();
+    let rate = |column: Option<&str>| {
+        column
+            .and_then(|column| median(&table.numbers(column, &cell.rows)))
+            .map(|v| units::quantity(v, unit))
+            .unwrap_or_default()
+    };
     let first = cell.rows[0];
     let others = terms.get(table.word("key", first)).map(others).unwrap_or_default();
     Row {
         group: group.label(),
         which,
-        place: place(by, cell),
+        place: group.place(cell),
         rate: rate(Some(group.headline)),
         bound: rate(bounded::bound_of(group.headline)),
         by: table.word(BOUND_BY, first).to_owned(),

@@ -2,10 +2,9 @@
 
 use super::groups::Group;
 use crate::error::Result;
-use crate::figure::select::label;
-use crate::numerics::statistics::Summary;
+use crate::numerics::statistics::{Summary, median};
 use crate::store::bounded;
-use crate::store::cells::{Cell, cells};
+use crate::store::cells::Cell;
 use crate::store::{Table, columns};
 use crate::units::{self, Unit};
 use serde::Serialize;
@@ -29,36 +28,22 @@ pub struct Row {
 
 /// Three rows a group; groups without a good sample have none.
 pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
-    let by: Vec<&str> = group.axes.iter().map(String::as_str).collect();
-    let mut found: Vec<(Cell, Summary)> = cells(table, &group.rows, &by, group.headline)?
-        .into_iter()
-        .filter_map(|cell| cell.summary.map(|summary| (cell, summary)))
-        .collect();
-    found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+    let found = group.ranked(table, group.headline)?;
     let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
     let picks = [("worst", 0), ("median", last / 2), ("best", last)];
-    picks.iter().map(|&(which, at)| row(table, group, which, &by, &found[at])).collect()
+    Ok(picks.iter().map(|&(which, at)| row(table, group, which, &found[at])).collect())
 }
 
-fn row(
-    table: &Table,
-    group: &Group,
-    which: &'static str,
-    by: &[&str],
-    (cell, summary): &(Cell, Summary),
-) -> Result<Row> {
-    let of = |column: &str| {
-        let values: Vec<f64> = cell.rows.iter().map(|&row| table.number(column, row)).filter(|v| !v.is_nan()).collect();
-        Summary::of(&values).map(|summary| summary.median)
-    };
+fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
+    let of = |column: &str| median(&table.numbers(column, &cell.rows));
     let unit = columns::describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     let interval =
         summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
-    Ok(Row {
+    Row {
         group: group.label(),
         which,
-        place: by.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", "),
+        place: group.place(cell),
         rate: format!("{}{interval}", rate(summary.median)),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
@@ -66,7 +51,7 @@ fn row(
             .map(|share| format!("{:.0} %, {}", 100.0 * share, table.word(bounded::BOUND_BY, cell.rows[0])))
             .unwrap_or_default(),
         samples: summary.n,
-    })
+    }
 }
 
 /// Groups that a terminal shows.

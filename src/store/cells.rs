@@ -44,7 +44,7 @@ pub fn cells(table: &Table, rows: &[usize], by: &[&str], value: &str) -> Result<
         .iter()
         .map(|key| {
             let (rows, failures) = groups.remove(key).unwrap_or_default();
-            let numbers: Vec<f64> = rows.iter().map(|&row| table.number(value, row)).filter(|v| !v.is_nan()).collect();
+            let numbers = table.numbers(value, &rows);
             let by = columns.iter().zip(key).map(|(column, &bits)| from_bits(column, bits)).collect();
             Cell { by, summary: Summary::of(&numbers), failures, rows }
         })

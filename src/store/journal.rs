@@ -85,41 +85,26 @@ pub struct Outcome {
     pub failure: Option<Box<Sample>>,
 }
 
-impl Run for Sample {
-    fn key(&self) -> &str {
-        &self.key
-    }
-    fn block(&self) -> u32 {
-        self.block
-    }
-    fn repetition(&self) -> u32 {
-        self.repetition
-    }
-    fn status(&self) -> Status {
-        self.status
-    }
-    fn seconds(&self) -> Option<f64> {
-        self.seconds
-    }
+macro_rules! run {
+    ($($record:ty),*) => { $(impl Run for $record {
+        fn key(&self) -> &str {
+            &self.key
+        }
+        fn block(&self) -> u32 {
+            self.block
+        }
+        fn repetition(&self) -> u32 {
+            self.repetition
+        }
+        fn status(&self) -> Status {
+            self.status
+        }
+        fn seconds(&self) -> Option<f64> {
+            self.seconds
+        }
+    })* };
 }
-
-impl Run for Outcome {
-    fn key(&self) -> &str {
-        &self.key
-    }
-    fn block(&self) -> u32 {
-        self.block
-    }
-    fn repetition(&self) -> u32 {
-        self.repetition
-    }
-    fn status(&self) -> Status {
-        self.status
-    }
-    fn seconds(&self) -> Option<f64> {
-        self.seconds
-    }
-}
+run!(Sample, Outcome);
 
 /// Reads a journal. Damaged lines are counted, never fatal: what is readable is kept.
 pub fn read(path: &Path) -> Result<Record> {

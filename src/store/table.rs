@@ -61,6 +61,19 @@ impl Table {
         }
     }
 
+    /// The numbers that there are in these rows.
+    pub fn numbers(&self, name: &str, rows: &[usize]) -> Vec<f64> {
+        rows.iter().map(|&row| self.number(name, row)).filter(|value| !value.is_nan()).collect()
+    }
+
+    /// The same, ascending and each once.
+    pub fn distinct(&self, name: &str, rows: &[usize]) -> Vec<f64> {
+        let mut values = self.numbers(name, rows);
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
     /// A word; empty where there is none.
     pub fn word(&self, name: &str, row: usize) -> &str {
         match self.columns.get(name) {
