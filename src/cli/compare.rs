@@ -185,10 +185,13 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
 }
 
 fn chosen(given: &str, table: &Table, conditions: [Option<&str>; 2]) -> Result<Vec<usize>> {
-    let named = |error: Error| Error { what: format!("{given}: {}", error.what), ..error };
     let mut rows = select::rows(table, None);
-    for text in conditions.into_iter().flatten() {
-        let condition = condition(text, table).map_err(named)?;
+    for (text, place) in conditions.into_iter().zip([given, "--where"]) {
+        let Some(text) = text else { continue };
+        let condition = condition(text, table).map_err(|mut error| {
+            error.place.iter_mut().for_each(|found| found.file = place.into());
+            Error { what: format!("{given}: {}", error.what), ..error }
+        })?;
         let kept: std::collections::HashSet<usize> = select::rows(table, Some(&condition)).into_iter().collect();
         rows.retain(|row| kept.contains(row));
     }

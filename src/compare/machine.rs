@@ -37,19 +37,7 @@ impl Machine {
     /// # Errors
     /// If the table does not hold samples of known kernels; `given` is named.
     pub fn measured(given: &str, table: Table, rows: Vec<usize>, manifest: Option<Manifest>) -> Result<Self> {
-        for name in ["kernel", "ranks"] {
-            let right = match table.column(name) {
-                Some(Column::Words { .. }) => name == "kernel",
-                Some(_) => name == "ranks",
-                None => false,
-            };
-            if !right {
-                return Err(Error::input(
-                    format!("{given} does not hold samples of apexmap: it has no column \"{name}\" as samples have it"),
-                    "name a result folder or the samples.parquet of one",
-                ));
-            }
-        }
+        table.check_samples(given)?;
         if rows.is_empty() {
             let (what, next) = match table.rows {
                 0 => ("holds no sample", "run its sweep first: apexmap run"),

@@ -77,6 +77,7 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
             "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
         ));
     }
+    table.require_numbers(&request.z)?;
     let found = cells(table, rows, &by, &request.z)?;
     if found.iter().all(|cell| cell.summary.is_none()) {
         return Err(Error::input(

@@ -1,6 +1,8 @@
 //! Samples as columns in memory.
 
+use super::columns;
 use crate::error::{Error, Result};
+use crate::nearest::suggest;
 use crate::point::Value;
 use std::collections::HashMap;
 
@@ -31,14 +33,37 @@ impl Table {
         self.columns.get(name)
     }
 
-    /// A column that must be there; the error lists what is.
+    /// A column that must be there; the error names the nearest one and lists all, parameters by the papers' names.
     pub fn require(&self, name: &str) -> Result<&Column> {
         self.column(name).ok_or_else(|| {
-            Error::input(
-                format!("the result has no column \"{name}\""),
-                format!("use one of {}", self.names.join(", ")),
-            )
+            let known: Vec<&str> = self.names.iter().map(|name| columns::short(name)).collect();
+            Error::input(format!("the result has no column \"{name}\""), suggest(name, &known))
         })
+    }
+
+    /// A column of numbers that must be there.
+    pub fn require_numbers(&self, name: &str) -> Result<&Column> {
+        match self.require(name)? {
+            Column::Words { .. } => Err(Error::input(
+                format!("the column \"{name}\" holds words, which have no median"),
+                "choose a column of numbers here; words can group samples, or stand in --where",
+            )),
+            column => Ok(column),
+        }
+    }
+
+    /// Refuses a table that does not hold samples, as of another program's Parquet file; `given` is its name.
+    pub fn check_samples(&self, given: &str) -> Result<()> {
+        let numbers = |name: &&str| !matches!(self.column(name), Some(Column::Numbers(_) | Column::Whole(_)));
+        let words = |name: &&str| !matches!(self.column(name), Some(Column::Words { .. }));
+        let missing = ["kernel", "status"].into_iter().find(words);
+        match missing.or_else(|| ["ranks", "seconds"].into_iter().find(numbers)) {
+            None => Ok(()),
+            Some(name) => Err(Error::input(
+                format!("{given} does not hold samples of apexmap: it has no column \"{name}\" as samples have it"),
+                "name a result folder or the samples.parquet of one",
+            )),
+        }
     }
 
     /// The value of a cell; `None` where there is none.
