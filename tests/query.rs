@@ -117,17 +117,52 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     let scratch = Scratch::new();
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
-    for (arguments, what) in [
-        (["--select", "host"], "holds words"),
-        (["--select", "sceonds"], "no column \"sceonds\""),
-        (["--select", ""], "no column is selected"),
-        (["--group-by", "Lx"], "no column \"Lx\""),
-        (["--where", "L > 99"], "no sample meets"),
-        (["--where", "Lx > 99"], "Lx"),
+    let (query, export, plot) = (&["query", file][..], &["export", file][..], &["plot", file, "curves"][..]);
+    for (command, arguments, what) in [
+        (query, ["--select", "host"], "holds words"),
+        (query, ["--select", "sceonds"], "--select sceonds: the result has no column \"sceonds\""),
+        (query, ["--select", "sceonds"], "did you mean \"seconds\"?"),
+        (query, ["--select", ""], "no column is selected"),
+        (query, ["--select", "L,block_words"], "--select names block_words twice"),
+        (query, ["--group-by", "Lx"], "--group-by Lx: the result has no column \"Lx\""),
+        (query, ["--where", "L > 99"], "no sample meets"),
+        (query, ["--where", "Lx > 99"], "[--where:1:1]"),
+        (export, ["--select", "kernel,hots"], "did you mean \"host\"?"),
+        (export, ["--format=extra-p", "--select=host"], "holds words"),
+        (export, ["--format=extra-p", "--parameters=Q"], "--parameters Q: the result has no column"),
+        (plot, ["--z", "kernel"], "holds words"),
+        (plot, ["--y", "alhpa"], "did you mean \"alpha\"?"),
+        (plot, ["--x", "B,L"], "--x B,L: the result has no column \"B,L\""),
     ] {
-        let output = apexmap(&[&["query", file], &arguments[..]].concat());
+        let output = apexmap(&[command, &arguments[..]].concat());
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn files_without_samples_are_refused_and_named() {
+    let scratch = Scratch::new();
+    let text = scratch.join("text.parquet");
+    std::fs::write(&text, "no Parquet\n").expect("written");
+    let mut other = Table::default();
+    other.begin_row();
+    other.set("price", &Value::Real(1.0));
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    parquet::write(&folder, &other).expect("written");
+    for (file, code, what) in [
+        (text, 3, "text.parquet as Parquet"),
+        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no column \"kernel\""),
+        (scratch.join("none"), 2, "none does not exist"),
+    ] {
+        for command in [&["query"][..], &["export"], &["plot", "--x=L", "--y=", "--z=seconds"]] {
+            let mut arguments = [command, &[file.to_str().expect("a path")]].concat();
+            arguments.extend((command[0] == "plot").then_some("curves"));
+            let output = apexmap(&arguments);
+            let error = String::from_utf8_lossy(&output.stderr);
+            let told = error.contains(what) && error.contains("next: ");
+            assert!(output.status.code() == Some(code) && told, "{arguments:?}: {error}");
+        }
     }
 }
 
