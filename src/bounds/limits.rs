@@ -11,8 +11,6 @@ pub const LINE_BYTES: f64 = 64.0;
 /// The best numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// What the card calls the machine.
-    pub machine: String,
     /// Where it was measured; absent on cards that no calibration wrote.
     pub host: Option<String>,
     pub cpu_model: Option<String>,
@@ -97,7 +95,6 @@ impl Limits {
             Some(flight / line)
         });
         Self {
-            machine: card.name.clone(),
             host: text("host"),
             cpu_model: text("cpu_model"),
             accepted: text(Self::ACCEPTED),

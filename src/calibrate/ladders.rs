@@ -55,7 +55,7 @@ pub fn pages(most: u64) -> Vec<Probe> {
     all
 }
 
-/// Of a node: the latency of one core's reads while the others read for none, half and all of the time.
+/// Of a node: the latency of one core's reads while the others read for so much of the time.
 pub fn loaded(bytes: u64, cores: usize) -> Vec<Probe> {
     let at = |share: u64| {
         let probe =

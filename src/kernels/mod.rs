@@ -238,6 +238,14 @@ pub trait Kernel: Sync {
     }
 }
 
+/// For kernels whose first half of ranks works with the second.
+fn in_pairs(point: &Point) -> std::result::Result<(), String> {
+    if !point.ranks.is_multiple_of(2) {
+        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
+    }
+    Ok(())
+}
+
 /// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
 pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;

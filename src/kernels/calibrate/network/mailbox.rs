@@ -25,10 +25,9 @@ pub const KERNEL: Probe = Probe {
              compared with that of the words sent.",
         )
     },
-    refuse: |point| match (point.ranks.is_multiple_of(2), point.integer("message_bytes")) {
-        (false, _) => Err(format!("{} ranks cannot be paired; use an even number", point.ranks)),
-        (_, bytes) if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
-        _ => Ok(()),
+    refuse: |point| match point.integer("message_bytes") {
+        bytes if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
+        _ => in_pairs(point),
     },
     work: |point| {
         let operations = (point.integer("messages") * point.ranks as u64) as f64;
