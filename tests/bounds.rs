@@ -1,6 +1,6 @@
 //! Bounds: known values, what is left out, and that nothing which this machine does exceeds what it measured of itself.
 
-use crate::common::{Scratch, launch, sample};
+use crate::common::{Scratch, apexmap, launch, sample};
 use apexmap::bounds::{self, Case, Ladder, Limits};
 use apexmap::machine::{Card, Number};
 use apexmap::point::{Point, Value};
@@ -12,7 +12,6 @@ use apexmap::store::{Folder, Table};
 use apexmap::{calibrate, kernels, provenance};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::process::{Command, Output};
 
 fn close(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found} instead of {expected}");
@@ -254,10 +253,6 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
         table.number(SHARE, 0).is_nan() && table.word(BOUND_BY, 0).is_empty(),
         "another host's card bounds nothing"
     );
-}
-
-fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
 }
 
 const TINY: &str = r#"
