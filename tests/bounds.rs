@@ -98,6 +98,9 @@ fn card() -> Card {
         ("message_seconds--64KiB-send", 65.536, "us"),
         ("message_seconds--4B-put", 20.0, "ns"),
         ("message_seconds--64KiB-put", 131.072, "us"),
+        ("get_seconds--8B-one", 60.0, "ns"),
+        ("get_seconds--8B-many", 10.0, "ns"),
+        ("get_seconds--4KiB-many", 4.096, "us"),
         ("send_seconds", 40.0, "ns"),
         ("network_latency_seconds--4B-send", 200.0, "ns"),
         ("bisection_bytes_per_second", 1.0, "GB/s"),
@@ -146,6 +149,26 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     // Nearly all accesses hit the first block.
     let found = terms(point(0.001, 64), &[], THREADS);
     assert_eq!(found.binding().unwrap().name, bounds::ISSUE);
+}
+
+#[test]
+fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
+    // Uniform, on two ranks: half of the accesses go to the other, 8 L bytes each.
+    let point = |kernel: &str, buffers: u64| {
+        let point = Point::new(kernel, 2).with("M", 1u64 << 20).with("alpha", 1.0);
+        point.with("L", 4u64).with("B", buffers)
+    };
+    let found = terms(point("apex_map.one_sided", 3), &[], THREADS);
+    close(rate(&found, bounds::MESSAGES), 2.0 / (0.5 * 10e-9));
+    close(rate(&found, bounds::LINK), 2.0 / (0.5 * 32e-9));
+    close(rate(&found, bounds::LATENCY), 2.0 / (0.5 * 60e-9 / 3.0));
+    assert!(found.missing.is_empty(), "{:?}", found.missing);
+    let found = terms(point("apex_map.two_sided", 3), &[], THREADS);
+    close(rate(&found, bounds::MESSAGES), 2.0 / (0.5 * 2.0 * 100e-9));
+    close(rate(&found, bounds::LINK), 2.0 / (0.5 * 32e-9));
+    close(rate(&found, bounds::LATENCY), 2.0 / (0.5 * 400e-9 / 3.0));
+    // A quarter of all bytes crosses, an eighth each way.
+    close(rate(&found, bounds::BISECTION), 1.0 / (0.5 * 2.0 / 2.0 / 2.0 * 32e-9));
 }
 
 #[test]
@@ -331,11 +354,19 @@ kernel = "random_access.hypercube"
 ranks = 2
 N_words = "1 Mwords"
 [[include]]
-kernel = "apex_map.two_sided"
+kernel = ["apex_map.two_sided", "apex_map.one_sided"]
 ranks = 2
 M = "2 Mwords"
 I = 256
 L = [1, 64]
+[[include]]
+kernel = "apex_map.one_sided"
+ranks = 2
+M = "16 kwords"
+I = 1024
+alpha = [0.1, 1.0]
+B = [1, 16]
+L = [1, 512, 4096]
 "#;
 
 /// The card of the machine and its samples of all families, interleaved: what slows the machine slows both.
