@@ -104,6 +104,13 @@ pub fn messages() -> Vec<Probe> {
     for (bytes, count) in [(8u64, 16384u64), (1 << 10, 4096), (8 << 10, 1024)] {
         all.push(each(format!("message_seconds--{}-mailbox", size(bytes)), "calibrate.mailbox", bytes, count));
     }
+    // Short runs, as the best of them counts, and a long one is always interrupted on a busy machine.
+    for (bytes, count) in [(8u64, 2048u64), (4 << 10, 1024), (64 << 10, 128), (512 << 10, 16)] {
+        for (window, way) in [(1u64, "one"), (16, "many")] {
+            let get = each(format!("get_seconds--{}-{way}", size(bytes)), "calibrate.get", bytes, count);
+            all.push(get.with("window", window));
+        }
+    }
     for operation in ["send", "put"] {
         let number = format!("network_latency_seconds--4B-{operation}");
         let pong = each(number, "message_rate.ping_pong", 4, 1024).with("operation", operation);

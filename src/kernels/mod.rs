@@ -67,6 +67,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::send::KERNEL,
     &calibrate::network::receive::KERNEL,
     &calibrate::network::mailbox::KERNEL,
+    &calibrate::network::get::KERNEL,
     &calibrate::network::poll::KERNEL,
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,

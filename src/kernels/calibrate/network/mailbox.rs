@@ -43,12 +43,12 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-const BYTES: Parameter = Parameter {
+pub(super) const BYTES: Parameter = Parameter {
     meaning: "message: bytes of content, a multiple of 8",
     domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
     ..crate::kernels::message_rate::MESSAGE_BYTES
 };
-const MESSAGES: Parameter = Parameter {
+pub(super) const MESSAGES: Parameter = Parameter {
     meaning: "messages: sent by each rank in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
     ..crate::kernels::message_rate::MESSAGES

@@ -8,6 +8,7 @@
 pub mod barrier;
 pub mod bisection;
 pub mod copy;
+pub mod get;
 pub mod line;
 pub mod mailbox;
 pub mod poll;
