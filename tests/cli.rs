@@ -1,7 +1,6 @@
 //! What holds for all commands: help with examples, a manual page, completions.
 
-use super::common::Scratch;
-use super::query::{apexmap, printed};
+use super::common::{Scratch, apexmap, printed};
 
 /// The commands of `apexmap --help`.
 fn commands() -> Vec<String> {

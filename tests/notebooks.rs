@@ -2,8 +2,7 @@
 //!
 //! APEXMAP_NOTEBOOK_FIGURES may name a folder for the figures, to look at.
 
-use super::common::Scratch;
-use super::query::apexmap;
+use super::common::{Scratch, apexmap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

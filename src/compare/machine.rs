@@ -57,11 +57,6 @@ impl Machine {
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, table, rows, manifest, card })
     }
 
-    /// With the machine card that lies beside a result.
-    pub fn with_card(self, card: Card) -> Self {
-        Self { card: Some(card), ..self }
-    }
-
     /// The host of rank 0 of its first launch.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref()?;

@@ -68,13 +68,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// `apex_map.two_sided, P = 2, L = 64, alpha = 0.1`
-    pub fn label(&self) -> String {
-        let named = self.at.iter().map(|(column, value)| label(column, value));
-        std::iter::once(self.class.clone()).chain(named).collect::<Vec<_>>().join(", ")
-    }
-
-    /// As [`Point::label`], without what is the same at all points.
+    /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();

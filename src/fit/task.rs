@@ -66,13 +66,6 @@ impl<'a> Task<'a> {
         jacobian
     }
 
-    /// d ln(predicted) / d ln(parameter) at one point.
-    pub fn gradient(&self, x: &[f64], theta: &[f64]) -> DVector<f64> {
-        let one = Observation { x: x.to_vec(), y: 1.0, launch: 0 };
-        let task = Task { model: self.model, data: vec![&one], base: self.base.clone(), free: self.free.clone() };
-        task.jacobian(theta).row(0).transpose()
-    }
-
     /// For linear models: measured rate x (time with all free parameters 0), and the same of each parameter's factor;
     /// their sum should be 1 in every row.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
