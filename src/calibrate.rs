@@ -2,6 +2,7 @@
 
 mod derived;
 mod ladders;
+mod listed;
 
 use crate::error::Result;
 use crate::kernels::{self, Parameter};
@@ -13,6 +14,8 @@ use crate::store::Table;
 use crate::store::cells::cells;
 use crate::units::{self, Unit};
 use std::fmt::Write;
+
+pub use listed::listed;
 
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]

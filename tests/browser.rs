@@ -71,3 +71,49 @@ fn decoded(text: &str) -> String {
     }
     String::from_utf8(bytes).unwrap()
 }
+
+/// Holds a page, with its scripts run, to what readers of all kinds need: names for figures and controls, headings in order,
+/// tables with heads, and on a screen 390 pixels wide nothing to scroll sideways but what scrolls within itself, and
+/// buttons that a finger hits.
+pub fn check_usable(page: &Path) {
+    let told = ask(
+        page,
+        r#"await frame();
+        const faults = [], say = (what, one) => faults.push(what + ': ' + one.outerHTML.slice(0, 150));
+        const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+        let level = 0;
+        for (const heading of all('h1, h2, h3, h4, h5, h6')) {
+          const next = Number(heading.tagName[1]);
+          if (next > level + 1 || (next === 1 && level > 0)) say('the level of a heading', heading);
+          level = next;
+        }
+        for (const one of all('figure, .drawing, nav, section, canvas, button, [role=group]')) if (!one.ariaLabel) say('no name', one);
+        for (const one of all('select, input')) if (!one.labels.length) say('no label', one);
+        for (const one of all('th, caption, summary, h1, h2, h3, a')) if (!one.textContent.trim()) say('empty', one);
+        for (const one of all('table')) if (!one.querySelector('th')) say('no head', one);
+        for (const one of all('button')) if (!one.ariaLabel.includes(one.textContent) && /\w/.test(one.textContent)) say('another name than its text', one);
+        for (const one of all('nav a, a.skip')) if (!document.querySelector(one.getAttribute('href'))) say('leads nowhere', one);
+        const known = all('[id]').map((one) => one.id);
+        if (new Set(known).size !== known.length) faults.push('an id twice: ' + known);
+        // The page as scripts left it, on a telephone: the same rules of style, with a finger for a pointer.
+        const phone = document.createElement('iframe');
+        phone.style.cssText = 'width: 390px; height: 844px; border: 0';
+        phone.srcdoc = '<!DOCTYPE html>' + document.documentElement.outerHTML.replace(/<script(?! type)[^]*?<\/script>/g, '')
+          .replaceAll('(pointer: coarse)', 'all');
+        document.body.append(phone);
+        await new Promise((done) => (phone.onload = done));
+        const inner = phone.contentDocument, wide = inner.documentElement.scrollWidth;
+        if (inner.documentElement.clientWidth !== 390) faults.push('not a telephone');
+        if (wide > 390) for (const one of all('main *', inner)) {
+          if (one.getBoundingClientRect().right > 390.5 && !one.closest('.scroll, .drawing, pre')) say('beyond the edge', one);
+        }
+        if (wide > 390) faults.push('the page is as wide as ' + wide);
+        for (const one of all('button, select, summary, nav a', inner)) {
+          const { width, height } = one.getBoundingClientRect();
+          if (one.checkVisibility() && (width < 24 || height < 43.5)) say(`too small for a finger, ${width} by ${height}`, one);
+        }
+        return { faults: faults.slice(0, 20), checked: inner.querySelectorAll('button').length };"#,
+    );
+    assert_eq!(told["faults"], serde_json::json!([]));
+    assert!(told["checked"].as_u64().unwrap() > 0, "nothing was checked");
+}

@@ -1,10 +1,10 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::calibrate::{card, probes, sweep};
+use apexmap::calibrate::{card, listed, probes, sweep};
 use apexmap::kernels;
 use apexmap::kernels::calibrate::memory::chase::jump;
-use apexmap::machine::Card;
+use apexmap::machine::{Card, Number};
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, host};
 use apexmap::store::Table;
@@ -87,6 +87,35 @@ fn a_card_holds_what_was_measured_and_nothing_else() {
     assert_eq!(card.get("lines_in_flight"), Some(latency / access));
     let again = Card::parse(&card.to_toml(), Path::new("card.toml")).expect("a card that can be read");
     assert_eq!(again.numbers(), card.numbers());
+}
+
+#[test]
+fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
+    let mut card = Card::new("mine", "two cores", "made up");
+    let mut set = |name: &str, value: f64, unit: &str| {
+        card.set(name, Number::new(value, unit, "made up").with_interval(value * 0.9, value * 1.1)).unwrap();
+    };
+    set("update_seconds", 10.0, "ns");
+    for (size, value) in [("128KiB", 5.0), ("64KiB", 2.0), ("1MiB", 9.0)] {
+        set(&format!("read_seconds--{size}-huge-dependent"), value, "ns");
+        set(&format!("loaded_latency_seconds--{}_per_cent", value * 10.0), value, "ns");
+    }
+    set("message_seconds--4B-send-few", 100.0, "ns");
+    set("message_seconds--64B-send-few", 110.0, "ns");
+    let list = listed(&card);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 7, "{list}");
+    let line = |name: &str| -> String {
+        let found = lines.iter().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{list}"));
+        found.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let ladder = line("read_seconds--*-huge-dependent");
+    assert!(ladder.starts_with("read_seconds--*-huge-dependent 3 steps 2 ns to 9 ns "), "{ladder}");
+    assert!(ladder.ends_with("; 64KiB to 1MiB"), "{ladder}");
+    assert!(line("loaded_latency_seconds--*").ends_with("; 20 % to 90 %"));
+    assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two are no ladder");
+    assert!(line("update_seconds").contains(" 10 ns 9 ns to 11 ns "));
+    assert!(list.ends_with("the card has all 6 steps\n"), "{list}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Machines against each other: statistics against known values, intervals that cover, checks that do not cry wolf.
 
+use crate::browser;
 use crate::common::{Scratch, apexmap};
 use apexmap::compare::fairness::Allowed;
 use apexmap::compare::machine::{Machine, name_all};
@@ -376,6 +377,7 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
     let made = apexmap(&["compare", &results[0], &results[1], "--names", names, "--out", &path(&out)]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let page = std::fs::read_to_string(out.join("compare.html")).unwrap();
+    browser::check_usable(&out.join("compare.html"));
     assert!(page.contains("&lt;img src=x") && !page.contains("<img src=x"));
     for figure in ["ratio-map-1", "ratio-contours-1", "ratio-surface-1", "winners-1", "contours-1"] {
         for end in ["svg", "png"] {

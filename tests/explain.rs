@@ -1,6 +1,7 @@
 //! Models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and `validate`.
 
 use super::common::{Scratch, host, launch, printed, refused, sample};
+use crate::browser;
 use apexmap::explain;
 use apexmap::explain::card::foretell;
 use apexmap::explain::groups::groups;
@@ -277,6 +278,7 @@ fn the_validation_is_a_page_with_figures() {
     let told = printed(&["validate", "--report", to.to_str().expect("a path")]);
     assert!(told.contains("validate.html"), "{told}");
     let page = std::fs::read_to_string(to.join("validate.html")).expect("a page");
+    browser::check_usable(&to.join("validate.html"));
     let report = validate::validate().expect("a validation");
     let plain = |text: &str| !text.contains(['"', '\'', '/', '<', '>', '&']);
     let remarks = report.checks.iter().map(|check| &check.remark).filter(|remark| !remark.is_empty() && plain(remark));

@@ -142,7 +142,7 @@ fn values_are_told_under_the_pointer_and_by_keys_and_can_be_saved() {
          drawing.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
          told.live = figure.querySelector('.live').textContent;
          told.alternative = drawing.getAttribute('aria-label');
-         told.focusable = [...document.querySelectorAll('.drawing, canvas, .scroll')].every((one) => one.tabIndex === 0);
+         told.focusable = [...document.querySelectorAll('.drawing, canvas')].every((one) => one.tabIndex === 0);
          const png = await page.pngOf(svg, 900, 640); told.png = [png.type, png.size];
          told.svg = page.svgText(svg).slice(0, 60);
          told.csv = page.csv(document.querySelector('h2 ~ .scroll table'));
@@ -228,6 +228,88 @@ fn a_page_prints_without_what_only_a_screen_can_use() {
 }
 
 #[test]
+fn a_page_can_be_used_without_eyes_and_on_a_telephone() {
+    let scratch = Scratch::new();
+    browser::check_usable(&page(&scratch, "a-machine-with-a-long-name-without-any-place-to-break-it, P = 1"));
+}
+
+#[test]
+fn a_finger_sees_values_that_stay_when_it_is_lifted() {
+    let scratch = Scratch::new();
+    let told = browser::ask(
+        &page(&scratch, "machine"),
+        "await frame();
+         const finger = (one, type, x, y) => one.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, pointerId: 1, pointerType: 'touch' }));
+         const drawing = document.querySelector('figure[data-file=heat] .drawing'), box = drawing.querySelector('svg').getBoundingClientRect();
+         const [x, y] = document.querySelector('figure[data-file=heat] tbody tr').dataset.at.split(' ').map(Number);
+         finger(drawing, 'pointerdown', box.left + x / 900 * box.width, box.top + y / 640 * box.height); finger(drawing, 'pointerleave', 0, 0);
+         const told = { value: page.hint.textContent, shown: !page.hint.hidden };
+         finger(drawing, 'pointercancel', 0, 0); told.gone = page.hint.hidden;
+         const canvas = document.querySelector('canvas'); canvas.setPointerCapture = () => {};
+         told.scrolls = getComputedStyle(canvas).touchAction;
+         const at = canvas.getBoundingClientRect(), section = document.querySelector('.viewer');
+         for (let x = 0; x < at.width && page.hint.hidden; x += 20) for (let y = 0; y < at.height && page.hint.hidden; y += 20) {
+           finger(canvas, 'pointerdown', at.left + x, at.top + y); finger(canvas, 'pointerup', at.left + x, at.top + y); finger(canvas, 'pointerleave', 0, 0);
+         }
+         told.point = page.hint.textContent; told.azimuth = section.dataset.azimuth;
+         return told;",
+    );
+    assert!(told["value"].as_str().unwrap().contains("0.001"), "{told}");
+    assert_eq!((&told["shown"], &told["gone"], &told["scrolls"]), (&true.into(), &true.into(), &"pan-y".into()));
+    assert!(told["point"].as_str().unwrap().contains("bandwidth"), "{told}");
+    assert_eq!(told["azimuth"], "-52", "a tap turned the surface");
+}
+
+/// Relative luminance of `#rrggbb` (WCAG 2.2).
+fn luminance(colour: &str) -> f64 {
+    let part = |at: usize| {
+        let share = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
+        if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+}
+
+/// From 1 to 21 (WCAG 2.2).
+fn contrast(a: &str, b: &str) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn all_text_can_be_read_in_light_and_dark() {
+    // Contrasts that webaim.org's checker gives.
+    assert!(
+        (contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9 && (contrast("#777777", "#ffffff") - 4.48).abs() < 0.005
+    );
+    let style = include_str!("../src/document/page.css");
+    let colour = |name: &str, dark: usize| {
+        let start = format!("--{name}: light-dark(");
+        let (_, pair) = style.split_once(&start).unwrap_or_else(|| panic!("no colour {name}"));
+        pair.split(')').next().unwrap().split(", ").nth(dark).unwrap()
+    };
+    for dark in [0, 1] {
+        for ground in ["ground", "panel", "paper"].map(|name| colour(name, dark)) {
+            // Text; then what is not text: the edges of buttons, the rings of focus and of points, and the bar of a warning.
+            for (names, least) in [(&["ink", "soft", "link"][..], 4.5), (&["edge", "mark", "warn"], 3.0)] {
+                for name in names {
+                    let found = contrast(colour(name, dark), ground);
+                    assert!(found >= least, "{name} on {ground}: {found:.2}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_line_ends_within_a_value() {
+    let template = "{% extends \"page.html\" %}{% block main %}{{ text | bound }}{% endblock %}";
+    let context = std::collections::BTreeMap::from([("text", "at P = 2, L = 64: 5.4 GB/s, ± 3 % of 7 points < 8")]);
+    let page = document::render(template, &context).unwrap();
+    let wanted = "at P_=_2, L_=_64: 5.4_GB/s, ±_3_% of 7_points &lt; 8".replace('_', "\u{a0}");
+    assert!(page.contains(&wanted));
+}
+
+#[test]
 fn a_page_of_heavy_figures_stays_light() {
     let scratch = Scratch::new();
     let heavy = document::picture(
@@ -250,19 +332,34 @@ fn a_page_of_heavy_figures_stays_light() {
 #[test]
 fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
     let scratch = Scratch::new();
-    for name in ["old", "kept", "mine"] {
-        for ending in ["svg", "png"] {
-            std::fs::write(scratch.join(format!("{name}.{ending}")), "x").unwrap();
-        }
+    std::fs::create_dir(scratch.join("paper")).unwrap();
+    let write = |file: &str, text: &str| std::fs::write(scratch.join(file), text).unwrap();
+    let there = |file: &str| scratch.join(file).exists();
+    let figure =
+        |name: &str| format!("<figure class=\"picture\" aria-label=\"t\" data-file=\"{name}\" data-width=\"9\">");
+    for file in
+        ["old.svg", "old.png", "paper/old.svg", "kept.svg", "kept.png", "changed.svg", "mine.svg", "../outside.svg"]
+    {
+        write(file, file);
     }
-    std::fs::write(scratch.join("../outside.svg"), "x").unwrap();
-    let figure = |name: &str| format!("<figure class=\"picture\" data-file=\"{name}\" data-width=\"9\">");
-    let before = ["old", "kept", "../outside", "", "gone"].map(figure).concat();
-    document::remove_unmade(&scratch, &before, &figure("kept")).unwrap();
-    let left = |name: &str| ["svg", "png"].map(|ending| scratch.join(format!("{name}.{ending}")).exists());
-    assert_eq!((left("old"), left("kept"), left("mine")), ([false; 2], [true; 2], [true; 2]));
-    assert!(scratch.join("../outside.svg").exists(), "a name led out of the folder");
+    document::remove_unmade(&scratch, &["old", "kept", "changed", "gone"].map(figure).concat()).unwrap();
+    assert!(there("old.svg") && there("paper/old.svg"), "the page has them");
+    // Since then someone has drawn over a figure, and written into the list: the digest is that of "../outside.svg" by sha256sum.
+    write("changed.svg", "mine now");
+    let list = std::fs::read_to_string(scratch.join(".made")).unwrap();
+    assert_eq!(list.lines().count(), 6, "{list}");
+    write(
+        ".made",
+        &format!(
+            "{list}09de32bbcdcbcf56c6dc0a023c0df7e5c88d4cf8a3c5628d38bdde28069527e4  ../outside.svg\n0000000000000000000000000000000000000000000000000000000000000000  mine.svg\n"
+        ),
+    );
+    document::remove_unmade(&scratch, &figure("kept")).unwrap();
+    assert!(!there("old.svg") && !there("old.png") && !there("paper/old.svg"));
+    assert!(there("kept.svg") && there("kept.png") && there("changed.svg") && there("mine.svg"));
+    assert!(there("../outside.svg"), "a name led out of the folder");
     std::fs::remove_file(scratch.join("../outside.svg")).unwrap();
+    assert_eq!(std::fs::read_to_string(scratch.join(".made")).unwrap().lines().count(), 2);
 }
 
 #[test]

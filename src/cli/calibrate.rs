@@ -6,12 +6,9 @@ use super::run::carry_out;
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::figure::select;
-use crate::machine::{Card, meaning_of, unit_of};
 use crate::store::Folder;
 use crate::sweep::{self, Machine};
-use crate::units::{Unit, amount};
 use crate::{calibrate, provenance};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -69,21 +66,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &table, &rows, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", list(&card), path.display()))?;
+    print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;
     measured
-}
-
-/// A line a number.
-fn list(card: &Card) -> String {
-    let mut text = format!("{}: {}\n", card.name, card.summary);
-    for name in card.numbers().keys() {
-        let unit = unit_of(name.split("--").next().unwrap_or(name)).unwrap_or(Unit::None);
-        let value = card.get(name).map_or_else(String::new, |value| amount(value, unit));
-        let interval = card.interval(name);
-        let interval =
-            interval.map_or_else(String::new, |(low, high)| format!("{} to {}", amount(low, unit), amount(high, unit)));
-        let meaning = meaning_of(name.split("--").next().unwrap_or(name)).unwrap_or_default();
-        let _ = writeln!(text, "  {name:<36} {value:>12}  {interval:<28} {meaning}");
-    }
-    text
 }

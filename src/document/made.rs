@@ -1,40 +1,61 @@
-//! Which files of a folder of figures an earlier page made: the page itself says so.
+//! Which files of a folder of figures a page made: a list beside them says so.
 
 use crate::error::{Error, Result};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
 /// The folder within a folder of figures that holds them as a paper wants them.
 pub const PAPER: &str = "paper";
+/// The list in a folder of figures, a line a file, as `sha256sum` writes and checks it.
+const LIST: &str = ".made";
 
-/// Removes the figures of `before`, an earlier page, that `now` does not have. Other files stay, such as those of
-/// `apexmap plot`.
+/// Removes the figures that an earlier page made in this folder and `page`, already made, does not have, and notes those that
+/// it has. Other files stay: those of `apexmap plot`, and those that someone changed.
 ///
 /// # Errors
-/// If a file cannot be removed.
-pub fn remove_unmade(folder: &Path, before: &str, now: &str) -> Result<()> {
-    let kept = figures(now);
-    for name in figures(before).into_iter().filter(|name| !kept.contains(name)) {
-        for place in [folder.to_owned(), folder.join(PAPER)] {
-            for ending in ["svg", "png"] {
-                let path = place.join(format!("{name}.{ending}"));
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Error::file("remove", &path, error));
-                    }
-                    _ => {}
-                }
+/// If a file cannot be read, removed or written.
+pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
+    let mut now = String::new();
+    for name in figures(page) {
+        for file in
+            [format!("{name}.svg"), format!("{name}.png"), format!("{PAPER}/{name}.svg"), format!("{PAPER}/{name}.png")]
+        {
+            if let Some(digest) = digest(&folder.join(&file))? {
+                let _ = writeln!(now, "{digest}  {file}");
             }
         }
     }
-    Ok(())
+    let list = folder.join(LIST);
+    // Without a list there is nothing to remove.
+    let before = fs::read_to_string(&list).unwrap_or_default();
+    for (made, file) in before.lines().filter_map(|line| line.split_once("  ")) {
+        let path = folder.join(file);
+        let stays = now.lines().any(|line| line.ends_with(&format!("  {file}")));
+        if !stays && is_within(file) && digest(&path)?.is_some_and(|digest| digest == made) {
+            fs::remove_file(&path).map_err(|e| Error::file("remove", &path, e))?;
+        }
+    }
+    fs::write(&list, now).map_err(|e| Error::file("write", &list, e))
 }
 
-/// Names of a page's figures; those that are not plain names of files are left out.
-fn figures(page: &str) -> Vec<&str> {
-    let plain = |name: &&str| {
-        !name.is_empty() && !name.starts_with('.') && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
-    };
-    let names = page.split("<figure class=\"picture\" data-file=\"").skip(1).filter_map(|rest| rest.split('"').next());
-    names.filter(plain).collect()
+/// Whether a name of the list, which anyone can edit, stays in the folder.
+fn is_within(file: &str) -> bool {
+    let name = file.strip_prefix(&format!("{PAPER}/")).unwrap_or(file);
+    !name.starts_with('.') && !name.contains(['/', '\\'])
+}
+
+/// None of what does not exist.
+fn digest(path: &Path) -> Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::file("read", path, error)),
+    }
+}
+
+/// Names of a page's figures.
+fn figures(page: &str) -> impl Iterator<Item = &str> {
+    page.split(" data-file=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

@@ -118,6 +118,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     let mut engine = minijinja::Environment::new();
     engine.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
     engine.add_filter("percent", |share: f64| format!("{:.1} %", share * 100.0));
+    engine.add_filter("bound", |text: &str| bound(text));
     engine.add_filter("json", |value: minijinja::Value| json(&value).map(minijinja::Value::from_safe_string));
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
     engine.add_global("style", STYLE);
@@ -127,6 +128,17 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     engine.add_template("parts.html", include_str!("parts.html"))?;
     engine.add_template("this.html", template)?;
     engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
+}
+
+/// Text in which no line ends between a number and what it counts, nor within `L = 64`.
+fn bound(text: &str) -> String {
+    let all: Vec<char> = text.chars().collect();
+    let at = |k: usize| all.get(k).copied().unwrap_or_default();
+    let bound = |k: usize| {
+        let before = if k > 0 { at(k - 1) } else { ' ' };
+        "=±".contains([before, at(k + 1)]) || before.is_ascii_digit() && (at(k + 1).is_alphabetic() || at(k + 1) == '%')
+    };
+    all.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
 /// JSON that may stand in a page: nothing in it can end a script or begin markup, whatever it contains.

@@ -14,8 +14,9 @@ const page = {
     return element;
   },
 
-  button(text, title, onclick) {
-    return page.make("button", { type: "button", title, onclick }, text);
+  // `of`: what tells it from other buttons of its text, for those who hear it alone.
+  button(text, title, onclick, of = "") {
+    return page.make("button", { type: "button", title, onclick, "aria-label": `${text}: ${title}${of && ", " + of}` }, text);
   },
 
   // Hands a file to the reader.
@@ -45,24 +46,37 @@ page.csv = function (table) {
   return [...table.rows].map((row) => [...row.cells].map(field).join(",") + "\r\n").join("");
 };
 
-page.nameOf = function (table) {
-  if (table.dataset.name) return page.fileName(table.dataset.name);
-  // The heading before it.
+// Its caption, or the heading before it.
+page.titleOf = function (table) {
+  if (table.caption && table.caption.textContent.length < 60) return table.caption.textContent;
   const before = [...document.querySelectorAll("h1, h2, h3")].filter(
     (heading) => heading.compareDocumentPosition(table) & Node.DOCUMENT_POSITION_FOLLOWING);
-  const heading = before.length ? before[before.length - 1].textContent : document.title;
-  return page.fileName(table.caption && table.caption.textContent.length < 60 ? table.caption.textContent : heading);
+  return before.length ? before[before.length - 1].textContent : document.title;
+};
+
+page.nameOf = (table) => page.fileName(table.dataset.name || page.titleOf(table));
+
+// What does not fit can be scrolled by keys, and a fading edge shows that there is more.
+page.enhanceScroll = function (box) {
+  const mark = () => {
+    const hidden = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more", hidden - box.scrollLeft > 2);
+    if (!box.matches(".scroll")) return;
+    if (hidden > 2 || box.scrollHeight - box.clientHeight > 2) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  };
+  box.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(box);
 };
 
 page.enhanceTable = function (table) {
   const save = () => page.save(page.nameOf(table) + ".csv", new Blob([page.csv(table)], { type: "text/csv" }));
   const about = "Save this table as comma-separated values";
-  const tools = page.make("div", { class: "tools" }, page.button("CSV", about, save));
+  const tools = page.make("div", { class: "tools" }, page.button("CSV", about, save, page.titleOf(table)));
   const scroll = table.closest(".scroll");
   if (scroll) {
-    scroll.tabIndex = 0; // so that keys scroll it
     scroll.setAttribute("role", "group");
-    scroll.setAttribute("aria-label", "Table");
+    scroll.setAttribute("aria-label", "Table: " + page.titleOf(table));
   }
   (scroll || table).before(tools);
 };
@@ -111,7 +125,8 @@ page.enhanceFigure = function (figure) {
   const saveSvg = () => page.save(file + ".svg", new Blob([page.svgText(svg)], { type: "image/svg+xml" }));
   const savePng = () => page.pngOf(svg, width, height).then((blob) => page.save(file + ".png", blob));
   const tools = page.make("div", { class: "tools" },
-    page.button("SVG", "Save this figure as SVG", saveSvg), page.button("PNG", "Save this figure as PNG", savePng));
+    page.button("SVG", "Save this figure as SVG", saveSvg, figure.ariaLabel),
+    page.button("PNG", "Save this figure as PNG", savePng, figure.ariaLabel));
   drawing.after(tools);
 
   const table = figure.querySelector("table");
@@ -141,7 +156,7 @@ page.enhanceFigure = function (figure) {
     figure.dataset.point = k;
     return pairs;
   };
-  drawing.addEventListener("pointermove", (event) => {
+  const point = (event) => {
     const box = svg.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * width;
     const y = ((event.clientY - box.top) / box.height) * height;
@@ -152,13 +167,20 @@ page.enhanceFigure = function (figure) {
     });
     if (best < 0) hide();
     else show(best);
-  });
-  drawing.addEventListener("pointerleave", hide);
+  };
+  drawing.addEventListener("pointermove", point);
+  drawing.addEventListener("pointerdown", point);
+  // A finger that is lifted leaves too: what it touched stays, until it scrolls or touches something else.
+  drawing.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
+  drawing.addEventListener("pointercancel", hide);
 
   // By keys: from point to point, told to screen readers.
   const live = page.make("p", { class: "live", role: "status", "aria-live": "polite" });
   figure.append(live);
   drawing.tabIndex = 0;
+  drawing.setAttribute("role", "application");
+  drawing.setAttribute("aria-roledescription", "figure with values");
+  drawing.setAttribute("aria-description", "Arrow keys go from point to point.");
   drawing.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") return hide();
@@ -200,4 +222,5 @@ document.body.append(page.hint);
 page.addThemeSwitch();
 document.querySelectorAll("figure.picture").forEach(page.enhanceFigure);
 document.querySelectorAll("table").forEach(page.enhanceTable);
+document.querySelectorAll(".scroll, .drawing").forEach(page.enhanceScroll);
 addEventListener("scroll", () => (page.hint.hidden = true), { passive: true });

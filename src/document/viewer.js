@@ -172,11 +172,13 @@
       let from = null;
       this.canvas.addEventListener("pointerdown", (event) => {
         from = { x: event.clientX, y: event.clientY, ...this.camera };
+        if (event.pointerType === "touch") this.hover(event);
         this.canvas.setPointerCapture(event.pointerId);
         this.canvas.focus({ preventScroll: true });
       });
       this.canvas.addEventListener("pointermove", (event) => {
         if (!from) return this.hover(event);
+        if (Math.hypot(event.clientX - from.x, event.clientY - from.y) < 4) return; // not yet a drag
         this.camera.azimuth = from.azimuth - (event.clientX - from.x) * 0.5;
         this.camera.elevation = clamp(from.elevation + (event.clientY - from.y) * 0.5, -90, 90);
         page.hint.hidden = true;
@@ -184,12 +186,15 @@
         this.redraw();
       });
       for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => (from = null));
-      this.canvas.addEventListener("pointerleave", () => this.leave());
-      // The wheel scrolls the page unless the surface has been chosen.
+      // The value under a finger stays when it is lifted.
+      this.canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.leave());
+      // The wheel scrolls the page unless the surface has been chosen and can still come nearer or go farther.
       this.canvas.addEventListener("wheel", (event) => {
         if (document.activeElement !== this.canvas) return;
+        const zoom = clamp(this.camera.zoom * Math.exp(-event.deltaY / 600), 0.4, 8);
+        if (zoom === this.camera.zoom) return;
         event.preventDefault();
-        this.camera.zoom = clamp(this.camera.zoom * Math.exp(-event.deltaY / 600), 0.4, 8);
+        this.camera.zoom = zoom;
         this.redraw();
       }, { passive: false });
     }
@@ -320,7 +325,8 @@
       const surface = this.surfaces[this.chosen];
       const context = this.context;
       const width = Math.max(this.canvas.clientWidth, 200);
-      const height = Math.round(clamp(width * 0.62, 300, 600));
+      this.small = width < 560;
+      const height = Math.round(this.small ? clamp(width * 1.05, 320, 480) : clamp(width * 0.62, 300, 600));
       const fine = Math.min(devicePixelRatio || 1, 3);
       if (this.canvas.width !== Math.round(width * fine) || this.canvas.height !== Math.round(height * fine)) {
         this.canvas.width = Math.round(width * fine);
@@ -331,16 +337,16 @@
       this.ink = this.inks();
       context.fillStyle = this.ink.ground;
       context.fillRect(0, 0, width, height);
-      const bar = width < 560 ? 78 : 104;
-      this.small = width < 560;
-      this.middle = [(width - bar) / 2 + (this.small ? 16 : 34), height / 2 - 12];
-      this.scale = Math.min((width - bar) * (this.small ? 0.5 : 0.6), height * 0.76) * this.camera.zoom;
+      // The colours stand at the right; on a small screen they lie below, so that the surface has the width.
+      const [wide, high] = this.small ? [width, height - 62] : [width - 104, height];
+      this.middle = [wide / 2 + (this.small ? 28 : 34), high / 2 - 12];
+      this.scale = Math.min(wide * (this.small ? 0.53 : 0.6), high * 0.76) * this.camera.zoom;
       this.z = this.height();
       const axes = [surface.x, surface.y, this.z];
       const solid = this.solid(surface);
       context.save();
       context.beginPath();
-      context.rect(0, 0, width - bar, height);
+      context.rect(0, 0, wide, high);
       context.clip();
       this.panels(axes);
       this.paint(solid, colourMap(surface.colours));
@@ -348,7 +354,8 @@
       this.labels(axes);
       this.paintPoint();
       context.restore();
-      this.paintBar(width - bar, height, colourMap(surface.colours));
+      if (this.small) this.paintFlatBar(width, high, colourMap(surface.colours));
+      else this.paintBar(wide, height, colourMap(surface.colours));
       this.report();
     }
 
@@ -516,7 +523,7 @@
       this.context.stroke();
     }
 
-    text(words, x, y, align, colour = this.ink.ink, size = this.small ? 11 : 13) {
+    text(words, x, y, align, colour = this.ink.ink, size = 13) {
       const context = this.context;
       context.font = `${size}px system-ui, sans-serif`;
       context.fillStyle = colour;
@@ -559,7 +566,7 @@
         let out = k === 2 ? { x: -1, y: 0 } : { x: -(b.y - a.y) / long, y: (b.x - a.x) / long };
         if (out.x * away.x + out.y * away.y < 0) out = { x: -out.x, y: -out.y };
         this.line([a, b], this.ink.ink, 1.3);
-        const size = this.small ? 11 : 13;
+        const size = 13;
         let widest = 0;
         for (const { value, label } of axis.ticks) {
           const share = place(axis, value);
@@ -575,8 +582,9 @@
           this.text(label, x, y, "center", this.ink.ink, size);
           widest = Math.max(widest, wide);
         }
-        // A small screen has room for names only.
-        const label = this.small && k < 2 ? axis.label.split(" (")[0] : axis.label;
+        // A small screen has room for names only, and has that of the height with the colours.
+        if (this.small && k === 2) return;
+        const label = this.small ? axis.label.split(" (")[0] : axis.label;
         const title = label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
         this.title(title, a, b, out, widest, k === 2, taken, free);
       });
@@ -585,7 +593,7 @@
     // Beyond the middle of its edge, as near as the labels leave room; that of the height reads upwards.
     title(words, a, b, out, widest, upward, taken, free) {
       const context = this.context;
-      const size = this.small ? 12 : 14;
+      const size = 14;
       context.font = `600 ${size}px system-ui, sans-serif`;
       const wide = context.measureText(words).width;
       const [w, h] = upward ? [size, wide] : [wide, size];
@@ -625,7 +633,31 @@
       for (const { value, label } of this.z.ticks) {
         const y = bottom - place(this.z, value) * (bottom - top);
         this.line([{ x: left + 22, y }, { x: left + 26, y }], this.ink.ink, 1);
-        this.text(label, left + 29, y, "left", this.ink.ink, this.small ? 10 : 12);
+        this.text(label, left + 29, y, "left", this.ink.ink, 12);
+      }
+    }
+
+    paintFlatBar(width, top, colour) {
+      const context = this.context;
+      const [left, long, thick] = [14, width - 28, 12];
+      this.text(this.z.label, left, top + 10, "left", this.ink.ink, 13);
+      const steps = 160;
+      for (let k = 0; k < steps; k++) {
+        context.fillStyle = colour((k + 0.5) / steps);
+        context.fillRect(left + (k / steps) * long, top + 22, long / steps + 0.6, thick);
+      }
+      context.strokeStyle = this.ink.ink;
+      context.lineWidth = 1;
+      context.strokeRect(left, top + 22, long, thick);
+      let free = 0;
+      for (const { value, label } of this.z.ticks) {
+        const x = left + place(this.z, value) * long;
+        this.line([{ x, y: top + 34 }, { x, y: top + 38 }], this.ink.ink, 1);
+        const half = context.measureText(label).width / 2;
+        const middle = clamp(x, half + 1, width - half - 1);
+        if (middle - half < free) continue;
+        this.text(label, middle, top + 48, "center");
+        free = middle + half + 8;
       }
     }
   }

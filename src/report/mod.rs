@@ -140,9 +140,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         manifest: &manifest,
     };
     let page = document::render(TEMPLATE, &context)?;
-    // Without an earlier report there is nothing of it to remove.
-    let before = std::fs::read_to_string(folder.report()).unwrap_or_default();
-    document::remove_unmade(&folder.figures(), &before, &page)?;
+    document::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
 }
