@@ -113,7 +113,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
 /// `None` for a machine without samples of this kernel.
 fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let table = &machine.table;
-    let rows: Vec<usize> = machine.rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel).collect();
+    let rows = table.with_word("kernel", &[kernel], &machine.rows);
     if rows.is_empty() || machine.origin == Origin::Published {
         return None;
     }

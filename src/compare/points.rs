@@ -316,10 +316,8 @@ fn refuse_mixture(machine: &Machine, rows: &[usize], by: &[&str], matching: &Mat
         if columns::constant(column, rows) {
             continue;
         }
-        let mut values: Vec<String> =
-            rows.iter().filter_map(|&row| table.value(name, row)).map(|value| value.to_string()).collect();
+        let mut values: Vec<String> = table.values(name, rows).iter().map(Value::to_string).collect();
         values.sort();
-        values.dedup();
         values.truncate(6);
         let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
         let name = columns::short(name);

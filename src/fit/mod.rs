@@ -28,7 +28,7 @@ pub mod interval;
 pub mod optimum;
 pub mod quality;
 pub mod task;
-mod thin;
+pub mod thin;
 pub mod yardstick;
 
 use crate::error::{Error, Result};
