@@ -1,6 +1,6 @@
 //! `apexmap compare`: machines against each other.
 
-use super::plot::condition;
+use super::plot::{condition, style};
 use super::predict::pretty;
 use super::print;
 use crate::compare::fairness::Allowed;
@@ -9,8 +9,9 @@ use crate::compare::points::Matching;
 use crate::compare::published;
 use crate::compare::regression::{self, Check, Limit};
 use crate::compare::{self, Comparison, compare};
+use crate::document::PAPER;
 use crate::error::{Error, Kind, Result};
-use crate::figure::select;
+use crate::figure::{Style, select};
 use crate::machine::Card;
 use crate::nearest::suggest;
 use crate::store::manifest::Manifest;
@@ -49,6 +50,10 @@ pub struct Arguments {
     /// uncertainty, or did not finish: slower=5%
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
+    /// paper: each figure also for a column of a paper, in figures/paper
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
     /// Write no page: only the check
     #[arg(long, requires = "fail_if")]
     no_page: bool,
@@ -99,6 +104,10 @@ fn verdict(check: &Check) -> Result<()> {
 fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
     let machines = comparison.machines;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
+    if style(&arguments.style) == Style::Paper {
+        let paper = folder.join("figures").join(PAPER);
+        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
+    }
     let command = std::env::args().collect::<Vec<_>>().join(" ");
     let made = compare::write(comparison, &folder, &command, check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))

@@ -65,6 +65,8 @@ pub struct Facts {
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
+    /// Of published numbers: what measured or predicted them.
+    pub origins: BTreeSet<String>,
 }
 
 impl Facts {
@@ -83,6 +85,7 @@ impl Facts {
             transports: words("transport"),
             builds: words("build"),
             kernels: words("kernel"),
+            origins: words("origin"),
         }
     }
 }
