@@ -89,14 +89,14 @@ fn verdict(check: &Check) -> Result<()> {
     let mut found = Vec::new();
     if !check.slower.is_empty() {
         let percent = crate::units::significant(100.0 * (check.limit - 1.0));
-        found.push(format!("{} points are more than {percent} % slower", check.slower.len()));
+        found.push(format!("{} points are more than {percent} % slower than in {}", check.slower.len(), check.base));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!("{} points did not finish", check.not_finished.len()));
+        found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
     }
     Err(Error::new(
         Kind::Regression,
-        format!("{}: {} than in {}", check.new, found.join(", "), check.base),
+        format!("{}: {}", check.new, found.join(", ")),
         "the points are named above; measure again to see whether it stays",
     ))
 }
@@ -108,9 +108,18 @@ fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -
         let paper = folder.join("figures").join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let command = std::env::args().map(quoted).collect::<Vec<_>>().join(" ");
     let made = compare::write(comparison, &folder, &command, check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=%:+".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
 }
 
 fn parameter(name: &str) -> Result<String> {

@@ -124,7 +124,11 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
         machines: comparison.machines.iter().map(about).collect(),
         verdicts: if comparison.matched.is_empty() { Vec::new() } else { lead::verdicts(comparison) },
         lines: summary::lines(comparison, &groups),
-        matrix: if several { summary::matrix(&matrix) } else { Vec::new() },
+        matrix: if several && matrix.means.iter().flatten().any(Option::is_some) {
+            summary::matrix(&matrix)
+        } else {
+            Vec::new()
+        },
         matrix_cells: matrix.cells,
         ranks: summary::ranked(&ranks),
         check: check.map(summary::checked),
@@ -241,6 +245,9 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             if let Some(ratio) = pictures::of_point(comparison, at, of, &mut tests) {
                 *counts.entry(ratio.basis).or_insert(0) += 1;
             }
+        }
+        if counts.is_empty() {
+            continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
             Basis::Launches => format!("{points} by the spread between launches"),
