@@ -6,7 +6,7 @@ use apexmap::figure::select;
 use apexmap::point::Value;
 use apexmap::query::{self, groups};
 use apexmap::sample::Status;
-use apexmap::store::{Table, columns};
+use apexmap::store::{Folder, Table, columns, parquet};
 
 #[test]
 fn medians_and_intervals_are_those_of_the_order_statistics() {

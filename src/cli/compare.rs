@@ -1,6 +1,6 @@
 //! `apexmap compare`: machines against each other.
 
-use super::plot::condition;
+use super::plot::{condition, style};
 use super::predict::pretty;
 use super::print;
 use crate::compare::fairness::Allowed;
@@ -9,8 +9,9 @@ use crate::compare::points::Matching;
 use crate::compare::published;
 use crate::compare::regression::{self, Check, Limit};
 use crate::compare::{self, Comparison, compare};
+use crate::document::PAPER;
 use crate::error::{Error, Kind, Result};
-use crate::figure::select;
+use crate::figure::{Style, select};
 use crate::machine::Card;
 use crate::nearest::suggest;
 use crate::store::manifest::Manifest;
@@ -49,6 +50,10 @@ pub struct Arguments {
     /// uncertainty, or did not finish: slower=5%
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
+    /// paper: each figure also for a column of a paper, in figures/paper
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
     /// Write no page: only the check
     #[arg(long, requires = "fail_if")]
     no_page: bool,
@@ -84,14 +89,14 @@ fn verdict(check: &Check) -> Result<()> {
     let mut found = Vec::new();
     if !check.slower.is_empty() {
         let percent = crate::units::significant(100.0 * (check.limit - 1.0));
-        found.push(format!("{} points are more than {percent} % slower", check.slower.len()));
+        found.push(format!("{} points are more than {percent} % slower than in {}", check.slower.len(), check.base));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!("{} points did not finish", check.not_finished.len()));
+        found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
     }
     Err(Error::new(
         Kind::Regression,
-        format!("{}: {} than in {}", check.new, found.join(", "), check.base),
+        format!("{}: {}", check.new, found.join(", ")),
         "the points are named above; measure again to see whether it stays",
     ))
 }
@@ -99,9 +104,22 @@ fn verdict(check: &Check) -> Result<()> {
 fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
     let machines = comparison.machines;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    if style(&arguments.style) == Style::Paper {
+        let paper = folder.join("figures").join(PAPER);
+        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
+    }
+    let command = std::env::args().map(quoted).collect::<Vec<_>>().join(" ");
     let made = compare::write(comparison, &folder, &command, check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=%:+".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
 }
 
 fn parameter(name: &str) -> Result<String> {

@@ -68,6 +68,8 @@ pub struct Facts {
     pub transports: BTreeSet<String>,
     pub builds: BTreeSet<String>,
     pub kernels: BTreeSet<String>,
+    /// Of published numbers: what measured or predicted them.
+    pub origins: BTreeSet<String>,
 }
 
 impl Facts {
@@ -86,6 +88,7 @@ impl Facts {
             transports: words("transport"),
             builds: words("build"),
             kernels: words("kernel"),
+            origins: words("origin"),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod cards;
 pub mod fairness;
 pub mod fits;
 pub mod groups;
+pub mod lead;
 pub mod machine;
 mod page;
 pub mod pictures;
@@ -95,8 +96,13 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
 }
 
 impl Comparison<'_> {
-    /// What must stand on every figure: what was allowed, what was ignored, and which numbers were never measured.
+    /// What must stand on every page: what was allowed, what was ignored, and which numbers were never measured.
     pub fn stamps(&self) -> Vec<String> {
+        self.stamps_at(&(0..self.points.points.len()).collect::<Vec<_>>())
+    }
+
+    /// The same for a figure of these points.
+    pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("NOT ALIKE: {}", difference.text)).collect();
         if !self.matching.ignored.is_empty() {
@@ -113,10 +119,11 @@ impl Comparison<'_> {
         if !published.is_empty() {
             stamps.push(format!("NOT MEASURED HERE: {} as published or by a model", published.join(", ")));
         }
-        let crowded = |point: &&Point| point.seen.iter().flatten().any(|seen| seen.facts.oversubscribed == Some(true));
-        let crowded = self.points.points.iter().filter(crowded).count();
+        let is_crowded =
+            |point: &Point| point.seen.iter().flatten().any(|seen| seen.facts.oversubscribed == Some(true));
+        let crowded = points.iter().filter(|&&at| is_crowded(&self.points.points[at])).count();
         if crowded > 0 {
-            stamps.push(format!("OVERSUBSCRIBED: {crowded} points with more ranks than processors"));
+            stamps.push(format!("OVERSUBSCRIBED: more ranks than processors at {crowded} of {} points", points.len()));
         }
         stamps
     }

@@ -13,8 +13,8 @@ use super::regression::Check;
 use super::shapes::{self, Shape};
 use super::statistics::MannWhitney;
 use super::summary::{self, Checked, Line};
-use super::{cards, tables};
-use crate::document::{self, Picture, Viewer};
+use super::{cards, lead, tables};
+use crate::document::{self, Picture, Tile, Viewer};
 use crate::error::{Error, Result};
 use crate::units;
 use serde::Serialize;
@@ -43,8 +43,9 @@ struct Context<'a> {
     warnings: Vec<String>,
     names: Vec<String>,
     machines: Vec<About>,
-    /// One line for each machine against the base.
+    /// Sentences about each machine against the base.
     verdicts: Vec<String>,
+    tiles: Vec<Tile>,
     lines: Vec<Line>,
     matrix: Vec<Vec<String>>,
     matrix_cells: usize,
@@ -110,21 +111,26 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     let names: Vec<String> = comparison.machines.iter().map(|machine| machine.name.clone()).collect();
     let shapes: Vec<Shape> = groups.iter().map(|group| shapes::of(comparison, group)).collect::<Result<_>>()?;
     let cards = cards::rows(comparison);
-    let others = 1..comparison.machines.len();
     let argue = |of: usize| groups.iter().filter_map(|group| cards::argument(comparison, group, &cards, of)).collect();
-    let arguments: Vec<Vec<String>> = others.clone().map(argue).collect();
+    let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(argue).collect();
     let several = comparison.machines.len() > 2;
     let matrix = ranking::matrix(comparison);
+    let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
     let context = Context {
         title: names.join(" against "),
         stamps: comparison.stamps(),
         warnings: warnings(comparison),
+        tiles: lead::tiles(comparison, &ranks, check),
         machines: comparison.machines.iter().map(about).collect(),
-        verdicts: others.filter_map(|of| summary::verdict(comparison, of)).collect(),
+        verdicts: if comparison.matched.is_empty() { Vec::new() } else { lead::verdicts(comparison) },
         lines: summary::lines(comparison, &groups),
-        matrix: if several { summary::matrix(&matrix) } else { Vec::new() },
+        matrix: if several && matrix.means.iter().flatten().any(Option::is_some) {
+            summary::matrix(&matrix)
+        } else {
+            Vec::new()
+        },
         matrix_cells: matrix.cells,
-        ranks: if several { summary::ranked(&ranking::ranking(comparison, SEED)) } else { Vec::new() },
+        ranks: summary::ranked(&ranks),
         check: check.map(summary::checked),
         matched: comparison.matched.len(),
         bases: bases(comparison),
@@ -148,7 +154,9 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
         names,
     };
     let page = folder.join("compare.html");
-    save(&page, &document::render(TEMPLATE, &context)?)?;
+    let text = document::render(TEMPLATE, &context)?;
+    save(&page, &text)?;
+    document::remove_unmade(&figures, &text)?;
     let mut text = context.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
         "{} points match (cells.csv), {} are lacking somewhere (unmatched.csv)",
@@ -191,6 +199,10 @@ fn about(machine: &Machine) -> About {
     }
     let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
     facts.push(("Pages granted", pages.join(", ")));
+    if let Some((from, to, load)) = lead::moments(machine) {
+        facts.push(("Measured", format!("from {} to {}", units::utc(from), units::utc(to))));
+        facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
+    }
     let launches = machine.words("launch").len();
     if launches > 0 {
         facts.push(("Launches", launches.to_string()));
@@ -210,6 +222,7 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
+    warnings.extend(lead::one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(
@@ -231,6 +244,9 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             if let Some(ratio) = pictures::of_point(comparison, at, of, &mut tests) {
                 *counts.entry(ratio.basis).or_insert(0) += 1;
             }
+        }
+        if counts.is_empty() {
+            continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
             Basis::Launches => format!("{points} by the spread between launches"),

@@ -68,8 +68,7 @@ impl Drawer<'_> {
 
     /// What stands below the title of every figure: the points, the basis, and every unfairness that was allowed.
     fn subtitle(&self, what: String) -> String {
-        let stamps = self.comparison.stamps();
-        std::iter::once(format!("{}: {what}", self.group.label)).chain(stamps).collect::<Vec<_>>().join(". ")
+        warned(format!("{}: {what}", self.group.label), &self.comparison.stamps_at(&self.group.points))
     }
 
     fn axis(&self, at: usize) -> Axis {
@@ -84,8 +83,8 @@ impl Drawer<'_> {
             return Ok(());
         }
         let caption = format!(
-            "Speed of {} by that of {} at every point; above 1 (blue) {} is faster. Hatched: the 95 % interval of the ratio \
-             includes 1, or there are too few samples for one.",
+            "Speed of {} by that of {} at every point; above 1 (blue) {} is faster, below 1 (red) slower. Hatched: the 95 % \
+             interval of the ratio includes 1, or there are too few samples for one.",
             self.name(of),
             self.name(0),
             self.name(of)
@@ -93,16 +92,17 @@ impl Drawer<'_> {
         let title = found.grid.title.clone();
         let file = |kind: &str| format!("ratio-{kind}{which}");
         self.add(&Figure::RatioMap(found.clone()), &file("map"), format!("{title}: map"), caption)?;
-        let (rows, columns) = found.grid.values.dim();
-        if rows < 2 || columns < 2 {
+        if !has_square(&found.grid.values) {
             return Ok(());
         }
         let like = if self.group.is_surface() { " (as Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let caption =
-            format!("The same ratio as contours{like}. Rings: the 95 % interval includes 1. Dots: it does not.");
+        let marks = "Triangles point up where it is above 1 and down where it is below, beyond the 95 % interval; rings: the \
+                     interval includes 1.";
+        let caption = format!("The same ratio as contours{like}. {marks}");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
-        let turned = Ratios { grid: turned(&found.grid), ..found };
-        let caption = format!("The same ratio as a surface{like}; white is 1.");
+        let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
+        let turned = Ratios { grid: turned(&found.grid), undecided, ..found };
+        let caption = format!("The same ratio as a surface{like}; white, and the bold line, are 1. {marks}");
         let drawn = Figure::RatioSurface(turned, View::default());
         self.add(&drawn, &file("surface"), format!("{title}: surface"), caption)
     }
@@ -137,15 +137,11 @@ impl Drawer<'_> {
         let cells = values.iter().filter(|ratio| !ratio.is_nan()).count();
         let open = undecided.len();
         let grid = Grid {
-            title: format!("{} over {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{cells} points, of which {open} are within their intervals of 1")),
+            title: format!("Speed of {} over {}", self.name(of), self.name(0)),
+            subtitle: self.subtitle(format!("{cells} points, at {open} of which the 95 % interval includes 1")),
             x: self.axis(0),
             y: self.axis(1),
-            z: Quantity {
-                label: format!("speed of {} over {}", self.name(of), self.name(0)),
-                unit: Unit::None,
-                log: true,
-            },
+            z: Quantity { label: format!("{} over {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
             values,
             failed,
         };
@@ -169,19 +165,21 @@ impl Drawer<'_> {
         if points.len() < 2 {
             return Ok(());
         }
-        let title = format!("{} over {}", self.name(of), self.name(0));
-        let y = Quantity { label: format!("speed of {title}"), unit: Unit::None, log: true };
+        let banded = points.iter().any(|point| point.low.is_finite());
+        let band = if banded { "the band is its 95 % interval" } else { "nothing is known of its uncertainty" };
+        let which = format!("{} over {}", self.name(of), self.name(0));
+        let title = format!("Speed of {which}");
+        let y = Quantity { label: which, unit: Unit::None, log: true };
         let curves = Curves {
             title: title.clone(),
-            subtitle: self.subtitle("the band is the 95 % interval".into()),
+            subtitle: self.subtitle(format!("{} points", points.len())),
             x: axis.quantity,
             y,
             series: vec![Series { label: String::new(), points }],
             marks: Vec::new(),
         };
-        let caption =
-            format!("Speed of {title}; above 1 the first is faster. The band is the 95 % interval of the ratio.");
-        self.add(&Figure::Curves(curves), &format!("ratio-curve-{of}"), title, caption)
+        let caption = format!("{title}: above the line at 1 the first is faster; {band}.");
+        self.add(&Figure::RatioCurve(curves), &format!("ratio-curve-{of}"), title, caption)
     }
 
     fn winners(&mut self) -> Result<()> {
@@ -203,21 +201,26 @@ impl Drawer<'_> {
             let mut order: Vec<(usize, f64)> =
                 seen.iter().enumerate().filter_map(|(k, seen)| Some((k, seen.as_ref()?.speed()?))).collect();
             order.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let Some(&(first, _)) = order.first() else { continue };
-            fastest[at] = Some(first);
-            let Some(&(second, _)) = order.get(1) else { continue };
-            let (Some(a), Some(b)) = (&seen[first], &seen[second]) else { continue };
-            if let Some(found) = ratio(a, b, &mut tests) {
-                lead[at] = found.value;
+            let Some(&(mut first, _)) = order.first() else { continue };
+            if let Some(&(second, _)) = order.get(1)
+                && let (Some(a), Some(b)) = (&seen[first], &seen[second])
+                && let Some(found) = ratio(a, b, &mut tests)
+            {
+                // By the ratio as everywhere: where two are close, it may turn the order of the medians around.
+                if found.value < 1.0 {
+                    first = second;
+                }
+                lead[at] = found.value.max(1.0 / found.value);
                 if !found.is_decided() {
                     undecided.push(at);
                 }
             }
+            fastest[at] = Some(first);
         }
         let title = "Who is fastest where".to_owned();
         let winners = Winners {
             title: title.clone(),
-            subtitle: self.subtitle("how many times as fast as the next".into()),
+            subtitle: self.subtitle("its speed by that of the next".into()),
             x: self.axis(0),
             y: self.axis(1),
             names: self.comparison.machines.iter().map(|machine| machine.name.clone()).collect(),
@@ -226,8 +229,8 @@ impl Drawer<'_> {
             undecided,
             failed,
         };
-        let caption = "The fastest machine at every point, and its speed by that of the next. Hatched: the 95 % interval of that \
-                       ratio includes 1.";
+        let caption = "The fastest machine at every point, and its speed by that of the next. Pale and hatched: the 95 % interval \
+                       of that ratio includes 1, so that the two may be equally fast.";
         self.add(&Figure::Winners(winners), "winners", title, caption.into())
     }
 
@@ -252,7 +255,7 @@ impl Drawer<'_> {
             let subtitle = String::new();
             grids.push(Grid { title: machine.name.clone(), subtitle, x, y, z, values, failed });
         }
-        grids.retain(|grid| grid.values.iter().any(|v| !v.is_nan()));
+        grids.retain(|grid| has_square(&grid.values));
         // A surface needs two values along each axis; contours say so.
         let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &turned(grid)).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
@@ -270,12 +273,23 @@ impl Drawer<'_> {
     }
 }
 
+/// A subtitle with warnings, which stand on their own line.
+pub fn warned(subtitle: String, stamps: &[String]) -> String {
+    if stamps.is_empty() { subtitle } else { format!("{subtitle}\n{}", stamps.join(". ")) }
+}
+
+/// Whether there are four neighbours, between which contours and surfaces are drawn.
+fn has_square(values: &Array2<f64>) -> bool {
+    values.windows((2, 2)).into_iter().any(|four| four.iter().all(|value| !value.is_nan()))
+}
+
 /// An axis of a column; log where its values spread.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let described = columns::describe(column);
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
-    Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+    let label = if column == "message_bytes" { "message size".into() } else { described.label };
+    Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
 /// With alpha along x, as the paper's surfaces have it.

@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::groups::number;
-use super::pictures::quantity;
+use super::pictures::{quantity, warned};
 use super::points::Point;
 use crate::document::{Picture, picture};
 use crate::error::Result;
@@ -25,6 +25,7 @@ const MOST_CURVES: usize = 12;
 /// One curve: a machine, a kernel and the values of all that the axis does not decide.
 struct Curve {
     machine: usize,
+    kernel: String,
     label: String,
     points: Vec<CurvePoint>,
     /// Machines that have a curve of the same kernel and values.
@@ -58,15 +59,19 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
     for headline in headlines {
         for axis in AXES {
             let mut curves = curves(comparison, headline, axis);
-            if curves.is_empty() {
+            let Some(first) = curves.first() else { continue };
+            let kernels: BTreeSet<&str> = curves.iter().map(|curve| curve.kernel.as_str()).collect();
+            let what = Rate { axis, headline, kernels: kernels.into_iter().map(str::to_owned).collect() };
+            let title = what.title();
+            if curves.iter().all(|curve| curve.machine == first.machine) {
+                let machine = &comparison.machines[first.machine].name;
+                found.omitted.push(format!("{title}: not drawn, as only {machine} has it."));
                 continue;
             }
             let all = curves.len();
             curves.sort_by_key(|curve| std::cmp::Reverse((curve.shared, curve.points.len())));
             curves.truncate(MOST_CURVES);
             curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
-            let title =
-                format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
             if all > curves.len() {
                 found.omitted.push(format!(
                     "{title}: {} of {all} curves are drawn, those that most machines share.",
@@ -74,30 +79,56 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
                 ));
             }
             let curves = series(comparison, curves);
-            let drawn = figure(comparison, headline, axis, (title.clone(), curves.clone()));
+            let drawn = figure(comparison, &what, title.clone(), curves.clone());
             let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
                            Published values have none.";
-            let name = format!("{}-over-{}", headline.replace('_', "-"), columns::short(axis));
+            let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
             found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
             if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
-                efficiency(comparison, headline, curves, folder, &mut found)?;
+                efficiency(comparison, &what, curves, folder, &mut found)?;
             }
         }
     }
     Ok(found)
 }
 
+/// What is drawn over what.
+struct Rate<'a> {
+    axis: &'a str,
+    headline: &'a str,
+    kernels: Vec<String>,
+}
+
+impl Rate<'_> {
+    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates a second.
+    fn label(&self) -> String {
+        match self.kernels.iter().all(|kernel| kernel.starts_with("random_access"))
+            && self.headline == "operations_per_second"
+        {
+            true => "updates (G/s: GUPS)".into(),
+            false => columns::describe(self.headline).label,
+        }
+    }
+
+    fn title(&self) -> String {
+        let label = self.label();
+        let plain = label.split(" (").next().unwrap_or_default();
+        let plain = if plain == "updates" { "GUPS" } else { plain };
+        format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
+    }
+}
+
 /// The same curves by the rate a rank at their least P.
 fn efficiency(
     comparison: &Comparison,
-    headline: &str,
+    what: &Rate,
     mut curves: Vec<Series>,
     folder: &Path,
     found: &mut Rates,
 ) -> Result<()> {
     for curve in &mut curves {
         let Some(first) = curve.points.first().copied() else { continue };
-        let of_all = !headline.ends_with("_per_rank");
+        let of_all = !what.headline.ends_with("_per_rank");
         for point in &mut curve.points {
             let ideal = if of_all { first.y * point.x / first.x } else { first.y };
             (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
@@ -109,12 +140,12 @@ fn efficiency(
         });
     }
     let title = "Scaling efficiency".to_owned();
-    let mut drawn = figure(comparison, headline, "ranks", (title.clone(), curves));
+    let mut drawn = figure(comparison, what, title.clone(), curves);
     if let Figure::Curves(curves) = &mut drawn {
         curves.y = Quantity { label: "rate of a rank by that at the least P".into(), unit: Unit::None, log: true };
     }
     let caption = "The rate of a rank by that at the least number of ranks of each machine, by the medians.";
-    let name = format!("efficiency-{}", headline.replace('_', "-"));
+    let name = format!("efficiency-{}", what.headline.replace('_', "-"));
     found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
     Ok(())
 }
@@ -129,14 +160,15 @@ fn series(comparison: &Comparison, curves: Vec<Curve>) -> Vec<Series> {
     curves.into_iter().map(with_name).collect()
 }
 
-fn figure(comparison: &Comparison, headline: &str, axis: &str, (title, series): (String, Vec<Series>)) -> Figure {
-    let described = columns::describe(headline);
+fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Series>) -> Figure {
+    let points = &comparison.points.points;
+    let points: Vec<usize> = (0..points.len()).filter(|&at| what.kernels.contains(&points[at].class)).collect();
     let xs: Vec<f64> = series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();
     Figure::Curves(Curves {
         title,
-        subtitle: comparison.stamps().join(". "),
-        x: quantity(axis, &xs),
-        y: Quantity { label: described.label, unit: described.unit, log: true },
+        subtitle: warned(what.kernels.join(", "), &comparison.stamps_at(&points)),
+        x: quantity(what.axis, &xs),
+        y: Quantity { label: what.label(), unit: columns::describe(what.headline).unit, log: true },
         series,
         marks: Vec::new(),
     })
@@ -146,7 +178,7 @@ fn figure(comparison: &Comparison, headline: &str, axis: &str, (title, series): 
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
-    let mut found: BTreeMap<(usize, Key), Vec<&Point>> = BTreeMap::new();
+    let mut found: BTreeMap<(usize, &str, Key), Vec<&Point>> = BTreeMap::new();
     for machine in 0..comparison.machines.len() {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
@@ -162,23 +194,35 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
                     Some((name.to_string(), label(name, value)))
                 };
                 let key = (class.clone(), keys.iter().filter_map(one).collect());
-                found.entry((machine, key)).or_default().push(point);
+                found.entry((machine, origin(point, machine), key)).or_default().push(point);
             }
         }
     }
     let mut counts: BTreeMap<&Key, usize> = BTreeMap::new();
-    found.keys().for_each(|(_, key)| *counts.entry(key).or_default() += 1);
-    let classes: HashSet<&str> = found.keys().map(|(_, (class, _))| class.as_str()).collect();
-    let curve = |((machine, key), points): (&(usize, Key), &Vec<&Point>)| {
+    let machines: BTreeSet<(usize, &Key)> = found.keys().map(|(machine, _, key)| (*machine, key)).collect();
+    machines.into_iter().for_each(|(_, key)| *counts.entry(key).or_default() += 1);
+    let classes: HashSet<&str> = found.keys().map(|(_, _, (class, _))| class.as_str()).collect();
+    let curve = |((machine, origin, key), points): (&(usize, &str, Key), &Vec<&Point>)| {
         let words = key.1.iter().map(|(_, text)| text.clone());
         let class = (classes.len() > 1).then(|| key.0.clone());
-        let label = class.into_iter().chain(words).collect::<Vec<_>>().join(", ");
+        let origin = (!origin.is_empty()).then(|| (*origin).to_owned());
+        let label = class.into_iter().chain(words).chain(origin).collect::<Vec<_>>().join(", ");
         let mut points: Vec<CurvePoint> =
             points.iter().filter_map(|point| place(point, axis, *machine, headline)).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Curve { machine: *machine, label, points, shared: counts[key] }
+        Curve { machine: *machine, kernel: key.0.clone(), label, points, shared: counts[key] }
     };
     found.iter().map(curve).filter(|curve| curve.points.len() > 1).collect()
+}
+
+/// What is printed and what a model says make no curve together.
+fn origin(point: &Point, machine: usize) -> &'static str {
+    let origins = point.seen[machine].iter().flat_map(|seen| &seen.facts.origins);
+    match origins.map(|origin| origin.starts_with("predicted")).next() {
+        Some(true) => "by a model",
+        Some(false) => "printed",
+        None => "",
+    }
 }
 
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {

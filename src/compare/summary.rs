@@ -2,7 +2,6 @@
 
 use super::Comparison;
 use super::groups::Group;
-use super::pictures::of_point;
 use super::points::Point;
 use super::ranking::{Matrix, Rank};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
@@ -51,10 +50,10 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
         machine: machine.to_owned(),
         group: group.to_owned(),
         cells: mean.cells,
-        mean: significant(mean.value),
+        mean: written(mean.value),
         interval: ends(mean.interval).unwrap_or_else(|| "none".into()),
-        least: significant(mean.least),
-        most: significant(mean.most),
+        least: written(mean.least),
+        most: written(mean.most),
         basis: match mean.basis {
             Basis::Launches => "launches",
             Basis::Samples => "samples of single launches",
@@ -63,59 +62,15 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
     }
 }
 
-fn ends(interval: Option<(f64, f64)>) -> Option<String> {
-    interval.map(|(low, high)| format!("[{}, {}]", significant(low), significant(high)))
+/// A ratio in three digits, or in up to five that tell it from 1: an interval must not end at a 1 that it leaves out.
+pub fn written(ratio: f64) -> String {
+    let decimals = (2 - ratio.log10().floor() as i32).max(0) as usize;
+    let short = |more: usize| format!("{ratio:.*}", decimals + more);
+    (0..3).map(short).find(|text| text.parse() != Ok(1.0)).unwrap_or_else(|| short(0))
 }
 
-/// Who is faster, where, and how sure that is: one sentence.
-pub fn verdict(comparison: &Comparison, of: usize) -> Option<String> {
-    let mut tests = MannWhitney::default();
-    let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
-    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
-    let mut found = Vec::new();
-    for &at in &comparison.matched {
-        match of_point(comparison, at, of, &mut tests) {
-            Some(ratio) => {
-                match (ratio.is_decided(), ratio.value > 1.0) {
-                    (false, _) if ratio.interval.is_none() => bare += 1,
-                    (false, _) => open += 1,
-                    (true, true) => faster += 1,
-                    (true, false) => slower += 1,
-                }
-                found.push((ratio.value, at));
-            }
-            None => failed += usize::from(both(&comparison.points.points[at], of)),
-        }
-    }
-    found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let varying = comparison.points.varying();
-    let place = |at: usize| comparison.points.points[at].short(&varying);
-    let (least, most) = (found.first()?, found.last()?);
-    let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
-    let mut text = format!(
-        "{} over {}: {}{interval} (geometric mean of {} ratios), from {} at {} to {} at {}; faster at {faster} points, slower at \
-         {slower}, undecided at {open}",
-        comparison.machines[of].name,
-        comparison.machines[0].name,
-        significant(mean.value),
-        mean.cells,
-        significant(least.0),
-        place(least.1),
-        significant(most.0),
-        place(most.1)
-    );
-    if bare > 0 {
-        text += &format!(", without an interval at {bare}");
-    }
-    if failed > 0 {
-        text += &format!(", unfinished at {failed}");
-    }
-    Some(text + ".")
-}
-
-/// Whether both that machine and the base have the point.
-fn both(point: &Point, of: usize) -> bool {
-    point.seen[of].is_some() && point.seen[0].is_some()
+pub fn ends(interval: Option<(f64, f64)>) -> Option<String> {
+    interval.map(|(low, high)| format!("[{}, {}]", written(low), written(high)))
 }
 
 /// The matrix as text: `1.23 [1.2, 1.26]`.
@@ -124,7 +79,7 @@ pub fn matrix(matrix: &Matrix) -> Vec<Vec<String>> {
         None => "\u{2013}".to_owned(),
         Some(mean) => {
             let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
-            format!("{}{interval}, n = {}", significant(mean.value), mean.cells)
+            format!("{}{interval}, n = {}", written(mean.value), mean.cells)
         }
     };
     matrix.means.iter().map(|row| row.iter().map(cell).collect()).collect()
@@ -144,7 +99,7 @@ pub struct Checked {
 pub fn checked(check: &Check) -> Checked {
     let row = |tested: &Tested| {
         let interval = ends(tested.interval).unwrap_or_default();
-        [tested.point.clone(), significant(tested.slowdown), interval, significant(tested.p), significant(tested.q)]
+        [tested.point.clone(), written(tested.slowdown), interval, significant(tested.p), significant(tested.q)]
     };
     Checked {
         percent: significant(100.0 * (check.limit - 1.0)),
@@ -162,7 +117,7 @@ pub fn ranked(ranks: &[Rank]) -> Vec<[String; 5]> {
             false => format!("{low} to {high}"),
         });
         let first = rank.first.map_or_else(unknown, |share| format!("{:.1} %", 100.0 * share));
-        [rank.rank.to_string(), rank.machine.clone(), significant(rank.speed), range, first]
+        [rank.rank.to_string(), rank.machine.clone(), written(rank.speed), range, first]
     };
     ranks.iter().map(row).collect()
 }

@@ -274,11 +274,13 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
         self.backend.draw_text(&text::clean(text), &style, self.units(at)).map_err(drawing)
     }
 
-    /// Title and subtitle; returns where the figure proper may begin.
+    /// Title and subtitle; returns where the figure proper may begin. What stands after a line break in the subtitle is a
+    /// warning, which stays where the rest is left to a caption.
     pub fn header(&mut self, title: &str, subtitle: &str) -> Result<f64> {
         const MARGIN: f64 = 18.0;
+        let (subtitle, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
         if !self.sheet.headed() {
-            return Ok(8.0);
+            return Ok(self.lines(warning, (4.0, 2.0), INK)? + if warning.is_empty() { 6.0 } else { 8.0 });
         }
         let room = self.sheet.width - 2.0 * MARGIN;
         let sizes = [text::TITLE, text::TITLE - 1.0, text::TITLE - 2.0];
@@ -289,12 +291,17 @@ impl<'a, DB: DrawingBackend> Canvas<'a, DB> {
             y += size * 1.25;
             self.text(&line, (MARGIN, y - size * 0.45), Side::Left, Type::bold(size))?;
         }
-        for line in text::wrapped(subtitle, text::TICK, false, room, 3) {
+        y = self.lines(subtitle, (MARGIN, y), GREY)?;
+        Ok(self.lines(warning, (MARGIN, y), INK)? + 14.0)
+    }
+
+    /// Lines of small type below a height, from a margin to the other; returns where they end.
+    fn lines(&mut self, words: &str, (left, mut y): Xy, colour: RGBColor) -> Result<f64> {
+        for line in text::wrapped(words, text::TICK, false, self.sheet.width - 2.0 * left, 3) {
             y += text::TICK * 1.4;
-            let kind = Type::new(text::TICK).coloured(GREY);
-            self.text(&line, (MARGIN, y - text::TICK * 0.45), Side::Left, kind)?;
+            self.text(&line, (left, y - text::TICK * 0.45), Side::Left, Type::new(text::TICK).coloured(colour))?;
         }
-        Ok(y + 14.0)
+        Ok(y)
     }
 }
 

@@ -7,8 +7,9 @@ use plotters::style::RGBColor;
 use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
 use super::colour::{SERIES, diverging, readable_on};
 use super::contour::{self, Bands};
-use super::frame::{self, ColourBar};
+use super::frame::{self, ColourBar, Mark};
 use super::heat::Cells;
+use super::solid::Look;
 use super::ticks::{self, Scale};
 use super::view::View;
 use super::{Axis, Grid, Quantity, surface, text};
@@ -44,6 +45,18 @@ pub struct Winners {
     pub failed: Vec<(usize, usize)>,
 }
 
+impl Ratios {
+    /// What the 95 % interval of each cell says (row, column).
+    fn marks(&self) -> Vec<((usize, usize), Mark)> {
+        let mark = |at: (usize, usize), ratio: f64| match ratio > 1.0 {
+            _ if self.undecided.contains(&at) => Mark::Undecided,
+            true => Mark::Faster,
+            false => Mark::Slower,
+        };
+        self.grid.values.indexed_iter().filter(|(_, v)| !v.is_nan()).map(|(at, v)| (at, mark(at, *v))).collect()
+    }
+}
+
 impl Winners {
     /// Cells (row, column) that have a fastest machine, and which.
     pub fn listed(&self) -> Vec<((usize, usize), usize)> {
@@ -57,7 +70,9 @@ fn symmetric(grid: &Grid) -> Result<Scale> {
     let seen = Scale::spanning(known.chain([1.0]), true, &grid.z.label)?;
     let farthest = seen.high.max(1.0 / seen.low);
     let near = [1.1, 1.25, 1.5].into_iter().find(|end| farthest <= *end);
-    let high = near.unwrap_or_else(|| (farthest.log2() - 1e-9).ceil().exp2());
+    // Up to 4 by roots of doublings: a scale that is twice as long as need be leaves pale colours.
+    let step = if farthest <= 4.0 { 0.5 } else { 1.0 };
+    let high = near.unwrap_or_else(|| (((farthest.log2() - 1e-9) / step).ceil() * step).exp2());
     Ok(Scale { low: 1.0 / high, high, log: true })
 }
 
@@ -74,13 +89,15 @@ pub fn draw_contour<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios
     ratios.grid.check()?;
     let levels = levels(&symmetric(&ratios.grid)?);
     let z = Scale { low: levels[0], high: levels[levels.len() - 1], log: true };
-    let bands = Bands { z, levels, colour: diverging, rings: ratios.undecided.clone() };
+    let bands = Bands { z, levels, colour: diverging, marks: ratios.marks() };
     contour::draw_bands(canvas, &ratios.grid, &bands)
 }
 
 pub fn draw_surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios, view: View) -> Result<()> {
     let [x, y, _] = ratios.grid.scales(None)?;
-    surface::draw_coloured(canvas, &ratios.grid, view, ([x, y, symmetric(&ratios.grid)?], diverging), None)
+    let marks = ratios.marks();
+    let look = Look { colour: diverging, bounds: None, level: Some(0.5), marks: &marks };
+    surface::draw_coloured(canvas, &ratios.grid, view, [x, y, symmetric(&ratios.grid)?], look)
 }
 
 /// The ratio of every cell; hatched where it may be 1.
@@ -93,6 +110,7 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
     let written = |ratio: f64| ticks::short(ratio, Unit::None);
     let known = || grid.values.indexed_iter().filter(|(_, ratio)| !ratio.is_nan());
     let size = type_size(known().map(|((j, i), ratio)| (written(*ratio), cell(j, i))));
+    let mut small = false;
     for ((j, i), ratio) in grid.values.indexed_iter() {
         let rect = cell(j, i);
         if ratio.is_nan() {
@@ -100,8 +118,12 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
             continue;
         }
         let colour = diverging(z.place(*ratio));
-        tile(canvas, rect, colour, ratios.undecided.contains(&(j, i)))?;
-        label(canvas, rect, colour, &written(*ratio), size)?;
+        let undecided = ratios.undecided.contains(&(j, i));
+        tile(canvas, rect, colour, undecided)?;
+        if !label(canvas, rect, colour, &written(*ratio), size)? && !undecided {
+            frame::mark(canvas, rect.centre(), if *ratio > 1.0 { Mark::Faster } else { Mark::Slower })?;
+            small = true;
+        }
     }
     for (row, (j, i)) in grid.listed().into_iter().enumerate() {
         canvas.spot(cell(j, i).centre(), row);
@@ -110,9 +132,9 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
         unfinished(canvas, cell(*j, *i), who)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let mut key: Vec<Key> = Vec::new();
+    let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
     if !ratios.undecided.is_empty() {
-        key.push(Key::Undecided);
+        key.push(Key::Undecided("may be 1"));
     }
     if !grid.failed.is_empty() {
         key.push(Key::Unfinished);
@@ -127,7 +149,7 @@ pub fn draw_map<DB: DrawingBackend>(canvas: &mut Canvas<DB>, ratios: &Ratios) ->
     let apart = |values: &[f64], _: &[String]| {
         values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.area.height() > 2.0 * text::TICK)
     };
-    let ticks = frame::choose(ticks::tick_sets(&z, &[], Unit::None, z.high >= 2.0), &plain(), false, apart);
+    let ticks = frame::choose(ticks::tick_sets(&z, &[], Unit::None, z.high >= 4.0), &plain(), false, apart);
     let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
     ColourBar { parts, ticks, title: grid.z.title() }.draw(canvas, &frame.area, key.len())?;
     draw_key(canvas, &frame.area, &key)
@@ -151,18 +173,26 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
     let kind = Type::new(text::TICK);
     let room = canvas.sheet.bar - 50.0;
     let names: Vec<String> = winners.names.iter().map(|name| text::cut(name, text::TICK, false, room)).collect();
-    let written = |lead: f64| if lead.is_nan() { String::new() } else { ticks::short(lead, Unit::None) };
-    let size = type_size(winners.lead.indexed_iter().map(|((j, i), lead)| (written(*lead), cell(j, i))));
+    let written = |who: usize, lead: f64| match lead.is_nan() {
+        true => letter(who).to_owned(),
+        false => format!("{} {}", letter(who), ticks::short(lead, Unit::None)),
+    };
+    let listed = winners.listed();
+    let size = type_size(listed.iter().map(|((j, i), who)| (written(*who, winners.lead[(*j, *i)]), cell(*j, *i))));
     for ((j, i), who) in winners.fastest.indexed_iter() {
         let rect = cell(j, i);
         let Some(who) = *who else {
             frame::hatch(canvas, rect)?;
             continue;
         };
-        tile(canvas, rect, SERIES[who], winners.undecided.contains(&(j, i)))?;
-        label(canvas, rect, SERIES[who], &written(winners.lead[(j, i)]), size)?;
+        let undecided = winners.undecided.contains(&(j, i));
+        let colour = if undecided { pale(SERIES[who]) } else { SERIES[who] };
+        tile(canvas, rect, colour, undecided)?;
+        if !label(canvas, rect, colour, &written(who, winners.lead[(j, i)]), size)? {
+            label(canvas, rect, colour, letter(who), size)?;
+        }
     }
-    for (row, ((j, i), _)) in winners.listed().into_iter().enumerate() {
+    for (row, ((j, i), _)) in listed.into_iter().enumerate() {
         canvas.spot(cell(j, i).centre(), row);
     }
     for (j, i) in &winners.failed {
@@ -172,12 +202,13 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
     canvas.outline(frame.area, INK, 1.0)?;
     for (k, name) in names.iter().enumerate() {
         let at = (frame.area.right + 31.0, frame.area.top + 22.0 * (k as f64 + 0.5));
-        canvas.fill(Rect::around(at, 18.0, 14.0), SERIES[k])?;
+        canvas.fill(Rect::around(at, 18.0, 16.0), SERIES[k])?;
+        canvas.text(letter(k), at, Side::Middle, kind.coloured(readable_on(SERIES[k])))?;
         canvas.text(name, (at.0 + 16.0, at.1), Side::Left, kind)?;
     }
     let mut key = Vec::new();
     if !winners.undecided.is_empty() {
-        key.push(Key::Undecided);
+        key.push(Key::Undecided("may tie"));
     }
     if !winners.failed.is_empty() {
         key.push(Key::Unfinished);
@@ -186,6 +217,17 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
         key.push(Key::Missing);
     }
     draw_key(canvas, &frame.area, &key)
+}
+
+/// What stands for a machine in cells and key: colours alone are not told apart in grey.
+fn letter(machine: usize) -> &'static str {
+    ["A", "B", "C", "D", "E", "F", "G"][machine]
+}
+
+/// The colour of a machine where it is not known to be the fastest.
+fn pale(colour: RGBColor) -> RGBColor {
+    let lighter = |c: u8| (f64::from(c) * 0.4 + 255.0 * 0.6) as u8;
+    RGBColor(lighter(colour.0), lighter(colour.1), lighter(colour.2))
 }
 
 /// The largest type in which everything fits its cell, if any does.
@@ -216,21 +258,22 @@ fn stripes<DB: DrawingBackend>(canvas: &mut Canvas<DB>, rect: Rect, colour: RGBC
     Ok(())
 }
 
-/// Words in the middle of a cell, if there is room, on its own colour.
+/// Words in the middle of a cell on its own colour; whether there was room.
 fn label<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     rect: Rect,
     colour: RGBColor,
     words: &str,
     size: f64,
-) -> Result<()> {
+) -> Result<bool> {
     let kind = Type::new(size).coloured(readable_on(colour));
     let width = kind.width(words);
-    if words.is_empty() || width + 4.0 > rect.width() || size * 1.2 > rect.height() {
-        return Ok(());
+    if width + 4.0 > rect.width() || size * 1.2 > rect.height() {
+        return Ok(false);
     }
     canvas.fill(Rect::around(rect.centre(), width + 4.0, size * 1.15), colour)?;
-    canvas.text(words, rect.centre(), Side::Middle, kind)
+    canvas.text(words, rect.centre(), Side::Middle, kind)?;
+    Ok(true)
 }
 
 /// A cross, and whose it is where there is room.
@@ -247,7 +290,10 @@ fn unfinished<DB: DrawingBackend>(canvas: &mut Canvas<DB>, rect: Rect, who: &str
 
 #[derive(Clone, Copy)]
 enum Key {
-    Undecided,
+    Faster,
+    Slower,
+    /// With what it may be.
+    Undecided(&'static str),
     Unfinished,
     Missing,
 }
@@ -258,11 +304,19 @@ fn draw_key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, area: &Rect, key: &[Key
         let at: Xy = (area.right + 31.0, area.bottom - 20.0 * (k as f64 + 0.5) + 2.0);
         let rect = Rect::around(at, 18.0, 13.0);
         let words = match mark {
-            Key::Undecided => {
+            Key::Faster => {
+                frame::mark(canvas, at, Mark::Faster)?;
+                "faster"
+            }
+            Key::Slower => {
+                frame::mark(canvas, at, Mark::Slower)?;
+                "slower"
+            }
+            Key::Undecided(words) => {
                 canvas.fill(rect, WHITE)?;
                 stripes(canvas, rect, INK)?;
                 canvas.outline(rect, INK, 0.7)?;
-                "may be 1"
+                words
             }
             Key::Unfinished => {
                 canvas.cross(at)?;

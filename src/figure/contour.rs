@@ -17,14 +17,14 @@ pub struct Bands {
     pub levels: Vec<f64>,
     /// The colour at a share of the way from the first band to the last.
     pub colour: fn(f64) -> RGBColor,
-    /// Points marked by a ring, (row, column), and what it says of them.
-    pub rings: Vec<(usize, usize)>,
+    /// Points (row, column) that are marked otherwise than as measured.
+    pub marks: Vec<((usize, usize), Mark)>,
 }
 
 impl Bands {
     /// Round levels over these magnitudes, from dark to light.
     pub fn of_magnitudes(z: Scale) -> Self {
-        Self { z, levels: ticks::levels(&z), colour: viridis, rings: Vec::new() }
+        Self { z, levels: ticks::levels(&z), colour: viridis, marks: Vec::new() }
     }
 
     /// The colour of the k-th band.
@@ -56,7 +56,7 @@ pub fn draw_bands<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, band
         canvas.line(line, INK, 1.0)?;
     }
     canvas.outline(frame.area, INK, 1.0)?;
-    let marks = marks(canvas, grid, &frame, &bands.rings)?;
+    let marks = marks(canvas, grid, &frame, &bands.marks)?;
     label(canvas, &lines, grid, &frame)?;
     let count = levels.len() - 1;
     let share = |k: usize| k as f64 / count as f64;
@@ -166,15 +166,13 @@ fn marks<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     grid: &Grid,
     frame: &Frame,
-    rings: &[(usize, usize)],
+    known: &[((usize, usize), Mark)],
 ) -> Result<Vec<Mark>> {
-    for ((j, i), value) in grid.values.indexed_iter() {
-        let at = frame.at(grid.x.values[i], grid.y.values[j]);
-        if !value.is_nan() && rings.contains(&(j, i)) {
-            frame::ring(canvas, at)?;
-        } else if !value.is_nan() {
-            frame::measured(canvas, at)?;
-        }
+    let mut seen = Vec::new();
+    for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
+        let mark = known.iter().find(|(at, _)| *at == (j, i)).map_or(Mark::Measured, |(_, mark)| *mark);
+        frame::mark(canvas, frame.at(grid.x.values[i], grid.y.values[j]), mark)?;
+        seen.push(mark);
     }
     for (j, i) in &grid.failed {
         canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
@@ -182,10 +180,8 @@ fn marks<DB: DrawingBackend>(
     for (row, (j, i)) in grid.listed().into_iter().enumerate() {
         canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
     }
-    let mut marks = vec![Mark::Measured];
-    if !rings.is_empty() {
-        marks.push(Mark::Undecided);
-    }
+    let mut marks = vec![Mark::Measured, Mark::Faster, Mark::Slower, Mark::Undecided];
+    marks.retain(|mark| seen.contains(mark));
     if !grid.failed.is_empty() {
         marks.push(Mark::Failed);
     }

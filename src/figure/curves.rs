@@ -15,8 +15,13 @@ use crate::error::{Error, Result};
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
-/// In pairs, every second series is a model of the one before it.
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs: bool) -> Result<()> {
+/// In pairs, every second series is a model of the one before it. At a `level` a line is drawn across, whatever the values.
+pub fn draw<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    curves: &Curves,
+    pairs: bool,
+    level: Option<f64>,
+) -> Result<()> {
     if curves.series.len() > MOST_SERIES {
         return Err(Error::input(
             format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
@@ -26,7 +31,8 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs:
     let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
     let mut measured: Vec<f64> = known().map(|p| p.x).collect();
     let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-    let y = Scale::spanning(known().flat_map(|p| reach(p, curves.y.log)), curves.y.log, &curves.y.label)?.padded(0.05);
+    let values = known().flat_map(|p| reach(p, curves.y.log)).chain(level);
+    let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
     measured.sort_by(f64::total_cmp);
     measured.dedup();
     let top = canvas.header(&curves.title, &curves.subtitle)?;
@@ -40,6 +46,10 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, curves: &Curves, pairs:
     let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
     let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
     let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
+    if let Some(level) = level {
+        let across = [x.scale.low, x.scale.high].map(|x| frame.at(x, level));
+        canvas.line(&across, INK, 1.4)?;
+    }
     let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
     for mark in curves.marks.iter().filter(spanned) {
         landmark(canvas, &frame, mark)?;

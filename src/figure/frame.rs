@@ -4,7 +4,7 @@ use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, WHITE, Xy};
-use super::sheet::Sheet;
+use super::sheet::{Sheet, Style};
 use super::ticks::{self, Scale};
 use super::{Axis, Quantity, text};
 use crate::error::Result;
@@ -181,9 +181,13 @@ impl ColourBar {
 const KEY_LINE: f64 = 20.0;
 
 /// What a mark in the figure means.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
     Measured,
+    /// A ratio above 1, beyond its uncertainty.
+    Faster,
+    /// A ratio below 1, beyond its uncertainty.
+    Slower,
     /// The 95 % interval of a ratio includes 1.
     Undecided,
     Failed,
@@ -192,39 +196,61 @@ pub enum Mark {
 
 /// The key of marks in the lower right corner beside the frame.
 pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[Mark]) -> Result<()> {
-    for (k, mark) in marks.iter().rev().enumerate() {
+    for (k, kind) in marks.iter().rev().enumerate() {
         let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
-        let words = match mark {
-            Mark::Measured => {
-                measured(canvas, at)?;
-                "measured"
-            }
-            Mark::Undecided => {
-                ring(canvas, at)?;
-                "may be 1"
-            }
-            Mark::Failed => {
-                canvas.cross(at)?;
-                "failed"
-            }
-            Mark::Gap => {
-                hatch(canvas, Rect::around(at, 18.0, 12.0))?;
-                "no value"
-            }
-        };
-        canvas.text(words, (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
+        mark(canvas, at, *kind)?;
+        canvas.text(kind.words(), (at.0 + 16.0, at.1), Side::Left, Type::new(text::TICK))?;
     }
     Ok(())
+}
+
+impl Mark {
+    fn words(self) -> &'static str {
+        match self {
+            Mark::Measured => "measured",
+            Mark::Faster => "faster",
+            Mark::Slower => "slower",
+            Mark::Undecided => "may be 1",
+            Mark::Failed => "failed",
+            Mark::Gap => "no value",
+        }
+    }
+}
+
+pub fn mark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy, mark: Mark) -> Result<()> {
+    match mark {
+        Mark::Measured => measured(canvas, at),
+        // What is faster and what slower is told without colours too.
+        Mark::Faster => triangle(canvas, at, -1.0),
+        Mark::Slower => triangle(canvas, at, 1.0),
+        Mark::Undecided => {
+            let size = size(canvas);
+            canvas.dot(at, 4.2 * size, INK)?;
+            canvas.dot(at, 2.2 * size, WHITE)
+        }
+        Mark::Failed => canvas.cross(at),
+        Mark::Gap => hatch(canvas, Rect::around(at, 18.0, 12.0)),
+    }
 }
 
 pub fn measured<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
     canvas.dot(at, 1.8, INK)
 }
 
-/// A point whose ratio may be 1.
-pub fn ring<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
-    canvas.dot(at, 4.2, INK)?;
-    canvas.dot(at, 2.2, WHITE)
+/// How large marks are: on paper, where points lie closer, smaller.
+fn size<DB: DrawingBackend>(canvas: &Canvas<DB>) -> f64 {
+    if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
+}
+
+/// A triangle with a white rim that points up, for -1, or down.
+fn triangle<DB: DrawingBackend>(canvas: &mut Canvas<DB>, (x, y): Xy, way: f64) -> Result<()> {
+    let times = size(canvas);
+    for (size, colour) in [(6.4 * times, WHITE), (4.6 * times, INK)] {
+        let corners =
+            [(x, y + way * size), (x - 0.95 * size, y - way * 0.7 * size), (x + 0.95 * size, y - way * 0.7 * size)];
+        canvas.polygon(&corners, colour, 1.0)?;
+    }
+    Ok(())
 }
 
 /// A pale rectangle with slanted lines: nothing is known here.

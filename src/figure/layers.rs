@@ -5,7 +5,7 @@ use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::canvas::{Canvas, Side, Type};
-use super::colour::viridis;
+use super::solid::Look;
 use super::surface::{Camera, draw_coloured};
 use super::ticks::Scale;
 use super::view::{BOX_HEIGHT, View};
@@ -20,7 +20,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, bounds: &A
     let known = || bounds.iter().copied().filter(|bound| !bound.is_nan());
     let range = known().reduce(f64::min).zip(known().reduce(f64::max));
     let [x, y, z] = grid.scales(range)?;
-    draw_coloured(canvas, grid, view, ([x, y, z], viridis), Some(bounds))
+    draw_coloured(canvas, grid, view, [x, y, z], Look { bounds: Some(bounds), ..Look::of_magnitudes() })
 }
 
 pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {

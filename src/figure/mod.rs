@@ -37,6 +37,7 @@ mod panels;
 mod regions;
 pub mod select;
 mod sheet;
+mod solid;
 mod surface;
 pub mod table;
 mod text;
@@ -79,7 +80,8 @@ pub struct Axis {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     pub title: String,
-    /// Machine, ranks, page size, number of samples and the like.
+    /// Machine, ranks, page size, number of samples and the like; after a line break what must be known before using it, which
+    /// stands on paper too.
     pub subtitle: String,
     pub x: Axis,
     pub y: Axis,
@@ -140,6 +142,8 @@ pub enum Figure {
     RatioMap(Ratios),
     RatioSurface(Ratios, View),
     RatioContour(Ratios),
+    /// A ratio over one axis, with a line at 1.
+    RatioCurve(Curves),
     /// Which machine is fastest where.
     Winners(Winners),
     /// Contours next to each other on one scale (Apex-Map paper, Figure 7).
@@ -275,8 +279,9 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
         Figure::Heat(grid) => heat::draw(canvas, grid, range, heat::Palette::Magnitude),
         Figure::Ratio(grid) => heat::draw(canvas, grid, range, heat::Palette::Ratio),
         Figure::Regions(regions) => regions::draw(canvas, regions),
-        Figure::Curves(curves) => curves::draw(canvas, curves, false),
-        Figure::Model(curves) => curves::draw(canvas, curves, true),
+        Figure::Curves(curves) => curves::draw(canvas, curves, false, None),
+        Figure::Model(curves) => curves::draw(canvas, curves, true, None),
+        Figure::RatioCurve(curves) => curves::draw(canvas, curves, false, Some(1.0)),
         Figure::Layers(grid, bounds, view) => layers::draw(canvas, grid, bounds, *view),
         Figure::Classes(map) => classes::draw(canvas, map),
         Figure::RatioMap(ratios) => compared::draw_map(canvas, ratios),
@@ -373,6 +378,9 @@ impl Quantity {
         if symbol.is_empty() || ticks::labels_carry(self.unit) {
             return self.label.clone();
         }
-        format!("{} ({symbol})", self.label)
+        match self.label.strip_suffix(')') {
+            Some(label) => format!("{label}, {symbol})"),
+            None => format!("{} ({symbol})", self.label),
+        }
     }
 }

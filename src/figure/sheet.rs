@@ -1,6 +1,6 @@
 //! What a figure is drawn for: a screen, or a column of a paper.
 
-use super::{Curves, Figure, legend, text};
+use super::{Figure, legend, text};
 
 /// The looks of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,13 +61,14 @@ impl Sheet {
                 // Names of axes come out as 8 of the 72 points in an inch.
                 let inch = text::AXIS / 8.0 * 72.0;
                 let width = COLUMN * inch;
-                let legend =
-                    if let Figure::Curves(Curves { series, .. }) | Figure::Model(Curves { series, .. }) = figure {
-                        legend::Legend::below(series, width).height()
-                    } else {
-                        0.0
-                    };
-                let height = if matches!(figure, Figure::Surface(..)) { 0.76 } else { 0.68 } * width;
+                let legend = match figure {
+                    Figure::Curves(curves) | Figure::Model(curves) | Figure::RatioCurve(curves) => {
+                        legend::Legend::below(&curves.series, width).height()
+                    }
+                    _ => 0.0,
+                };
+                let solid = matches!(figure, Figure::Surface(..) | Figure::RatioSurface(..));
+                let height = if solid { 0.76 } else { 0.68 } * width;
                 let (margin, name_at) = (4.0, 33.0);
                 let below = 44.0 + legend;
                 Self {

@@ -2,47 +2,19 @@
 //!
 //! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
 
-use ndarray::Array2;
 use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
-use super::colour::viridis;
 use super::frame::{self, Ticks};
 use super::layers;
+use super::solid::{self, Look, Solid};
 use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
 use super::{Grid, Quantity, text};
 use crate::error::Result;
 
-/// A cell is drawn as patches of one colour each; this many would span the whole height.
-const SHADES: f64 = 36.0;
-/// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
-const MOST_PATCHES: f64 = 6000.0;
 const TICK_LENGTH: f64 = 6.0;
-
-/// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
-struct Solid {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    heights: Vec<Vec<f64>>,
-    /// Points (column, row) whose measurement failed.
-    failed: Vec<(usize, usize)>,
-    colour: Colours,
-}
-
-/// The colour at a share of the height.
-pub type Colours = fn(f64) -> RGBColor;
-
-impl Solid {
-    /// Where to mark a point without a value: as high as its neighbours, on the floor if they have no value either.
-    fn guessed(&self, i: usize, j: usize) -> [f64; 3] {
-        let at = |i: usize, j: usize| self.heights.get(j).and_then(|row| row.get(i)).copied();
-        let around = [at(i + 1, j), at(i.wrapping_sub(1), j), at(i, j + 1), at(i, j.wrapping_sub(1))];
-        let known: Vec<f64> = around.into_iter().flatten().filter(|z| z.is_finite()).collect();
-        [self.x[i], self.y[j], known.iter().sum::<f64>() / known.len().max(1) as f64]
-    }
-}
 
 /// One axis of the box.
 struct BoxAxis<'a> {
@@ -54,7 +26,7 @@ struct BoxAxis<'a> {
 /// From the box to the picture.
 #[derive(Clone, Copy)]
 pub struct Camera {
-    view: View,
+    pub view: View,
     pixels: f64,
     centre: Xy,
 }
@@ -74,16 +46,16 @@ pub fn draw<DB: DrawingBackend>(
     view: View,
 ) -> Result<()> {
     let [x, y, z] = grid.scales(range)?;
-    draw_coloured(canvas, grid, view, ([x, y, z], viridis), None)
+    draw_coloured(canvas, grid, view, [x, y, z], Look::of_magnitudes())
 }
 
-/// With scales and the colours over the height.
+/// With scales and a look.
 pub fn draw_coloured<DB: DrawingBackend>(
     canvas: &mut Canvas<DB>,
     grid: &Grid,
     view: View,
-    ([x, y, z], colour): ([Scale; 3], Colours),
-    bounds: Option<&Array2<f64>>,
+    [x, y, z]: [Scale; 3],
+    look: Look,
 ) -> Result<()> {
     view.check()?;
     let solid = Solid {
@@ -91,7 +63,7 @@ pub fn draw_coloured<DB: DrawingBackend>(
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
         heights: layers::heights(&grid.values, &z),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
-        colour,
+        look,
     };
     let axes = [
         BoxAxis { quantity: &grid.x.quantity, scale: x, values: &grid.x.values },
@@ -104,8 +76,10 @@ pub fn draw_coloured<DB: DrawingBackend>(
     let room = Rect { left: edge, top: top + 4.0, right: width - edge, bottom: height - edge };
     let (camera, sides) = fitted(view, &axes, room);
     panels(canvas, &camera, &axes, &sides)?;
-    surface(canvas, &camera, &solid)?;
-    bounds.map_or(Ok(()), |all| layers::net(canvas, &camera, top, (&solid.x, &solid.y, &layers::heights(all, &z))))?;
+    solid::draw(canvas, &camera, &solid)?;
+    if let Some(all) = solid.look.bounds {
+        layers::net(canvas, &camera, top, (&solid.x, &solid.y, &layers::heights(all, &z)))?;
+    }
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
@@ -118,64 +92,6 @@ pub fn draw_coloured<DB: DrawingBackend>(
         let at = (width - 80.0, height - 18.0);
         canvas.cross(at)?;
         canvas.text("failed", (at.0 + 14.0, at.1), Side::Left, Type::new(text::TICK))?;
-    }
-    Ok(())
-}
-
-fn surface<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {
-    for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
-        let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
-        if corners.iter().all(|(i, j)| solid.heights[*j][*i].is_finite()) {
-            cell(canvas, camera, solid, i, j)?;
-        }
-        // Edges and points of cells with a gap are shown too; what a nearer cell covers is repeated there.
-        mesh(canvas, camera, solid, &corners)?;
-    }
-    Ok(())
-}
-
-/// One cell as bilinear patches, the far ones first.
-fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
-    let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
-    let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
-    let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
-    let most = (MOST_PATCHES / cells as f64).sqrt().clamp(1.0, 8.0);
-    let patches = (rise / BOX_HEIGHT * SHADES).ceil().clamp(1.0, most) as usize;
-    let point = |u: usize, v: usize| {
-        let (u, v) = (u as f64 / patches as f64, v as f64 / patches as f64);
-        let mix = |a: f64, b: f64, t: f64| a + t * (b - a);
-        let row = |j: usize| mix(solid.heights[j][i], solid.heights[j][i + 1], u);
-        [mix(solid.x[i], solid.x[i + 1], u), mix(solid.y[j], solid.y[j + 1], v), mix(row(j), row(j + 1), v)]
-    };
-    for (u, v) in camera.view.cell_order(patches, patches) {
-        let corners = [point(u, v), point(u + 1, v), point(u + 1, v + 1), point(u, v + 1)];
-        let height = corners.iter().map(|c| c[2]).sum::<f64>() / 4.0;
-        canvas.patch(&corners.map(|c| camera.pixel(c)), (solid.colour)(height / BOX_HEIGHT))?;
-    }
-    Ok(())
-}
-
-/// The sides of a cell and the measured points at its corners.
-fn mesh<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    camera: &Camera,
-    solid: &Solid,
-    corners: &[(usize, usize); 4],
-) -> Result<()> {
-    let known = |(i, j): (usize, usize)| {
-        let z = solid.heights[j][i];
-        z.is_finite().then(|| camera.pixel([solid.x[i], solid.y[j], z]))
-    };
-    for k in 0..4 {
-        if let (Some(a), Some(b)) = (known(corners[k]), known(corners[(k + 1) % 4])) {
-            canvas.line(&[a, b], RGBColor(60, 60, 60), 0.7)?;
-        }
-    }
-    for at in corners.iter().filter_map(|corner| known(*corner)) {
-        canvas.dot(at, 1.6, INK)?;
-    }
-    for (i, j) in corners.iter().filter(|corner| solid.failed.contains(corner)) {
-        canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ impl Figure {
             Figure::Winners(winners) => of_winners(winners),
             Figure::Panels(panels) => of_panels(panels),
             Figure::Within(figure, _) => figure.table(),
-            Figure::Curves(curves) | Figure::Model(curves) => {
+            Figure::Curves(curves) | Figure::Model(curves) | Figure::RatioCurve(curves) => {
                 let known: Vec<(&str, CurvePoint)> = curves
                     .series
                     .iter()
@@ -130,7 +130,7 @@ impl Figure {
                 format!("Filled contours next to each other. {}", each.collect::<Vec<_>>().join(" "))
             }
             Figure::Within(figure, _) => figure.description(),
-            Figure::Curves(curves) | Figure::Model(curves) => {
+            Figure::Curves(curves) | Figure::Model(curves) | Figure::RatioCurve(curves) => {
                 let points = || curves.series.iter().flat_map(|series| &series.points).filter(|p| !p.y.is_nan());
                 let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
                 let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
