@@ -3,12 +3,12 @@
 use crate::faulty::{Fault, Faulty};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use apexmap::comm::{Transport, World, threads};
-use apexmap::kernels::calibrate::network::{barrier, copy, poll, receive, send};
+use apexmap::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
 use apexmap::kernels::{self, Outcome};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
 
-const KERNELS: [&str; 6] = ["send", "receive", "poll", "copy", "barrier", "bisection"];
+const KERNELS: [&str; 7] = ["send", "receive", "get", "poll", "copy", "barrier", "bisection"];
 
 fn point(kernel: &str, ranks: usize, settings: &[(&str, u64)]) -> Point {
     let point = Point::new(&format!("calibrate.{kernel}"), ranks);
@@ -27,6 +27,9 @@ fn points(ranks: usize) -> Vec<Point> {
         for bytes in [4, 8, 100_000] {
             points.push(point("send", ranks, &[("message_bytes", bytes), ("window", 5), ("rounds", 4)]));
             points.push(point("receive", ranks, &[("message_bytes", bytes), ("window", 5), ("rounds", 4)]));
+        }
+        for (bytes, window) in [(8, 1), (8, 64), (100_000, 5)] {
+            points.push(point("get", ranks, &[("message_bytes", bytes), ("window", window), ("messages", 33)]));
         }
         points.push(point("bisection", ranks, &[("message_bytes", 100_000), ("window", 2), ("messages", 4)]));
     }
@@ -98,6 +101,16 @@ fn messages_that_are_lost_corrupted_or_never_sent_are_found_out() {
 }
 
 #[test]
+fn gets_that_fetch_nothing_old_words_or_wrong_ones_are_found_out() {
+    for fault in [Fault::Nothing, Fault::Lost { every: 3 }, Fault::Corrupted { every: 3, item: 0 }] {
+        let point = point("get", 2, &[("message_bytes", 8), ("window", 4), ("messages", 33)]);
+        let outcomes = threads::run(2, |comm, _| get::run(&Faulty::new(comm, fault), &point));
+        let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
+        assert!(verdict.is_err_and(|text| text.contains("fetched something else")), "{fault:?}");
+    }
+}
+
+#[test]
 fn a_message_that_nobody_sent_is_found_by_poll() {
     let point = point("poll", 3, &[("looks", 10)]);
     let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unasked), &point));
@@ -144,8 +157,11 @@ fn bisection_counts_one_direction() {
 
 #[test]
 fn points_that_cannot_run_are_refused() {
-    for (kernel, ranks) in [("send", 3), ("receive", 1), ("poll", 1), ("barrier", 1), ("bisection", 5)] {
+    for (kernel, ranks) in [("send", 3), ("receive", 1), ("get", 3), ("poll", 1), ("barrier", 1), ("bisection", 5)] {
         assert!(kernels::complete(Point::new(&format!("calibrate.{kernel}"), ranks)).is_err(), "{kernel}");
     }
-    assert!(kernels::complete(Point::new("calibrate.send", 2).with("message_bytes", 6u64)).is_err());
+    for kernel in ["send", "get"] {
+        let odd = Point::new(&format!("calibrate.{kernel}"), 2).with("message_bytes", 6u64);
+        assert!(kernels::complete(odd).is_err(), "{kernel}");
+    }
 }

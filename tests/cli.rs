@@ -1,7 +1,6 @@
 //! What holds for all commands: help with examples, a manual page, completions.
 
-use super::common::Scratch;
-use super::query::{apexmap, printed};
+use super::common::{Scratch, apexmap, printed};
 
 /// The commands of `apexmap --help`.
 fn commands() -> Vec<String> {
@@ -55,6 +54,35 @@ fn every_command_has_a_manual_page_and_the_program_names_them() {
     assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), all.len() + 1);
     let refused = apexmap(&["man", "qurey"]);
     assert!(refused.status.code() == Some(2) && String::from_utf8_lossy(&refused.stderr).contains("\"query\""));
+}
+
+#[test]
+fn a_misspelt_command_is_answered_with_the_nearest() {
+    for (arguments, what) in [
+        (&["qurey", "results/quickstart"][..], "did you mean apexmap query?"),
+        (&["statsu"], "did you mean apexmap status?"),
+        (&["predict", "hypercube", "--machine=red-storm"], "did you mean \"random_access.hypercube\"?"),
+    ] {
+        let output = apexmap(arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+    }
+    // Other words are sweeps.
+    assert_eq!(apexmap(&["sweeps/none.toml"]).status.code(), Some(3));
+}
+
+#[test]
+fn what_no_machine_has_is_not_predicted() {
+    for (set, what) in [
+        ("P=0", "P must be a whole number of ranks"),
+        ("P=2.5", "P must be a whole number of ranks"),
+        ("Q=0", "no rate at P = 4, Q = 0"),
+        ("Q=-1", "must be finite and not negative"),
+    ] {
+        let output = apexmap(&["predict", "random_access.hypercube", "--machine=red-storm", "--set=P=4", "--set", set]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(what), "{set}: {error}");
+    }
 }
 
 #[test]

@@ -3,8 +3,11 @@
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, Placement};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
+use apexmap::store::journal::Record;
+use apexmap::store::{Folder, Table, parquet};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -111,4 +114,42 @@ pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample
         seconds: Some(seconds),
         outputs: [("remote_share".to_owned(), Value::Real(0.5))].into(),
     }
+}
+
+/// Runs the program.
+pub fn apexmap(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
+}
+
+pub fn printed(arguments: &[&str]) -> String {
+    let output = apexmap(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+pub fn refused(arguments: &[&str]) -> String {
+    let output = apexmap(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+/// L = 1 has nine samples of 1 to 9 s, L = 2 five and a failure; I = 64 / L follows from L.
+pub fn samples() -> Vec<Sample> {
+    let point = |block: u64| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block);
+    let of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
+    let mut all: Vec<Sample> = [5, 1, 9, 3, 7, 2, 8, 4, 6].iter().map(|&s| of(1, f64::from(s))).collect();
+    all.extend([1.0, 2.0, 3.0, 4.0, 10.0].map(|seconds| of(2, seconds)));
+    all.push(Sample { status: Status::TimedOut, seconds: None, message: "too, \"long\"\n".into(), ..of(2, 1.0) });
+    all
+}
+
+pub fn table(samples: Vec<Sample>) -> Table {
+    parquet::tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
+}
+
+/// A Parquet file of these samples.
+pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    parquet::write(&folder, &table(samples)).expect("written");
+    folder.samples()
 }

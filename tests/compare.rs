@@ -1,7 +1,7 @@
 //! Machines against each other: statistics against known values, intervals that cover, checks that do not cry wolf.
 
 use crate::browser;
-use crate::common::Scratch;
+use crate::common::{Scratch, apexmap};
 use apexmap::compare::fairness::Allowed;
 use apexmap::compare::machine::{Machine, name_all};
 use apexmap::compare::points::{Matching, Seen};
@@ -16,7 +16,6 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;
-use std::process::{Command, Output};
 
 fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9), "{a} is not {b}");
@@ -343,10 +342,6 @@ fn published_machines_have_what_is_printed_and_what_the_model_says() {
     close(one.seen[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
     close(one.seen[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
     assert!(comparison.stamps().iter().any(|stamp| stamp.contains("NOT MEASURED HERE")));
-}
-
-fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().unwrap()
 }
 
 const SWEEP: &str = r#"

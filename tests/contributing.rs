@@ -7,7 +7,7 @@ mod kernel;
 #[path = "worked/model.rs"]
 mod model;
 
-use super::query::{samples, table};
+use super::common::{samples, table};
 use apexmap::comm::{Transport, World, threads};
 use apexmap::figure::{Figure, select, svg};
 use apexmap::fit::{Observation, Options, Role, fit};

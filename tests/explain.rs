@@ -1,6 +1,6 @@
 //! Models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and `validate`.
 
-use super::common::{Scratch, host, launch, sample};
+use super::common::{Scratch, host, launch, printed, refused, sample};
 use crate::browser;
 use apexmap::explain;
 use apexmap::explain::card::foretell;
@@ -16,23 +16,6 @@ use apexmap::store::Folder;
 use apexmap::store::journal::Journal;
 use apexmap::store::manifest::Manifest;
 use apexmap::validate::{self, Verdict};
-use std::process::{Command, Output};
-
-fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
-}
-
-fn printed(arguments: &[&str]) -> String {
-    let output = apexmap(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn refused(arguments: &[&str]) -> String {
-    let output = apexmap(arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(output.stderr).expect("text")
-}
 
 fn hypercube(ranks: usize, look_ahead: u64) -> Point {
     let point = Point::new("random_access.hypercube", ranks).with("N_words", 4096 * ranks as u64).with("Q", look_ahead);

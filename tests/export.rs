@@ -1,7 +1,6 @@
 //! Samples for other programs, and that those read them.
 
-use super::common::{Scratch, launch, sample, small_point};
-use super::query::{apexmap, file, printed, samples, table};
+use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table};
 use apexmap::export::{csv, extra_p, jsonl, metadata};
 use apexmap::figure::select;
 use apexmap::point::Value;

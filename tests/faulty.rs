@@ -3,7 +3,7 @@
 use apexmap::comm::threads::{
     ThreadComm, ThreadInbox, ThreadMessages, ThreadOpened, ThreadOutbox, ThreadPuts, ThreadWindow,
 };
-use apexmap::comm::{Comm, Messages, Outbox, Posted, Puts, Tag};
+use apexmap::comm::{Comm, Messages, Outbox, Posted, Puts, Tag, Window};
 use apexmap::error::Result;
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
@@ -48,7 +48,7 @@ impl Comm for Faulty<'_> {
     type Inbox = ThreadInbox;
     type Outbox = ThreadOutbox;
     type Window<'m>
-        = ThreadWindow<'m>
+        = FaultyWindow<'m>
     where
         Self: 'm;
     type Opened<'m>
@@ -124,8 +124,9 @@ impl Comm for Faulty<'_> {
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
         self.comm.lines(tag, peers, posted, sends, words)
     }
-    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> ThreadWindow<'m> {
-        self.comm.window(memory, slots, words)
+    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> FaultyWindow<'m> {
+        let (window, rank, fault) = (self.comm.window(memory, slots, words), self.rank(), self.fault);
+        FaultyWindow { window, rank, fault, taken: 0, old: vec![0; words] }
     }
     fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
         self.comm.open(memory)
@@ -228,5 +229,40 @@ impl Puts for FaultyPuts<'_> {
     }
     fn settle<R>(&mut self, work: impl FnOnce(&mut [u32]) -> R) -> R {
         self.puts.settle(work)
+    }
+}
+
+pub struct FaultyWindow<'m> {
+    window: ThreadWindow<'m>,
+    rank: usize,
+    fault: Fault,
+    taken: usize,
+    /// What was fetched last.
+    old: Vec<u64>,
+}
+
+impl Window for FaultyWindow<'_> {
+    fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
+        self.window.get(from, offset, words)
+    }
+    fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
+        let (rank, fault, old) = (self.rank, self.fault, &mut self.old);
+        let taken = self.taken + usize::from(rank == 1);
+        let result = self.window.take(|words| {
+            let words = match fault {
+                Fault::Nothing => old.clone(),
+                Fault::Lost { every } if rank == 1 && taken.is_multiple_of(every) => old.clone(),
+                Fault::Corrupted { every, item } if rank == 1 && taken.is_multiple_of(every) => {
+                    words.iter().zip(0..).map(|(word, k)| word ^ u64::from(k == item / 2)).collect()
+                }
+                _ => words.to_vec(),
+            };
+            old.clone_from(&words);
+            read(&words)
+        });
+        if result.is_some() {
+            self.taken = taken;
+        }
+        result
     }
 }

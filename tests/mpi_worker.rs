@@ -26,7 +26,7 @@ pub static OPEN_MPI: Mpi =
 pub static MPICH: Mpi = Mpi { compiler: "mpicc.mpich", launcher: &Mpich, name: "MPICH", worker: OnceLock::new() };
 
 /// One build or launch at a time: ranks of different launches would wait for each other's processors.
-fn alone() -> MutexGuard<'static, ()> {
+pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

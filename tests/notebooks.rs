@@ -2,8 +2,7 @@
 //!
 //! APEXMAP_NOTEBOOK_FIGURES may name a folder for the figures, to look at.
 
-use super::common::Scratch;
-use super::query::apexmap;
+use super::common::{Scratch, apexmap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -79,7 +78,7 @@ fn notebooks_run_to_the_end_on_a_fresh_result() {
         .output()
         .expect("Python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 2\n2 1\n3 2\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 3\n2 1\n3 2\n");
 }
 
 /// `cargo test` builds the examples beside the program.

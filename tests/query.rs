@@ -1,46 +1,12 @@
 //! Medians by groups, by the library and by `apexmap query`.
 
-use super::common::{Scratch, launch, sample, small_point};
+use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table};
 use apexmap::condition::Condition;
 use apexmap::figure::select;
 use apexmap::point::Value;
 use apexmap::query::{self, groups};
-use apexmap::sample::{Sample, Status};
-use apexmap::store::journal::Record;
-use apexmap::store::{Folder, Table, columns, parquet};
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-/// L = 1 has nine samples of 1 to 9 s, L = 2 five and a failure; I = 64 / L follows from L.
-pub fn samples() -> Vec<Sample> {
-    let point = |block: u64| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block);
-    let of = |block: u64, seconds: f64| sample(&point(block), &format!("L{block}"), seconds as u32, seconds);
-    let mut all: Vec<Sample> = [5, 1, 9, 3, 7, 2, 8, 4, 6].iter().map(|&s| of(1, f64::from(s))).collect();
-    all.extend([1.0, 2.0, 3.0, 4.0, 10.0].map(|seconds| of(2, seconds)));
-    all.push(Sample { status: Status::TimedOut, seconds: None, message: "too, \"long\"\n".into(), ..of(2, 1.0) });
-    all
-}
-
-pub fn table(samples: Vec<Sample>) -> Table {
-    parquet::tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
-}
-
-/// A Parquet file of these samples.
-pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
-    let folder = Folder::create(&scratch.join("result")).expect("a folder");
-    parquet::write(&folder, &table(samples)).expect("written");
-    folder.samples()
-}
-
-pub fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
-}
-
-pub fn printed(arguments: &[&str]) -> String {
-    let output = apexmap(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
+use apexmap::sample::Status;
+use apexmap::store::{Table, columns};
 
 #[test]
 fn medians_and_intervals_are_those_of_the_order_statistics() {
@@ -117,17 +83,52 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     let scratch = Scratch::new();
     let file = file(&scratch, samples());
     let file = file.to_str().expect("a path");
-    for (arguments, what) in [
-        (["--select", "host"], "holds words"),
-        (["--select", "sceonds"], "no column \"sceonds\""),
-        (["--select", ""], "no column is selected"),
-        (["--group-by", "Lx"], "no column \"Lx\""),
-        (["--where", "L > 99"], "no sample meets"),
-        (["--where", "Lx > 99"], "Lx"),
+    let (query, export, plot) = (&["query", file][..], &["export", file][..], &["plot", file, "curves"][..]);
+    for (command, arguments, what) in [
+        (query, ["--select", "host"], "holds words"),
+        (query, ["--select", "sceonds"], "--select sceonds: the result has no column \"sceonds\""),
+        (query, ["--select", "sceonds"], "did you mean \"seconds\"?"),
+        (query, ["--select", ""], "no column is selected"),
+        (query, ["--select", "L,block_words"], "--select names block_words twice"),
+        (query, ["--group-by", "Lx"], "--group-by Lx: the result has no column \"Lx\""),
+        (query, ["--where", "L > 99"], "no sample meets"),
+        (query, ["--where", "Lx > 99"], "[--where:1:1]"),
+        (export, ["--select", "kernel,hots"], "did you mean \"host\"?"),
+        (export, ["--format=extra-p", "--select=host"], "holds words"),
+        (export, ["--format=extra-p", "--parameters=Q"], "--parameters Q: the result has no column"),
+        (plot, ["--z", "kernel"], "holds words"),
+        (plot, ["--y", "alhpa"], "did you mean \"alpha\"?"),
+        (plot, ["--x", "B,L"], "--x B,L: the result has no column \"B,L\""),
     ] {
-        let output = apexmap(&[&["query", file], &arguments[..]].concat());
+        let output = apexmap(&[command, &arguments[..]].concat());
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn files_without_samples_are_refused_and_named() {
+    let scratch = Scratch::new();
+    let text = scratch.join("text.parquet");
+    std::fs::write(&text, "no Parquet\n").expect("written");
+    let mut other = Table::default();
+    other.begin_row();
+    other.set("price", &Value::Real(1.0));
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    parquet::write(&folder, &other).expect("written");
+    for (file, code, what) in [
+        (text, 3, "text.parquet as Parquet"),
+        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no column \"kernel\""),
+        (scratch.join("none"), 2, "none does not exist"),
+    ] {
+        for command in [&["query"][..], &["export"], &["plot", "--x=L", "--y=", "--z=seconds"]] {
+            let mut arguments = [command, &[file.to_str().expect("a path")]].concat();
+            arguments.extend((command[0] == "plot").then_some("curves"));
+            let output = apexmap(&arguments);
+            let error = String::from_utf8_lossy(&output.stderr);
+            let told = error.contains(what) && error.contains("next: ");
+            assert!(output.status.code() == Some(code) && told, "{arguments:?}: {error}");
+        }
     }
 }
 

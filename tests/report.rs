@@ -1,10 +1,9 @@
 //! The report, opened in a real browser, and the figures that `apexmap plot` draws.
 
 use crate::browser;
-use crate::common::Scratch;
+use crate::common::{Scratch, apexmap};
 use apexmap::store::table::Column;
 use apexmap::store::{Folder, Table, parquet};
-use std::process::{Command, Output};
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""
@@ -21,10 +20,6 @@ ranks = [1, 2]
 [repeat]
 min = 6
 "#;
-
-fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().unwrap()
-}
 
 /// A result with a report, named so as to do harm where names are not escaped.
 fn result(scratch: &Scratch) -> std::path::PathBuf {

@@ -75,6 +75,18 @@ fn a_torn_last_line_and_garbage_in_the_middle_cost_only_themselves() {
 }
 
 #[test]
+fn a_journal_of_a_newer_apexmap_is_refused_and_not_read_in_part() {
+    let (_scratch, folder) = folder();
+    let mut events = events(&some_samples()[..1]);
+    let Event::Hello(hello) = &mut events[0] else { panic!("a launch comes first") };
+    hello.schema += 1;
+    let path = write_journal(&folder, "0001", &events);
+    for error in [journal::read(&path).expect_err("newer"), journal::outcomes(&path).expect_err("newer")] {
+        assert!(error.what.contains("0001.jsonl") && error.next.contains("newer"), "{error}");
+    }
+}
+
+#[test]
 fn a_journal_is_never_written_over() {
     let (_scratch, folder) = folder();
     let path = write_journal(&folder, "0001", &events(&[]));

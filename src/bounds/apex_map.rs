@@ -45,19 +45,19 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: MESSAGES,
-            formula: "two_sided: remote share x 2 (a request and a reply sent, as many received) x least time of a message",
+            formula: "remote share x least time: two_sided of 2 messages (a request and a reply sent, as many received), one_sided of a get",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
         },
         Limit {
             name: LINK,
-            formula: "two_sided: remote share x 8 L bytes x least time of a byte",
+            formula: "remote share x 8 L bytes x least time of a byte, sent or got",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1), (2)",
         },
         Limit {
             name: LATENCY,
-            formula: "two_sided: remote share x round trip of two short messages / B requests outstanding",
+            formula: "remote share x round trip of two short messages, or of a short get / B outstanding",
             source: &APEX_MAP,
             place: "Section 2.1 (B)",
         },
@@ -107,19 +107,25 @@ fn terms(case: &Case, terms: &mut Terms) {
 }
 
 fn remote(case: &Case, share: f64, bytes: f64, terms: &mut Terms) {
-    let ranks = case.point.ranks as f64;
-    if case.point.kernel != "apex_map.two_sided" {
-        // Gets are not calibrated.
-        return terms.add(MESSAGES, ranks, None);
-    }
-    let (at_once, messages) = (case.at_once(ranks), case.messages());
+    let (ranks, messages) = (case.point.ranks as f64, case.messages());
     let cost = |of: fn(&Messages) -> Option<f64>| messages.and_then(of);
-    terms.add(MESSAGES, at_once, cost(|m| m.send.message).map(|message| share * 2.0 * message));
-    terms.add(LINK, at_once, cost(|m| m.send.byte).map(|byte| share * bytes * byte));
-    // A put is seen sooner than any other message.
-    let latency = cost(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
+    let gets = case.point.kernel == "apex_map.one_sided";
+    let costs = messages.map(|m| if gets { m.get } else { m.send });
+    let (of_an_access, latency) = match gets {
+        true => (1.0, cost(|m| m.get_latency)),
+        // A put is seen sooner than any other message.
+        false => (2.0, cost(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min)).map(|one| 2.0 * one)),
+    };
+    let at_once = case.at_once(ranks);
+    let message = costs.and_then(|c| c.message);
+    terms.add(MESSAGES, at_once, message.map(|message| share * of_an_access * message));
+    terms.add(LINK, at_once, costs.and_then(|c| c.byte).map(|byte| share * bytes * byte));
     let outstanding = case.point.integer("B") as f64;
-    terms.add(LATENCY, ranks, latency.map(|latency| share * 2.0 * latency / outstanding));
+    terms.add(LATENCY, ranks, latency.map(|latency| share * latency / outstanding));
+    if gets {
+        // The halves exchange sends, and gets may go another way.
+        return;
+    }
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
     let crossing = share * ranks / (2.0 * (ranks - 1.0)) / 2.0;
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| crossing * bytes / bandwidth));

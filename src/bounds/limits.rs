@@ -11,8 +11,6 @@ pub const LINE_BYTES: f64 = 64.0;
 /// The best numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// What the card calls the machine.
-    pub machine: String,
     /// Where it was measured; absent on cards that no calibration wrote.
     pub host: Option<String>,
     pub cpu_model: Option<String>,
@@ -48,11 +46,14 @@ pub struct Messages {
     /// By sends or through mailboxes.
     pub send: Costs,
     pub put: Costs,
+    pub get: Costs,
     /// Seconds that a processor spends on starting a send.
     pub inject: Option<f64>,
     /// Seconds of a short message one way, by sends and by puts.
     pub send_latency: Option<f64>,
     pub put_latency: Option<f64>,
+    /// Seconds of a short get, there and back.
+    pub get_latency: Option<f64>,
     /// Bytes a second of one direction between the halves of so many ranks.
     pub bisection: Option<(f64, usize)>,
 }
@@ -97,7 +98,6 @@ impl Limits {
             Some(flight / line)
         });
         Self {
-            machine: card.name.clone(),
             host: text("host"),
             cpu_model: text("cpu_model"),
             accepted: text(Self::ACCEPTED),
@@ -141,12 +141,13 @@ impl Limits {
 
 impl Messages {
     fn of(card: &Card) -> Option<Self> {
-        let least = |ways: &[&str], cost: fn(f64, f64) -> f64| {
-            let found = ways.iter().filter_map(|way| ladder(card, "message_seconds", way, cost).least());
+        let least_of = |number: &str, ways: &[&str], cost: fn(f64, f64) -> f64| {
+            let found = ways.iter().filter_map(|way| ladder(card, number, way, cost).least());
             found.reduce(f64::min)
         };
+        let least = |ways: &[&str], cost| least_of("message_seconds", ways, cost);
+        let byte = |size, best| best / size;
         let costs = |distinct: &[&str], to_one: &str| {
-            let byte = |size, best| best / size;
             let bytes = [least(distinct, byte), least(&[to_one], byte)];
             Costs {
                 message: least(distinct, |_, best| best),
@@ -154,12 +155,19 @@ impl Messages {
                 byte: bytes.into_iter().flatten().reduce(f64::min),
             }
         };
+        let gets = ["-one", "-many"];
         let found = Self {
             send: costs(&["-send", "-send-few", "-send-both", "-send-both-few", "-mailbox"], "-send-one"),
             put: costs(&["-put", "-put-few", "-put-both", "-put-both-few"], "-put-one"),
+            get: Costs {
+                message: least_of("get_seconds", &gets, |_, best| best),
+                message_to_one: None,
+                byte: least_of("get_seconds", &gets, byte),
+            },
             inject: card.best("send_seconds"),
             send_latency: card.best("network_latency_seconds--4B-send"),
             put_latency: card.best("network_latency_seconds--4B-put"),
+            get_latency: card.best("get_seconds--8B-one"),
             bisection: card.best("bisection_bytes_per_second").zip(
                 card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
             ),

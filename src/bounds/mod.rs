@@ -14,7 +14,7 @@ mod message_rate;
 mod random_access;
 
 pub use ladder::Ladder;
-pub use limits::{Costs, Limits, Messages};
+pub use limits::{Limits, Messages};
 
 use crate::point::{Point, Value};
 use crate::source::Source;

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
   apexmap calibrate                                     the cores of this machine, messages between threads
   apexmap calibrate --card models/mine.toml
   apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
-  apexmap predict hypercube --machine results/calibrate/card.toml --ranks 1..1024")]
+  apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
     /// The machine card to write [default: card.toml in the result folder]
     #[arg(long, value_name = "FILE")]

@@ -164,9 +164,7 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let (table, manifest, card) = if file.is_dir() {
         let folder = Folder::open(file)?;
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
-        let card = file.join("machine.toml");
-        let card = card.is_file().then(|| Card::read(&card)).transpose()?;
-        (folder.table()?, manifest, card)
+        (folder.table()?, manifest, folder.card()?)
     } else if file.is_file() {
         (parquet::read(file)?, None, None)
     } else {
@@ -177,18 +175,19 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
         ));
     };
     let rows = chosen(given, &table, [everywhere, own])?;
-    let machine = Machine::measured(given, table, rows, manifest)?;
-    Ok(match card {
-        Some(card) => machine.with_card(card),
-        None => machine,
-    })
+    let mut machine = Machine::measured(given, table, rows, manifest)?;
+    machine.card = card.or(machine.card);
+    Ok(machine)
 }
 
 fn chosen(given: &str, table: &Table, conditions: [Option<&str>; 2]) -> Result<Vec<usize>> {
-    let named = |error: Error| Error { what: format!("{given}: {}", error.what), ..error };
     let mut rows = select::rows(table, None);
-    for text in conditions.into_iter().flatten() {
-        let condition = condition(text, table).map_err(named)?;
+    for (text, place) in conditions.into_iter().zip([given, "--where"]) {
+        let Some(text) = text else { continue };
+        let condition = condition(text, table).map_err(|mut error| {
+            error.place.iter_mut().for_each(|found| found.file = place.into());
+            Error { what: format!("{given}: {}", error.what), ..error }
+        })?;
         let kept: std::collections::HashSet<usize> = select::rows(table, Some(&condition)).into_iter().collect();
         rows.retain(|row| kept.contains(row));
     }

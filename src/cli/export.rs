@@ -28,7 +28,7 @@ pub enum Format {
   apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
   extrap --text ranks.txt --measure median
 
-CSV and JSON lines hold good and failed samples (column status); what has no value is empty or null. Columns have the
+CSV and JSON lines hold good and failed samples (column status); what has no value is empty or null. Columns have the \
 names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
@@ -63,13 +63,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if rows.is_empty() {
         return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));
     }
-    let selected = arguments.select.as_deref().map(names);
+    let selected = arguments.select.as_deref().map(|list| names("--select", list, &table)).transpose()?;
     let title = format!("Samples of {}", arguments.result.display());
     match arguments.format {
         Format::Csv | Format::Jsonl => {
             let all = || table.names().iter().map(String::as_str).collect();
             let selected = selected.unwrap_or_else(all);
-            let chosen = selected.iter().map(|name| Ok((*name, table.require(name)?))).collect::<Result<Vec<_>>>()?;
+            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, table.column(name)?))).collect();
             match arguments.format {
                 Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, &rows, out))?,
                 _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, &rows, out))?,
@@ -88,7 +88,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 metrics.insert(0, "seconds");
                 metrics
             });
-            let parameters = arguments.parameters.as_deref().map_or_else(|| columns::axes(&table, &rows), names);
+            let parameters = match &arguments.parameters {
+                Some(list) => names("--parameters", list, &table)?,
+                None => columns::axes(&table, &rows),
+            };
             let input = export::extra_p::input(&table, &rows, &parameters, &metrics)?;
             to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
             for note in input.notes() {

@@ -43,6 +43,10 @@ mod validate;
 mod worker;
 
 use crate::error::{Error, Result};
+#[cfg(feature = "explore")]
+use crate::nearest::nearest;
+#[cfg(feature = "explore")]
+use clap::CommandFactory;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -127,20 +131,43 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match &cli.command {
-        #[cfg(feature = "explore")]
-        None => run::run(&cli.run),
-        #[cfg(not(feature = "explore"))]
-        None => Err(Error::input("no command was given", "see `apexmap --help`")),
-        Some(command) => dispatch(command),
-    };
-    match result {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&error);
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+fn run() -> Result<()> {
+    #[cfg(feature = "explore")]
+    refuse_misspelt_command()?;
+    let cli = Cli::parse();
+    match &cli.command {
+        #[cfg(feature = "explore")]
+        None => run::run(&cli.run),
+        #[cfg(not(feature = "explore"))]
+        None => Err(Error::input("no command was given", "see `apexmap --help`")),
+        Some(command) => dispatch(command),
+    }
+}
+
+/// `apexmap qurey RESULT`: what is no command is else taken for a sweep, of which the parser then complains.
+#[cfg(feature = "explore")]
+fn refuse_misspelt_command() -> Result<()> {
+    let Some(first) = std::env::args_os().nth(1).and_then(|first| first.into_string().ok()) else { return Ok(()) };
+    let program = Cli::command();
+    let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+    if first.starts_with('-') || known.contains(&first.as_str()) || std::path::Path::new(&first).exists() {
+        return Ok(());
+    }
+    match nearest(&first, known.into_iter().filter(|name| *name != "worker")) {
+        Some(name) => Err(Error::input(
+            format!("there is no command \"{first}\", nor a sweep of this name"),
+            format!("did you mean apexmap {name}? `apexmap --help` lists the commands"),
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `apexmap plot`: any figure from any store.
 
 use super::print;
+use super::query::{column, names, read};
 use crate::condition::{Condition, Kind as NameKind};
 use crate::error::{Error, Result};
 use crate::figure::select::{self, Kind, Request};
@@ -8,7 +9,7 @@ use crate::figure::{self, Figure, Style};
 use crate::kernels;
 use crate::store::bounded;
 use crate::store::table::Column;
-use crate::store::{Folder, Table, columns, parquet};
+use crate::store::{Folder, Table, columns};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -56,34 +57,33 @@ pub fn style(name: &str) -> Style {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = if arguments.result.is_file() { None } else { Some(Folder::open(&arguments.result)?) };
-    let table = match &folder {
-        Some(folder) => folder.table()?,
-        None => parquet::read(&arguments.result)?,
-    };
+    let table = read(&arguments.result)?;
     let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
     let rows = select::rows(&table, condition.as_ref());
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
         || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
     let share = (kind == Kind::Binding).then_some(bounded::SHARE);
-    let z = columns::resolve(arguments.z.as_deref().or(share).or_else(headline).unwrap_or("seconds"));
-    let by = arguments.y.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let z = match &arguments.z {
+        Some(given) => column("--z", given, &table)?,
+        None => share.or_else(headline).unwrap_or("seconds"),
+    };
     let request = Request {
         kind,
         title: arguments.title.clone().unwrap_or_else(|| columns::describe(z).label),
-        x: columns::resolve(&arguments.x).into(),
-        by: by.map(|name| columns::resolve(name).into()).collect(),
+        x: column("--x", &arguments.x, &table)?.into(),
+        by: names("--y", &arguments.y, &table)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),
     };
     let drawn = select::figure(&table, &rows, &request)?;
     let drawn = select::with_bounds(&table, &rows, &request, drawn)?;
-    let files = match (&arguments.out, &folder) {
-        (Some(out), _) => vec![out.clone()],
-        (None, Some(folder)) => {
-            ["svg", "png"].map(|end| folder.figures().join(&arguments.kind).with_extension(end)).to_vec()
+    let files = match &arguments.out {
+        Some(out) => vec![out.clone()],
+        None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
+        None => {
+            let figures = Folder::open(&arguments.result)?.figures();
+            ["svg", "png"].map(|end| figures.join(&arguments.kind).with_extension(end)).to_vec()
         }
-        (None, None) => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
     };
     for file in &files {
         write_in(&drawn, style(&arguments.style), file)?;
@@ -124,5 +124,10 @@ pub fn condition(text: &str, table: &Table) -> Result<Condition> {
         }
         known.push((name.as_str(), kind));
     }
-    Condition::parse(text, &known)
+    Condition::parse(text, &known).map_err(|mut error| {
+        if let Some(place) = &mut error.place {
+            place.file = "--where".into();
+        }
+        error
+    })
 }

@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CARD")]
     machine: String,
     /// Values of P, such as 1..131072 or 1,4,16
-    #[arg(long, value_name = "VALUES")]
+    #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
     /// Values of a variable, or a number of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
@@ -94,6 +94,9 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     if !value.is_finite() || value < 0.0 {
         let what = format!("{name} must be finite and not negative, found {text}");
         return Err(Error::input(what, "correct the value"));
+    }
+    if name == "P" && (value < 1.0 || value.fract() != 0.0) {
+        return Err(Error::input(format!("P must be a whole number of ranks, found {text}"), "write 1 or more"));
     }
     Ok(value)
 }

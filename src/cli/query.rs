@@ -3,7 +3,7 @@
 use super::plot::condition;
 use super::predict::pretty;
 use super::print;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::figure::select;
 use crate::query::{self, Groups};
 use crate::store::{Folder, Table, columns, parquet};
@@ -27,8 +27,8 @@ pub enum Format {
   apexmap query results/random-access-ranks --group-by P,Q --select operations_per_second --format csv
   apexmap query results/quickstart --where 'status != \"ok\"' --group-by kernel,P
 
-n counts the good samples; failed ones have a column of their own. The median stands beside its 95 % interval by order
-statistics, which needs six samples. Rates are per second, bytes and words as the column's name says: `apexmap kernels`
+n counts the good samples; failed ones have a column of their own. The median stands beside its 95 % interval by order \
+statistics, which needs six samples. Rates are per second, bytes and words as the column's name says: `apexmap kernels` \
 names each kernel's parameters and outputs.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
@@ -52,8 +52,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let table = read(&arguments.result)?;
     let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
     let rows = select::rows(&table, condition.as_ref());
-    let by = arguments.group_by.as_deref().map_or_else(|| columns::axes(&table, &rows), names);
-    let selected = arguments.select.as_deref().map_or_else(|| query::headlines(&table, &rows), names);
+    let by = match &arguments.group_by {
+        Some(list) => names("--group-by", list, &table)?,
+        None => columns::axes(&table, &rows),
+    };
+    let selected = match &arguments.select {
+        Some(list) => names("--select", list, &table)?,
+        None => query::headlines(&table, &rows),
+    };
     let groups = query::groups(&table, &rows, &by, &selected)?;
     print(&match arguments.format {
         Format::Table => query::text(&groups),
@@ -68,8 +74,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn warn(groups: &Groups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
+        let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
         eprintln!(
-            "note: groups mix points that differ in {}; add it to --group-by, or choose one value with --where",
+            "note: groups mix points that differ in {}; add {them} to --group-by, or choose one value{each} with --where",
             mixed.join(", ")
         );
     }
@@ -80,10 +87,30 @@ fn warn(groups: &Groups) {
 
 /// The samples of a result folder, or of a Parquet file.
 pub fn read(result: &Path) -> Result<Table> {
-    if result.is_file() { parquet::read(result) } else { Folder::open(result)?.table() }
+    if !result.is_file() {
+        return Folder::open(result)?.table();
+    }
+    let table = parquet::read(result)?;
+    table.check_samples(&result.display().to_string())?;
+    Ok(table)
 }
 
-/// Columns of a list with commas.
-pub fn names(list: &str) -> Vec<&str> {
-    list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(columns::resolve).collect()
+/// The columns that a flag lists with commas.
+pub fn names<'a>(flag: &str, list: &'a str, table: &Table) -> Result<Vec<&'a str>> {
+    let mut found = Vec::new();
+    for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let name = column(flag, given, table)?;
+        if found.contains(&name) {
+            return Err(Error::input(format!("{flag} names {given} twice"), "name each column once"));
+        }
+        found.push(name);
+    }
+    Ok(found)
+}
+
+/// A column that a flag names, by its own or the paper's name.
+pub fn column<'a>(flag: &str, given: &'a str, table: &Table) -> Result<&'a str> {
+    let name = columns::resolve(given);
+    let known = table.require(name).map(|_| name);
+    known.map_err(|error| Error { what: format!("{flag} {given}: {}", error.what), ..error })
 }

@@ -59,9 +59,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for record in &records {
         let Some(launch) = &record.launch else { continue };
         let end = record.ended.as_ref().map_or("no end was recorded", |(status, _)| status.name());
+        // The torn last line of a killed driver, or damage: such samples are measured again.
+        let lost = match record.unreadable {
+            0 => String::new(),
+            lines => format!(", {lines} lines of its journal cannot be read"),
+        };
         let _ = writeln!(
             text,
-            "launch {}: {} ranks, {} on {}, {} samples, {end}",
+            "launch {}: {} ranks, {} on {}, {} samples, {end}{lost}",
             launch.launch,
             launch.ranks,
             launch.library,

@@ -8,7 +8,7 @@ use super::statistics::MannWhitney;
 use crate::machine::CATALOGUE;
 use crate::numerics::statistics::median;
 use crate::report::groups::{ALPHA, BLOCK};
-use crate::units::{Unit, bytes, quantity, significant};
+use crate::units::{amount, significant};
 use serde::Serialize;
 
 /// A number that at least two machines have.
@@ -42,16 +42,6 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
         });
     }
     rows
-}
-
-fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => crate::units::seconds(value),
-        Unit::SecondsPerByte => format!("{}/B", crate::units::seconds(value)),
-        Unit::Bytes => bytes(value),
-        Unit::None => significant(value),
-        unit => quantity(value, unit),
-    }
 }
 
 /// Speeds that a ratio of whole machines is usually explained by: rates, and one over times.
@@ -161,8 +151,7 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
         ));
     }
     let trades = [("cheetah", "Cheetah", "cheetah_trade_factor"), ("phoenix", "Phoenix", "phoenix_trade_factor")];
-    for (card, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
-        let _ = card;
+    for (_, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
         found.push(format!(
             "{name}: L must grow {} times to hold 10 MB/s when alpha goes from 0.001 to 1 (Section 3.3).",
             one(figure)

@@ -37,20 +37,23 @@ impl Allowed {
     pub fn parse(names: &[String]) -> Result<Self> {
         let mut allowed = Self::default();
         for name in names {
-            match name.as_str() {
-                "page-size" => allowed.page_size = true,
-                "oversubscription" => allowed.oversubscription = true,
-                "transport" => allowed.transport = true,
-                "version" => allowed.version = true,
-                "kernel" => allowed.kernel = true,
-                "one-launch" => allowed.one_launch = true,
-                other => {
-                    let what = format!("--allow {other}: there is no such difference");
-                    return Err(Error::input(what, suggest(other, &NAMES)));
-                }
-            }
+            *allowed.flag(name).ok_or_else(|| {
+                Error::input(format!("--allow {name}: there is no such difference"), suggest(name, &NAMES))
+            })? = true;
         }
         Ok(allowed)
+    }
+
+    fn flag(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "page-size" => &mut self.page_size,
+            "oversubscription" => &mut self.oversubscription,
+            "transport" => &mut self.transport,
+            "version" => &mut self.version,
+            "kernel" => &mut self.kernel,
+            "one-launch" => &mut self.one_launch,
+            _ => return None,
+        })
     }
 }
 
@@ -152,14 +155,8 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
 ///
 /// # Errors
 /// If one was not.
-pub fn admitted(differences: Vec<Difference>, allowed: Allowed) -> Result<Vec<Difference>> {
-    let is_allowed = |difference: &Difference| match difference.name {
-        "page-size" => allowed.page_size,
-        "oversubscription" => allowed.oversubscription,
-        "transport" => allowed.transport,
-        "version" => allowed.version,
-        _ => allowed.kernel,
-    };
+pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Vec<Difference>> {
+    let mut is_allowed = |difference: &Difference| allowed.flag(difference.name).is_some_and(|flag| *flag);
     let refused: Vec<&Difference> = differences.iter().filter(|difference| !is_allowed(difference)).collect();
     if refused.is_empty() {
         return Ok(differences);

@@ -3,9 +3,9 @@
 use super::Comparison;
 use super::machine::{Machine, Origin};
 use crate::explain;
-use crate::fit::{self, Estimate, Fit, Options, Role};
+use crate::fit::{self, Estimate, Fit, Options};
 use crate::models::{self, Model};
-use crate::units::{Unit, quantity, seconds, significant};
+use crate::units::{amount, significant};
 use serde::Serialize;
 
 /// One model fitted to one kernel of every machine that has it.
@@ -113,30 +113,17 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
 /// `None` for a machine without samples of this kernel.
 fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
     let table = &machine.table;
-    let rows: Vec<usize> = machine.rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel).collect();
+    let rows = table.with_word("kernel", &[kernel], &machine.rows);
     if rows.is_empty() || machine.origin == Origin::Published {
         return None;
     }
-    let known = |name: &str| {
-        let told = machine.host().and_then(|host| explain::told(host, name));
-        machine.card.as_ref().and_then(|card| card.get(name)).or(told)
+    let told = |number: &str| {
+        let told = machine.host().and_then(|host| explain::told(host, number));
+        told.or_else(|| explain::loads(table, &rows, number))
     };
-    let role = |parameter: &models::Parameter| match parameter.given {
-        false => Role::Fit,
-        true => known(parameter.number).map_or(Role::Unknown, Role::Hold),
-    };
-    let roles: Vec<Role> = model.about().parameters.iter().map(role).collect();
+    let roles = explain::roles(model, &told, machine.card.as_ref(), &[], &[]);
     let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
     let fit = explain::observations(table, &rows, model, &[])
         .and_then(|data| fit::fit(model, &data.observations, &roles, options));
     Some(fit.map_err(|error| error.what))
-}
-
-fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => seconds(value),
-        Unit::SecondsPerByte => format!("{}/B", seconds(value)),
-        Unit::None => significant(value),
-        unit => quantity(value, unit),
-    }
 }

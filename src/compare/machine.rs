@@ -37,19 +37,7 @@ impl Machine {
     /// # Errors
     /// If the table does not hold samples of known kernels; `given` is named.
     pub fn measured(given: &str, table: Table, rows: Vec<usize>, manifest: Option<Manifest>) -> Result<Self> {
-        for name in ["kernel", "ranks"] {
-            let right = match table.column(name) {
-                Some(Column::Words { .. }) => name == "kernel",
-                Some(_) => name == "ranks",
-                None => false,
-            };
-            if !right {
-                return Err(Error::input(
-                    format!("{given} does not hold samples of apexmap: it has no column \"{name}\" as samples have it"),
-                    "name a result folder or the samples.parquet of one",
-                ));
-            }
-        }
+        table.check_samples(given)?;
         if rows.is_empty() {
             let (what, next) = match table.rows {
                 0 => ("holds no sample", "run its sweep first: apexmap run"),
@@ -67,11 +55,6 @@ impl Machine {
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
         let card = manifest.as_ref().map(|manifest| told(manifest, &name));
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, table, rows, manifest, card })
-    }
-
-    /// With the machine card that lies beside a result.
-    pub fn with_card(self, card: Card) -> Self {
-        Self { card: Some(card), ..self }
     }
 
     /// The host of rank 0 of its first launch.

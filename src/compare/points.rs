@@ -68,13 +68,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// `apex_map.two_sided, P = 2, L = 64, alpha = 0.1`
-    pub fn label(&self) -> String {
-        let named = self.at.iter().map(|(column, value)| label(column, value));
-        std::iter::once(self.class.clone()).chain(named).collect::<Vec<_>>().join(", ")
-    }
-
-    /// As [`Point::label`], without what is the same at all points.
+    /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
         let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
@@ -322,10 +316,8 @@ fn refuse_mixture(machine: &Machine, rows: &[usize], by: &[&str], matching: &Mat
         if columns::constant(column, rows) {
             continue;
         }
-        let mut values: Vec<String> =
-            rows.iter().filter_map(|&row| table.value(name, row)).map(|value| value.to_string()).collect();
+        let mut values: Vec<String> = table.values(name, rows).iter().map(Value::to_string).collect();
         values.sort();
-        values.dedup();
         values.truncate(6);
         let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
         let name = columns::short(name);

@@ -168,8 +168,7 @@ fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others
     let mut wanted: Vec<Vec<f64>> = Vec::new();
     for other in others {
         let table = &other.table;
-        let rows: Vec<usize> =
-            other.rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel.id()).collect();
+        let rows = table.with_word("kernel", &[kernel.id()], &other.rows);
         if rows.is_empty() || names.iter().any(|name| table.column(name).is_none()) {
             continue;
         }

@@ -42,6 +42,10 @@ pub struct Sensitivity {
     pub axis: String,
     /// Median over lines along this axis of the speed at its best end by that at the other.
     pub gain: String,
+    #[serde(skip)]
+    times: f64,
+    #[serde(skip)]
+    column: String,
     /// d ln(speed) / d ln(axis) between neighbouring points: median, least and most.
     pub elasticity: String,
     pub least: String,
@@ -143,12 +147,15 @@ fn sensitivity(comparison: &Comparison, group: &Group, machine: usize, name: &st
         .map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 / pair[0].0).ln())
         .collect();
     let (least, most) = slopes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let times = median(&gains)?.exp();
     let (from, to) = if axis == ALPHA { (high, low) } else { (low, high) };
     let at = |value: f64| label(axis, &value_of(axis, value));
     Some(Sensitivity {
         machine: name.to_owned(),
         axis: format!("{} to {}", at(from), at(to).rsplit("= ").next().unwrap_or_default()),
-        gain: significant(median(&gains)?.exp()),
+        gain: significant(times),
+        times,
+        column: axis.to_owned(),
         elasticity: significant(median(&slopes)?),
         least: significant(least),
         most: significant(most),
@@ -200,9 +207,7 @@ fn range(comparison: &Comparison, group: &Group, machine: usize, name: &str) -> 
 /// Which of two localities each machine is more sensitive to, in a sentence; only for surfaces.
 pub fn sentence(shape: &Shape) -> Option<String> {
     let gain = |machine: &str, axis: &str| -> Option<f64> {
-        let start = columns::short(axis);
-        let of = shape.sensitivities.iter().find(|s| s.machine == machine && s.axis.starts_with(start))?;
-        of.gain.parse().ok()
+        shape.sensitivities.iter().find(|s| s.machine == machine && s.column == axis).map(|s| s.times)
     };
     let machines: Vec<&str> = shape.ranges.iter().map(|range| range.machine.as_str()).collect();
     let one = |machine: &&str| {

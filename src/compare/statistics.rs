@@ -14,7 +14,7 @@
 //! holds for tests that go up and down together, as those of cells measured in one launch do (Benjamini and Yekutieli,
 //! Annals of Statistics 29, 2001).
 
-use crate::numerics::statistics::{median, median_interval_rank};
+use crate::numerics::statistics::median_interval_rank;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use std::collections::HashMap;
 
@@ -247,9 +247,4 @@ pub fn adjusted(p: &[f64]) -> Vec<f64> {
         adjusted[at] = least;
     }
     adjusted
-}
-
-/// Median of the logarithms of values, which must be positive.
-pub fn log_median(values: &[f64]) -> Option<f64> {
-    median(values).map(f64::ln)
 }

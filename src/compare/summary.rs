@@ -113,7 +113,7 @@ pub fn verdict(comparison: &Comparison, of: usize) -> Option<String> {
     Some(text + ".")
 }
 
-/// Whether the base has the point too.
+/// Whether both that machine and the base have the point.
 fn both(point: &Point, of: usize) -> bool {
     point.seen[of].is_some() && point.seen[0].is_some()
 }

@@ -4,12 +4,8 @@ use super::Comparison;
 use super::points::Point;
 use super::ratio::{Basis, ratio};
 use super::statistics::MannWhitney;
+use crate::export::csv::field;
 use std::fmt::Write;
-
-/// A field of CSV (RFC 4180).
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
-}
 
 fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();

@@ -74,11 +74,6 @@ impl Surface {
             colours: colour::hexadecimal(colour::viridis, COLOURS),
         })
     }
-
-    /// The same with the colours of ratios: red below, white in the middle of the scale, blue above.
-    pub fn diverging(self) -> Self {
-        Self { colours: colour::hexadecimal(colour::diverging, COLOURS), ..self }
-    }
 }
 
 fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> Axis {

@@ -53,7 +53,7 @@ pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
             let here: Vec<&Point> = points.iter().filter(|point| lies_in(point, &rest, &slice)).collect();
             let name = named(model, &rest, &slice);
             let subtitle = if name.is_empty() { subtitle.to_owned() } else { format!("{name}; {subtitle}") };
-            let plane = Plane { model, points: &here, subtitle, x, y };
+            let plane = Plane::new(model, &here, subtitle, x, y);
             if plane.filled() {
                 shown.extend(plane.pictures(number));
             }
@@ -165,9 +165,18 @@ struct Plane<'a> {
     subtitle: String,
     x: &'a Varied,
     y: &'a Varied,
+    /// The points at each [y, x].
+    here: Array2<Vec<&'a Point>>,
 }
 
-impl Plane<'_> {
+impl<'a> Plane<'a> {
+    fn new(model: &'a dyn Model, points: &'a [&'a Point], subtitle: String, x: &'a Varied, y: &'a Varied) -> Self {
+        let mut here = Array2::from_elem((y.1.len(), x.1.len()), Vec::new());
+        let place = |(at, values): &Varied, point: &Point| values.partition_point(|value| *value < point.x[*at]);
+        points.iter().for_each(|point| here[(place(y, point), place(x, point))].push(*point));
+        Self { model, points, subtitle, x, y, here }
+    }
+
     fn filled(&self) -> bool {
         let known = self.cells(|_| 1.0).iter().filter(|v| v.is_finite()).count();
         2 * known >= self.x.1.len() * self.y.1.len()
@@ -175,15 +184,7 @@ impl Plane<'_> {
 
     /// A value at each [y, x], from the points there; NaN where there is none.
     fn cells(&self, value: impl Fn(&[&Point]) -> f64) -> Array2<f64> {
-        Array2::from_shape_fn((self.y.1.len(), self.x.1.len()), |(row, column)| {
-            let here = self.here(row, column);
-            if here.is_empty() { f64::NAN } else { value(&here) }
-        })
-    }
-
-    fn here(&self, row: usize, column: usize) -> Vec<&Point> {
-        let is = |point: &&&Point| point.x[self.x.0] == self.x.1[column] && point.x[self.y.0] == self.y.1[row];
-        self.points.iter().filter(is).copied().collect()
+        self.here.map(|here| if here.is_empty() { f64::NAN } else { value(here) })
     }
 
     /// All of the first plane; of others the ratio and what binds.
@@ -242,10 +243,8 @@ impl Plane<'_> {
         let mut names: Vec<&'static str> = self.points.iter().map(|point| point.binding).collect();
         names.sort_unstable();
         names.dedup();
-        let cells = Array2::from_shape_fn((self.y.1.len(), self.x.1.len()), |(row, column)| {
-            let point = *self.here(row, column).first()?;
-            names.iter().position(|name| *name == point.binding)
-        });
+        let class = |point: &&Point| names.iter().position(|name| *name == point.binding);
+        let cells = self.here.map(|here| here.first().and_then(class));
         (names.len() > 1).then(|| Regions {
             title: format!("{}: what binds", self.model.about().id),
             subtitle: self.subtitle.clone(),

@@ -1,11 +1,13 @@
 //! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
 
-use super::{by_point, over_kernels, values_at};
+use super::{by_point, good, over_kernels, parts, values_at};
 use crate::error::Result;
 use crate::models::Model;
 use crate::point::Value;
 use crate::store::Table;
+use crate::store::cells::alike;
 use crate::store::columns;
+use crate::store::table::Column;
 use std::collections::HashSet;
 
 /// Rows that one fit may use.
@@ -28,15 +30,16 @@ pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Gr
     let mut found = Vec::new();
     let explains = model.about().explains;
     // One kernel at a time, or all at once.
-    let parts: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
-    for kernels in parts {
-        let good = |row: &&usize| table.word("status", **row) == "ok" && kernels.contains(&table.word("kernel", **row));
-        let good: Vec<usize> = rows.iter().filter(good).copied().collect();
-        let (rows, others): (Vec<usize>, Vec<usize>) =
-            good.into_iter().partition(|&row| values_at(table, row, model, &[]).is_ok());
-        if let (true, Some(&row)) = (rows.is_empty(), others.first()) {
-            values_at(table, row, model, &[])?;
+    let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
+    for kernels in together {
+        let (about, others): (Vec<Vec<usize>>, Vec<Vec<usize>>) = parts(table, &good(table, rows, kernels), model)
+            .into_iter()
+            .partition(|part| values_at(table, part[0], model, &[]).is_ok());
+        if let (true, Some(part)) = (about.is_empty(), others.first()) {
+            values_at(table, part[0], model, &[])?;
         }
+        let mut rows = about.concat();
+        rows.sort_unstable();
         let points = by_point(table, &rows, model, &[])?;
         let splits = splits(table, model, &rows, &points)?;
         for (key, rows) in parted(table, &rows, &splits) {
@@ -59,14 +62,9 @@ type Part = (Vec<Option<Value>>, Vec<usize>);
 
 /// The rows by the values of the columns. Where a kernel does not have a column, its rows go with every value of it.
 fn parted(table: &Table, rows: &[usize], splits: &[&str]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for &row in rows {
-        let key: Vec<_> = splits.iter().map(|name| table.value(name, row)).collect();
-        match parts.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, members)) => members.push(row),
-            None => parts.push((key, vec![row])),
-        }
-    }
+    let columns: Vec<&Column> = splits.iter().filter_map(|name| table.column(name)).collect();
+    let key = |rows: &[usize]| columns.iter().map(|column| column.value(rows[0])).collect();
+    let parts: Vec<Part> = alike(&columns, rows).into_iter().map(|rows| (key(&rows), rows)).collect();
     let goes_with = |key: &[Option<Value>], with: &[Option<Value>]| {
         key != with && key.iter().zip(with).all(|(a, b)| a.is_none() || a == b)
     };

@@ -12,9 +12,12 @@ use crate::machine::Card;
 use crate::models::{Break, Model, Parameter, on_card};
 use crate::nearest::suggest;
 use crate::numerics::statistics::median;
+use crate::point::Value;
 use crate::provenance::Host;
 use crate::store::Table;
+use crate::store::cells::alike;
 use crate::store::columns;
+use crate::store::table::Column;
 use crate::units;
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,9 +39,7 @@ pub struct Data {
 /// If no row has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
 pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
-    let good =
-        |row: &&usize| table.word("status", **row) == "ok" && about.explains.contains(&table.word("kernel", **row));
-    let rows: Vec<usize> = rows.iter().filter(good).copied().collect();
+    let rows = good(table, rows, about.explains);
     if rows.is_empty() {
         let next = match about.explains {
             [] => "no kernel measures what it predicts yet: it can only predict".to_owned(),
@@ -48,12 +49,14 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
     }
     let points = by_point(table, &rows, model, given)?;
     refuse_mixtures(table, model, &points)?;
-    let names = table.words("launch");
-    let launch_of = |row: usize| names.iter().position(|name| name == table.word("launch", row)).unwrap_or(0) as u32;
+    let (launch, rate) = (table.column("launch"), table.column(about.column));
+    let launch_of = |row: usize| launch.and_then(|launch| launch.bits(row)).unwrap_or(0) as u32;
     let mut observations = Vec::new();
     for (x, rows) in &points {
         let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        rows.iter().for_each(|&row| launches.entry(launch_of(row)).or_default().push(table.number(about.column, row)));
+        for &row in rows {
+            launches.entry(launch_of(row)).or_default().push(rate.map_or(f64::NAN, |rate| rate.number(row)));
+        }
         let one = |(launch, values): (u32, Vec<f64>)| Some(Observation { x: x.clone(), y: median(&values)?, launch });
         observations.extend(launches.into_iter().filter_map(one));
     }
@@ -61,8 +64,21 @@ pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(
         observations,
         kernel: kernels(table, &rows),
         samples: rows.len(),
-        oversubscribed: rows.iter().any(|&row| table.number("oversubscribed", row) == 1.0),
+        oversubscribed: table.numbers("oversubscribed", &rows).contains(&1.0),
     })
+}
+
+/// The good samples of some kernels.
+fn good(table: &Table, rows: &[usize], kernels: &[&str]) -> Vec<usize> {
+    table.with_word("kernel", kernels, &table.with_word("status", &["ok"], rows))
+}
+
+/// The rows in parts that have one point of the model each: one point of the sweep, or what the model asks for besides.
+fn parts(table: &Table, rows: &[usize], model: &dyn Model) -> Vec<Vec<usize>> {
+    let asked = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
+    let columns = columns::of_points(table).into_iter().chain(asked).filter_map(|name| table.column(name));
+    let varied: Vec<&Column> = columns.filter(|column| !columns::constant(column, rows)).collect();
+    alike(&varied, rows)
 }
 
 /// The model's points, each with its rows.
@@ -74,14 +90,14 @@ fn by_point(
 ) -> Result<Vec<(Vec<f64>, Vec<usize>)>> {
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
     let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    for &row in rows {
-        let x = values_at(table, row, model, given)?;
+    for part in parts(table, rows, model) {
+        let x = values_at(table, part[0], model, given)?;
         let bits = x.iter().map(|value| value.to_bits()).collect();
         let at = *places.entry(bits).or_insert(points.len());
         if at == points.len() {
             points.push((x, Vec::new()));
         }
-        points[at].1.push(row);
+        points[at].1.extend(part);
     }
     Ok(points)
 }
@@ -112,9 +128,8 @@ fn over_kernels(model: &dyn Model) -> bool {
 
 /// The kernels of these rows.
 fn kernels(table: &Table, rows: &[usize]) -> String {
-    let mut all: Vec<&str> = rows.iter().map(|&row| table.word("kernel", row)).collect();
+    let mut all: Vec<String> = table.values("kernel", rows).iter().map(Value::to_string).collect();
     all.sort_unstable();
-    all.dedup();
     all.join(" with ")
 }
 
@@ -135,10 +150,8 @@ fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<us
             points.iter().map(|(_, rows)| rows).find(|rows| !columns::constant(column, rows))
         };
         let Some(rows) = mixed.filter(|rows| !columns::constant(column, rows)) else { continue };
-        let mut values: Vec<String> =
-            rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
+        let mut values: Vec<String> = table.values(name, rows).iter().map(Value::to_string).collect();
         values.sort();
-        values.dedup();
         let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
         values.truncate(6);
         let name = columns::short(name);

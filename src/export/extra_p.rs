@@ -58,8 +58,8 @@ pub fn input(table: &Table, rows: &[usize], by: &[&str], metrics: &[&str]) -> Re
     }
     let grouping: Vec<&str> = words.iter().chain(&parameters).copied().collect();
     let mut regions: BTreeMap<String, BTreeMap<Vec<u64>, Vec<Vec<f64>>>> = BTreeMap::new();
+    metrics.iter().try_for_each(|name| table.require_numbers(name).map(|_| ()))?;
     let found = cells(table, rows, &grouping, metrics.first().unwrap_or(&"seconds"))?;
-    metrics.iter().try_for_each(|name| table.require(name).map(|_| ()))?;
     refuse_mixtures(table, &found, &grouping)?;
     let mut all = std::collections::BTreeSet::new();
     for cell in &found {

@@ -31,8 +31,8 @@ pub struct Flavour {
 
 /// The SVG backend divides sizes by 1.24 and sets top-anchored text 0.76 em lower.
 pub const SVG: Flavour = Flavour { scale: 10.0, em: 1.24, baseline: 0.76 / 1.24, bends: true };
-/// The bitmap backend puts the base line half a size below the top; drawn threefold, then averaged down.
-pub const BITMAP: Flavour = Flavour { scale: 3.0, em: text::LINE_PER_EM, baseline: 0.5, bends: false };
+/// The bitmap backend puts the base line half a size below the top; a sheet says how much larger it is drawn.
+pub const BITMAP: Flavour = Flavour { scale: 1.0, em: text::LINE_PER_EM, baseline: 0.5, bends: false };
 
 /// A rectangle in pixels, y downwards.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -138,7 +138,7 @@ fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[Cu
 /// Markers there are.
 const SHAPES: usize = 7;
 
-/// Colour and marker of a series; both change from one to the next, pairs repeat after 21.
+/// Colour and marker of a series; both change from one to the next, pairs repeat after 49.
 #[derive(Clone, Copy)]
 struct Style {
     colour: RGBColor,

@@ -288,23 +288,6 @@ fn show<DB: DrawingBackend>(figure: &Figure, canvas: &mut Canvas<DB>, range: Opt
     }
 }
 
-impl Figure {
-    pub fn title(&self) -> &str {
-        match self {
-            Figure::Surface(grid, _) | Figure::Contour(grid) | Figure::Heat(grid) | Figure::Ratio(grid) => &grid.title,
-            Figure::Regions(regions) => &regions.title,
-            Figure::Layers(grid, ..) | Figure::Classes(Classes { grid, .. }) => &grid.title,
-            Figure::Curves(curves) | Figure::Model(curves) => &curves.title,
-            Figure::RatioMap(ratios) | Figure::RatioSurface(ratios, _) | Figure::RatioContour(ratios) => {
-                &ratios.grid.title
-            }
-            Figure::Winners(winners) => &winners.title,
-            Figure::Panels(panels) => &panels.title,
-            Figure::Within(figure, _) => figure.title(),
-        }
-    }
-}
-
 impl Axis {
     fn check(&self) -> Result<()> {
         if self.values.windows(2).all(|pair| pair[0] < pair[1]) {

@@ -47,9 +47,10 @@ pub struct Request {
 
 /// Rows of the current plan that meet a condition over columns and the papers' parameter names.
 pub fn rows(table: &Table, condition: Option<&Condition>) -> Vec<usize> {
-    let stale = table.column("stale").is_some();
     let mut rows = all_rows(table, condition);
-    rows.retain(|&row| !stale || table.number("stale", row) == 0.0);
+    if let Some(stale) = table.column("stale") {
+        rows.retain(|&row| stale.number(row) == 0.0);
+    }
     rows
 }
 
@@ -77,6 +78,7 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
             "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
         ));
     }
+    table.require_numbers(&request.z)?;
     let found = cells(table, rows, &by, &request.z)?;
     if found.iter().all(|cell| cell.summary.is_none()) {
         return Err(Error::input(
@@ -152,10 +154,8 @@ fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
         let Some(cell) = found.iter().find(|cell| !by.contains(&name) && !columns::constant(column, &cell.rows)) else {
             continue;
         };
-        let mut values: Vec<String> =
-            cell.rows.iter().filter_map(|&row| table.value(name, row)).map(|v| v.to_string()).collect();
+        let mut values: Vec<String> = table.values(name, &cell.rows).iter().map(Value::to_string).collect();
         values.sort();
-        values.dedup();
         values.truncate(6);
         let name = columns::short(name);
         let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
@@ -287,7 +287,7 @@ fn subtitle(table: &Table, rows: &[usize], found: &[Cell]) -> String {
     let counts = || found.iter().filter_map(|cell| cell.summary).map(|summary| summary.n);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
-    if rows.iter().any(|&row| table.number("oversubscribed", row) > 0.0) {
+    if table.numbers("oversubscribed", rows).iter().any(|&is| is > 0.0) {
         parts.push("OVERSUBSCRIBED: more ranks than cores".into());
     }
     parts.join(", ")

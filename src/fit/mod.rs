@@ -28,7 +28,7 @@ pub mod interval;
 pub mod optimum;
 pub mod quality;
 pub mod task;
-mod thin;
+pub mod thin;
 pub mod yardstick;
 
 use crate::error::{Error, Result};
@@ -235,7 +235,7 @@ fn prepare<'a>(
     }
     free.retain(|at| !absent.contains(at));
     task.free = free;
-    let different = distinct(data).len();
+    let different = different(data).len();
     if task.free.is_empty() {
         return Err(Error::input(
             format!("{}: no point depends on a parameter that is to be fitted", about.id),
@@ -271,10 +271,6 @@ fn matters(task: &Task, at: usize) -> bool {
 }
 
 /// The different points of the data, in the order of their first appearance.
-pub fn distinct(data: &[Observation]) -> Vec<&[f64]> {
-    different(data)
-}
-
 fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut known = HashSet::new();
     data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
@@ -305,9 +301,10 @@ fn points(
 ) -> Vec<Point> {
     let t = interval::t_quantile(task.data.len() - optimum.theta.len());
     let noise = interval::variance(optimum, optimum.theta.len());
-    let point = |seen: &Observation| {
+    let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
+    let point = |(at, seen): (usize, &Observation)| {
         let prediction = task.model.predict(&seen.x, parameters);
-        let gradient = task.gradient(&seen.x, &optimum.theta);
+        let gradient = slopes.row(at).transpose();
         let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
         let width = (t * (noise + of_parameters).sqrt()).exp();
         Point {
@@ -321,7 +318,7 @@ fn points(
             left_out: None,
         }
     };
-    data.iter().map(point).collect()
+    data.iter().enumerate().map(point).collect()
 }
 
 impl Fit {

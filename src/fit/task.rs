@@ -38,17 +38,23 @@ impl<'a> Task<'a> {
 
     pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
         let p = self.parameters(theta);
-        // The launches of a point stand side by side: one prediction serves them all.
+        let mut residuals = self.at_points(|x| self.model.predict(x, &p).value);
+        residuals.iter_mut().zip(&self.data).for_each(|(value, seen)| *value = (*value / seen.y).ln());
+        residuals
+    }
+
+    /// A function of the point of each observation. The launches of a point stand side by side: it is asked for once for all.
+    fn at_points(&self, of: impl Fn(&[f64]) -> f64) -> DVector<f64> {
         let mut last: Option<(&[f64], f64)> = None;
-        let residual = |seen: &&'a Observation| {
-            let predicted = match last {
-                Some((x, predicted)) if x == seen.x => predicted,
-                _ => self.model.predict(&seen.x, &p).value,
+        let value = |seen: &&'a Observation| {
+            let value = match last {
+                Some((x, value)) if x == seen.x => value,
+                _ => of(&seen.x),
             };
-            last = Some((&seen.x, predicted));
-            (predicted / seen.y).ln()
+            last = Some((&seen.x, value));
+            value
         };
-        DVector::from_iterator(self.data.len(), self.data.iter().map(residual))
+        DVector::from_iterator(self.data.len(), self.data.iter().map(value))
     }
 
     /// d ln(predicted) / d ln(parameter).
@@ -57,20 +63,15 @@ impl<'a> Task<'a> {
         let mut moved = theta.to_vec();
         for at in 0..theta.len() {
             moved[at] = theta[at] + STEP;
-            let up = self.residuals(&moved);
+            let up = self.parameters(&moved);
             moved[at] = theta[at] - STEP;
-            let down = self.residuals(&moved);
+            let down = self.parameters(&moved);
             moved[at] = theta[at];
-            jacobian.set_column(at, &((up - down) / (2.0 * STEP)));
+            let predict = |x: &[f64], p: &[f64]| self.model.predict(x, p).value;
+            let slope = |x: &[f64]| (predict(x, &up) / predict(x, &down)).ln() / (2.0 * STEP);
+            jacobian.set_column(at, &self.at_points(slope));
         }
         jacobian
-    }
-
-    /// d ln(predicted) / d ln(parameter) at one point.
-    pub fn gradient(&self, x: &[f64], theta: &[f64]) -> DVector<f64> {
-        let one = Observation { x: x.to_vec(), y: 1.0, launch: 0 };
-        let task = Task { model: self.model, data: vec![&one], base: self.base.clone(), free: self.free.clone() };
-        task.jacobian(theta).row(0).transpose()
     }
 
     /// For linear models: measured rate x (time with all free parameters 0), and the same of each parameter's factor;

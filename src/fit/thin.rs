@@ -7,7 +7,8 @@ use std::collections::HashSet;
 /// Which observations to fit to, so that they are of about `most` points; `None` for all.
 ///
 /// Of the points in order one is drawn of each stretch, so that steps of the design and of the choice do not fall together; the
-/// first with the least and with the largest value of each variable stay too. The same points always give the same choice.
+/// first and the last with the least and with the largest value of each variable stay too, the corners of a surface. The same
+/// points always give the same choice.
 pub fn kept(data: &[Observation], most: usize) -> Option<Vec<bool>> {
     let mut points = different(data);
     if points.len() <= most {
@@ -23,9 +24,12 @@ pub fn kept(data: &[Observation], most: usize) -> Option<Vec<bool>> {
     };
     let mut chosen: HashSet<Vec<u64>> = (0..stretches).map(|stretch| bits(of_stretch(stretch))).collect();
     for at in 0..points[0].len() {
-        let by = |a: &&&[f64], b: &&&[f64]| a[at].total_cmp(&b[at]);
-        chosen.extend(points.iter().min_by(by).map(|x| bits(x)));
-        chosen.extend(points.iter().max_by(by).map(|x| bits(x)));
+        let values = || points.iter().map(|x| x[at]);
+        for end in [values().min_by(f64::total_cmp), values().max_by(f64::total_cmp)].into_iter().flatten() {
+            let here = |x: &&&[f64]| x[at].total_cmp(&end).is_eq();
+            chosen.extend(points.iter().find(here).map(|x| bits(x)));
+            chosen.extend(points.iter().rfind(here).map(|x| bits(x)));
+        }
     }
     Some(data.iter().map(|seen| chosen.contains(&bits(&seen.x))).collect())
 }

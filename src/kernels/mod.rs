@@ -67,6 +67,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::send::KERNEL,
     &calibrate::network::receive::KERNEL,
     &calibrate::network::mailbox::KERNEL,
+    &calibrate::network::get::KERNEL,
     &calibrate::network::poll::KERNEL,
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,
@@ -236,6 +237,14 @@ pub trait Kernel: Sync {
     fn outputs(&self) -> &'static [Output] {
         self.about().outputs
     }
+}
+
+/// For kernels whose first half of ranks works with the second.
+fn in_pairs(point: &Point) -> std::result::Result<(), String> {
+    if !point.ranks.is_multiple_of(2) {
+        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
+    }
+    Ok(())
 }
 
 /// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.

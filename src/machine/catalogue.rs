@@ -110,6 +110,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
     entry("message_seconds", Unit::Seconds, "from one message of so many bytes to the next, of a rank, by some way"),
+    entry(
+        "get_seconds",
+        Unit::Seconds,
+        "a get of so many bytes from another rank's memory, one at a time or many at once",
+    ),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
     entry(
         "eager_seconds_per_byte",

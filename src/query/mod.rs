@@ -27,7 +27,6 @@ use crate::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::sample::Status;
 use crate::store::cells::cells;
-use crate::store::table::Column;
 use crate::store::{Table, columns};
 
 /// Samples that share the values of the grouping columns.
@@ -66,10 +65,7 @@ pub fn groups(table: &Table, rows: &[usize], by: &[&str], selected: &[&str]) -> 
         return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));
     }
     for name in selected {
-        if matches!(table.require(name)?, Column::Words { .. }) {
-            let what = format!("the column \"{name}\" holds words, which have no median");
-            return Err(Error::input(what, "use it in --group-by or --where instead"));
-        }
+        table.require_numbers(name)?;
     }
     let Some(first) = selected.first() else {
         return Err(Error::input("no column is selected", "name at least one, such as --select seconds"));

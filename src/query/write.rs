@@ -4,7 +4,7 @@ use super::{Group, Groups};
 use crate::export::csv::field;
 use crate::point::Value;
 use crate::store::columns;
-use crate::units::{self, Unit};
+use crate::units;
 use serde_json::{Map, json};
 use std::fmt::Write;
 
@@ -45,11 +45,11 @@ fn line(groups: &Groups, group: &Group, failures: bool) -> Vec<String> {
     cells.extend(failures.then(|| group.failures.len().to_string()));
     for (name, summary) in groups.selected.iter().zip(&group.summaries) {
         let unit = columns::describe(name).unit;
-        cells.push(summary.map_or("-".into(), |summary| amount(summary.median, unit)));
+        cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
         let interval = summary.and_then(|summary| summary.interval);
-        cells.push(
-            interval.map_or("-".into(), |(low, high)| format!("[{}, {}]", amount(low, unit), amount(high, unit))),
-        );
+        cells.push(interval.map_or("-".into(), |(low, high)| {
+            format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit))
+        }));
     }
     cells
 }
@@ -62,15 +62,6 @@ fn shown(value: &Value) -> String {
         }
         Value::Integer(number) => number.to_string(),
         Value::Real(number) => units::exact(*number),
-    }
-}
-
-fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => units::seconds(value),
-        Unit::Bytes => units::bytes(value),
-        Unit::None => units::significant(value),
-        unit => units::quantity(value, unit),
     }
 }
 

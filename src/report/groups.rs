@@ -68,7 +68,7 @@ impl Group {
 /// Columns of points that vary over these rows and do not follow from alpha and L.
 pub fn key_columns<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<&'a str>> {
     // Other kernels of the sweep may have these where the kernel of these rows has not.
-    let has = |name: &&str| table.column(name).is_some() && rows.iter().any(|&row| table.value(name, row).is_some());
+    let has = |name: &&str| table.column(name).is_some_and(|column| rows.iter().any(|&row| column.bits(row).is_some()));
     let surface: Vec<&str> = [ALPHA, BLOCK].into_iter().filter(has).collect();
     let by_cell = cells(table, rows, &surface, "ranks")?;
     let mut keys = vec!["kernel", "ranks"];
@@ -84,7 +84,8 @@ pub fn key_columns<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<&'a str>>
 
 /// Whether a column has two different values in these rows; a kernel without the parameter has none.
 pub fn varies(table: &Table, name: &str, rows: &[usize]) -> bool {
-    let mut values = rows.iter().filter_map(|&row| table.value(name, row));
+    let Some(column) = table.column(name) else { return false };
+    let mut values = rows.iter().filter_map(|&row| column.bits(row));
     let first = values.next();
     values.any(|value| Some(value) != first)
 }
@@ -116,11 +117,9 @@ fn has_surface(kernel: &dyn Kernel) -> bool {
 
 /// The known kernels with rows among these.
 pub fn kernels_of(table: &Table, rows: &[usize]) -> Vec<(&'static dyn Kernel, Vec<usize>)> {
-    let of = |kernel: &'static dyn Kernel| {
-        let of_kernel = rows.iter().copied().filter(|&row| table.word("kernel", row) == kernel.id()).collect();
-        (kernel, of_kernel)
-    };
-    kernels::ALL.iter().copied().map(of).filter(|(_, rows): &(_, Vec<usize>)| !rows.is_empty()).collect()
+    let of = |kernel: &'static dyn Kernel| (kernel, table.with_word("kernel", &[kernel.id()], rows));
+    let here = kernels::ALL.iter().filter(|kernel| table.words("kernel").iter().any(|word| word == kernel.id()));
+    here.copied().map(of).filter(|(_, rows)| !rows.is_empty()).collect()
 }
 
 /// The groups of these rows, kernel by kernel, in the order of their keys.

@@ -1,13 +1,16 @@
 //! What a manager reads first: a few plain sentences and key numbers, computed from the samples.
 
+use super::distinct;
 use super::groups::{ALPHA, BLOCK, Group, independent, kernels_of, key_columns};
 use super::trade::Trade;
 use crate::document::Tile;
 use crate::error::Result;
 use crate::numerics::statistics::{median, quantile};
 use crate::point::Value;
+use crate::sample::Status;
 use crate::store::cells::cells;
 use crate::store::manifest::Manifest;
+use crate::store::table::Column;
 use crate::store::{Table, columns};
 use crate::units::{self, quantity, significant};
 use serde::Serialize;
@@ -49,16 +52,6 @@ pub fn lead(
     Ok(lead)
 }
 
-fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen: Vec<&str> = Vec::new();
-    for one in all {
-        if !seen.contains(&one) {
-            seen.push(one);
-        }
-    }
-    seen
-}
-
 /// `a, b and c`; of many only the first and how many more.
 fn list(words: &[String]) -> String {
     const SHOWN: usize = 4;
@@ -71,18 +64,8 @@ fn list(words: &[String]) -> String {
 }
 
 fn measured(manifest: &Manifest, table: &Table, rows: &[usize]) -> String {
-    let values = |column: &str| -> Vec<Value> {
-        let mut values: Vec<Value> = Vec::new();
-        for value in rows.iter().filter_map(|&row| table.value(column, row)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values
-    };
-    let kernels: Vec<String> = values("kernel").iter().map(Value::to_string).collect();
-    let mut ranks: Vec<f64> = values("ranks").iter().filter_map(Value::as_f64).collect();
-    ranks.sort_by(f64::total_cmp);
+    let kernels: Vec<String> = table.values("kernel", rows).iter().map(Value::to_string).collect();
+    let ranks = table.distinct("ranks", rows);
     let one = ranks == [1.0];
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
     let host = manifest.launches.last().map_or(String::new(), |launch| {
@@ -90,7 +73,7 @@ fn measured(manifest: &Manifest, table: &Table, rows: &[usize]) -> String {
         let memory = units::bytes(host.memory_bytes as f64);
         format!(" ({}, {} processors, {memory})", host.cpu_model, host.processors)
     });
-    let good = rows.iter().filter(|&&row| table.word("status", row) == crate::sample::Status::Ok.name()).count();
+    let good = table.with_word("status", &[Status::Ok.name()], rows).len();
     let failed = rows.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
@@ -195,11 +178,11 @@ fn effects<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<(&'static str, Ve
     for (kernel, rows) in kernels_of(table, rows) {
         let about = kernel.about();
         let mut names: Vec<&str> = key_columns(table, &rows)?.into_iter().filter(|name| *name != "kernel").collect();
-        let surface =
-            [ALPHA, BLOCK].into_iter().filter(|name| rows.iter().any(|&row| !table.number(name, row).is_nan()));
+        let surface = [ALPHA, BLOCK].into_iter().filter(|name| !table.numbers(name, &rows).is_empty());
         names.extend(surface.filter(|name| table.column(name).is_some()));
         // Rows without one of these would be left out of all cells.
-        names.retain(|name| rows.iter().all(|&row| table.value(name, row).is_some()));
+        let everywhere = |column: &Column| rows.iter().all(|&row| column.bits(row).is_some());
+        names.retain(|name| table.column(name).is_some_and(everywhere));
         let names = independent(table, &rows, names)?;
         let all: Vec<(Vec<Value>, f64)> = cells(table, &rows, &names, about.headline)?
             .into_iter()

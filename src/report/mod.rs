@@ -114,6 +114,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     effects.extend(streams::of_streams(folder, table, &rows)?);
     let held: Vec<(&str, &[Trade])> =
         sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
+    let kernels: Vec<&About> = groups::kernels_of(table, &rows).iter().map(|(kernel, _)| kernel.about()).collect();
     let lead = lead::lead(&manifest, table, &rows, &groups, &held)?;
     let context = Context {
         lead,
@@ -123,20 +124,20 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         warnings: warnings(&manifest, table, &rows),
         summary: &summary,
         shares: share::of(folder, table, &groups)?,
-        unbounded: rows.iter().any(|&row| bounds::family(table.word("kernel", row)).is_some()),
+        unbounded: kernels.iter().any(|about| bounds::family(about.id).is_some()),
         sections,
         unshown,
         explained: explained::section(folder, table, &rows, &manifest)?,
         effects,
         undrawn,
-        methods: distinct(&of_kernels(table, &rows, |about| about.method)),
-        sources: of_kernels(table, &rows, cited),
-        rates: distinct(&of_kernels(table, &rows, |about| {
-            format!("{}: {}", family(about), columns::describe(about.headline).label)
-        })),
+        methods: distinct(kernels.iter().map(|about| about.method)),
+        sources: kernels.iter().map(|about| cited(about)).collect(),
+        rates: distinct(
+            kernels.iter().map(|about| format!("{}: {}", family(about), columns::describe(about.headline).label)),
+        ),
         failures: failures(table, &rows),
         launches: manifest.launches.iter().map(launched).collect(),
-        samples_good: rows.iter().filter(|&&row| table.word("status", row) == Status::Ok.name()).count(),
+        samples_good: table.with_word("status", &[Status::Ok.name()], &rows).len(),
         manifest: &manifest,
     };
     let page = document::render(TEMPLATE, &context)?;
@@ -145,15 +146,11 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     Ok(Made { rows: summary })
 }
 
-fn of_kernels<T>(table: &Table, rows: &[usize], say: impl Fn(&'static About) -> T) -> Vec<T> {
-    groups::kernels_of(table, rows).into_iter().map(|(kernel, _)| say(kernel.about())).collect()
-}
-
-fn distinct<T: Clone + PartialEq>(all: &[T]) -> Vec<T> {
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen: Vec<T> = Vec::new();
     for one in all {
-        if !seen.contains(one) {
-            seen.push(one.clone());
+        if !seen.contains(&one) {
+            seen.push(one);
         }
     }
     seen
@@ -242,10 +239,8 @@ fn regimes(table: &Table, group: &Group, manifest: &Manifest) -> Vec<Regime> {
 
 fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
-        let mut values: Vec<String> =
-            rows.iter().filter_map(|&row| table.value(column, row)).map(|v| v.to_string()).collect();
+        let mut values: Vec<String> = table.values(column, rows).iter().map(Value::to_string).collect();
         values.sort();
-        values.dedup();
         values
     };
     let mut facts = vec![("Machine", manifest.machine.clone())];
@@ -273,7 +268,7 @@ fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static st
 /// What a reader must know before using a number.
 fn warnings(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<String> {
     let mut warnings = Vec::new();
-    if rows.iter().any(|&row| table.number("oversubscribed", row) > 0.0) {
+    if table.numbers("oversubscribed", rows).iter().any(|&is| is > 0.0) {
         warnings.push("Oversubscribed: some launches had more ranks than processors. Their times are not those of a machine with enough.".into());
     }
     if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
@@ -292,7 +287,8 @@ fn warnings(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<String> {
 }
 
 fn failures(table: &Table, rows: &[usize]) -> Vec<Failure> {
-    let failed = rows.iter().filter(|&&row| table.word("status", row) != Status::Ok.name());
+    let status = table.column("status");
+    let failed = rows.iter().filter(|&&row| status.is_none_or(|status| status.word(row) != Status::Ok.name()));
     let point = |row: usize| {
         let shown =
             columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));

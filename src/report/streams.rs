@@ -17,8 +17,7 @@ pub fn of_streams(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Vec<
     let Some(card) = folder.card()?.filter(|_| needed.iter().all(|name| table.column(name).is_some())) else {
         return Ok(Vec::new());
     };
-    let streams = rows.iter().copied().filter(|&row| table.word("kernel", row) == "message_rate.streaming");
-    let streams: Vec<usize> = streams.collect();
+    let streams = table.with_word("kernel", &["message_rate.streaming"], rows);
     let terms = share::terms(folder, &Limits::of(&card))?;
     let mut pictures = Vec::new();
     for group in cells(table, &streams, &["operation", "ranks"], "seconds")? {

@@ -76,8 +76,11 @@ pub fn text(rows: &[Row]) -> String {
             n,
         ]);
     }
+    // Without a machine card no limit is known.
+    let shares = rows.iter().any(|row| !row.limit.is_empty());
+    lines.iter_mut().filter(|_| !shares).for_each(|line| drop(line.remove(6)));
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut text = String::new();
     for line in &lines {
         let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));

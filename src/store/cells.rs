@@ -1,6 +1,5 @@
 //! Cells: the samples of one combination of parameters, summed up.
 
-use super::columns::bits;
 use super::table::{Column, Table};
 use crate::error::Result;
 use crate::numerics::statistics::Summary;
@@ -27,38 +26,39 @@ pub struct Cell {
 pub fn cells(table: &Table, rows: &[usize], by: &[&str], value: &str) -> Result<Vec<Cell>> {
     let columns: Vec<&Column> = by.iter().map(|name| table.require(name)).collect::<Result<_>>()?;
     table.require(value)?;
-    let mut groups: HashMap<Vec<u64>, (Vec<usize>, Vec<Status>)> = HashMap::new();
-    let mut order: Vec<Vec<u64>> = Vec::new();
-    for &row in rows {
-        let Some(key) = columns.iter().map(|column| bits(column, row)).collect::<Option<Vec<u64>>>() else { continue };
-        let group = groups.entry(key).or_insert_with_key(|key| {
-            order.push(key.clone());
-            Default::default()
+    let status = table.column("status");
+    let mut cells = Vec::new();
+    for mut rows in alike(&columns, rows) {
+        let Some(by) = columns.iter().map(|column| column.value(rows[0])).collect() else { continue };
+        let mut failures = Vec::new();
+        rows.retain(|&row| {
+            let failure = status.and_then(|status| Status::from_name(status.word(row))).filter(|s| *s != Status::Ok);
+            failures.extend(failure);
+            failure.is_none()
         });
-        match Status::from_name(table.word("status", row)) {
-            Some(Status::Ok) | None => group.0.push(row),
-            Some(status) => group.1.push(status),
-        }
+        cells.push(Cell { by, summary: Summary::of(&table.numbers(value, &rows)), failures, rows });
     }
-    let mut cells: Vec<Cell> = order
-        .iter()
-        .map(|key| {
-            let (rows, failures) = groups.remove(key).unwrap_or_default();
-            let numbers = table.numbers(value, &rows);
-            let by = columns.iter().zip(key).map(|(column, &bits)| from_bits(column, bits)).collect();
-            Cell { by, summary: Summary::of(&numbers), failures, rows }
-        })
-        .collect();
     cells.sort_by(|a, b| compare(&a.by, &b.by));
     Ok(cells)
 }
 
-fn from_bits(column: &Column, bits: u64) -> Value {
-    match column {
-        Column::Numbers(_) => Value::Real(f64::from_bits(bits)),
-        Column::Whole(_) => Value::Integer(bits),
-        Column::Words { dictionary, .. } => Value::Text(dictionary[bits as usize].clone()),
+/// The rows that have the same values in all of these columns, or none in the same, in the order of their first appearance.
+pub fn alike(columns: &[&Column], rows: &[usize]) -> Vec<Vec<usize>> {
+    let mut places: HashMap<Vec<Option<u64>>, usize> = HashMap::new();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut key = Vec::new();
+    for &row in rows {
+        key.clear();
+        key.extend(columns.iter().map(|column| column.bits(row)));
+        match places.get(&key) {
+            Some(&at) => parts[at].push(row),
+            None => {
+                places.insert(key.clone(), parts.len());
+                parts.push(vec![row]);
+            }
+        }
     }
+    parts
 }
 
 /// The order of cells: numbers by size, words by letters.

@@ -120,16 +120,7 @@ pub fn axes<'a>(table: &'a Table, rows: &[usize]) -> Vec<&'a str> {
 fn follows(column: &Column, by: &Column, rows: &[usize]) -> bool {
     let mut seen = HashMap::new();
     rows.iter().all(|&row| {
-        let value = bits(column, row);
-        *seen.entry(bits(by, row)).or_insert(value) == value
+        let value = column.bits(row);
+        *seen.entry(by.bits(row)).or_insert(value) == value
     })
-}
-
-/// Something that is equal for equal values of a column; `None` where there is none.
-pub(super) fn bits(column: &Column, row: usize) -> Option<u64> {
-    match column {
-        Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
-        Column::Whole(values) => values[row],
-        Column::Words { codes, .. } => codes[row].map(u64::from),
-    }
 }

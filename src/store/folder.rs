@@ -35,8 +35,9 @@ impl Folder {
         if folder.journals().is_dir() || folder.samples().is_file() {
             return Ok(folder);
         }
+        let what = if path.exists() { "is not a result folder" } else { "does not exist" };
         Err(Error::input(
-            format!("{} is not a result folder", path.display()),
+            format!("{} {what}", path.display()),
             "name a folder that `apexmap run` wrote, such as results/quickstart",
         ))
     }

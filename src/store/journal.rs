@@ -1,7 +1,7 @@
 //! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
 
 use crate::error::{Error, Result};
-use crate::sample::{Event, Launch, Sample, Status};
+use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -107,6 +107,9 @@ macro_rules! run {
 run!(Sample, Outcome);
 
 /// Reads a journal. Damaged lines are counted, never fatal: what is readable is kept.
+///
+/// # Errors
+/// If it cannot be read, or a newer apexmap wrote it.
 pub fn read(path: &Path) -> Result<Record> {
     lines(path, |line, record| match serde_json::from_slice(line) {
         Ok(Event::Sample(sample)) => record.samples.push(*sample),
@@ -177,6 +180,10 @@ fn lines<S>(path: &Path, mut take: impl FnMut(&[u8], &mut Record<S>)) -> Result<
             take(text, &mut record);
         }
         line.clear();
+    }
+    if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
+        let what = format!("a newer apexmap wrote the journal {}", path.display());
+        return Err(Error::environment(what, "read this result with that apexmap, or a newer one"));
     }
     Ok(record)
 }

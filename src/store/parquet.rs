@@ -116,7 +116,13 @@ fn series(name: &str, column: &Column) -> polars::prelude::Column {
 /// Reads a Parquet file of samples; columns of other kinds than numbers, booleans and strings are left out.
 pub fn read(path: &Path) -> Result<Table> {
     let file = std::fs::File::open(path).map_err(|e| fault("read", path, e))?;
-    let frame = ParquetReader::new(file).finish().map_err(|e| fault("read", path, e))?;
+    let frame = ParquetReader::new(file).finish().map_err(|e| {
+        Error::environment(
+            format!("cannot read {} as Parquet: {e}", path.display()),
+            "name a result folder or the samples.parquet of one; if that is damaged, remove it: the next command reads \
+             the journals beside it, and `apexmap run` writes it anew",
+        )
+    })?;
     let mut table = Table::default();
     for column in frame.columns() {
         let name = column.name().as_str();

@@ -1,8 +1,10 @@
 //! Samples as columns in memory.
 
+use super::columns;
 use crate::error::{Error, Result};
+use crate::nearest::suggest;
 use crate::point::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A column: numbers with NaN where there is none, or words from a small dictionary.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +12,45 @@ pub enum Column {
     Numbers(Vec<f64>),
     Whole(Vec<Option<u64>>),
     Words { codes: Vec<Option<u32>>, dictionary: Vec<String> },
+}
+
+impl Column {
+    /// The value in a row; `None` where there is none.
+    pub fn value(&self, row: usize) -> Option<Value> {
+        match self {
+            Column::Numbers(values) => (!values[row].is_nan()).then(|| Value::Real(values[row])),
+            Column::Whole(values) => values[row].map(Value::Integer),
+            Column::Words { codes, dictionary } => {
+                codes[row].map(|code| Value::Text(dictionary[code as usize].clone()))
+            }
+        }
+    }
+
+    /// A number; NaN where there is none or it is a word.
+    pub fn number(&self, row: usize) -> f64 {
+        match self {
+            Column::Numbers(values) => values[row],
+            Column::Whole(values) => values[row].map_or(f64::NAN, |v| v as f64),
+            Column::Words { .. } => f64::NAN,
+        }
+    }
+
+    /// A word; empty where there is none.
+    pub fn word(&self, row: usize) -> &str {
+        match self {
+            Column::Words { codes, dictionary } => codes[row].map_or("", |code| &dictionary[code as usize]),
+            _ => "",
+        }
+    }
+
+    /// Something that is equal for equal values of this column; `None` where there is none.
+    pub fn bits(&self, row: usize) -> Option<u64> {
+        match self {
+            Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
+            Column::Whole(values) => values[row],
+            Column::Words { codes, .. } => codes[row].map(u64::from),
+        }
+    }
 }
 
 /// A table under construction or read from a store: columns in order, all of one length.
@@ -31,39 +72,61 @@ impl Table {
         self.columns.get(name)
     }
 
-    /// A column that must be there; the error lists what is.
+    /// A column that must be there; the error names the nearest one and lists all, parameters by the papers' names.
     pub fn require(&self, name: &str) -> Result<&Column> {
         self.column(name).ok_or_else(|| {
-            Error::input(
-                format!("the result has no column \"{name}\""),
-                format!("use one of {}", self.names.join(", ")),
-            )
+            let known: Vec<&str> = self.names.iter().map(|name| columns::short(name)).collect();
+            Error::input(format!("the result has no column \"{name}\""), suggest(name, &known))
         })
+    }
+
+    /// A column of numbers that must be there.
+    pub fn require_numbers(&self, name: &str) -> Result<&Column> {
+        match self.require(name)? {
+            Column::Words { .. } => Err(Error::input(
+                format!("the column \"{name}\" holds words, which have no median"),
+                "choose a column of numbers here; words can group samples, or stand in --where",
+            )),
+            column => Ok(column),
+        }
+    }
+
+    /// Refuses a table that does not hold samples, as of another program's Parquet file; `given` is its name.
+    pub fn check_samples(&self, given: &str) -> Result<()> {
+        let numbers = |name: &&str| !matches!(self.column(name), Some(Column::Numbers(_) | Column::Whole(_)));
+        let words = |name: &&str| !matches!(self.column(name), Some(Column::Words { .. }));
+        let missing = ["kernel", "status"].into_iter().find(words);
+        match missing.or_else(|| ["ranks", "seconds"].into_iter().find(numbers)) {
+            None => Ok(()),
+            Some(name) => Err(Error::input(
+                format!("{given} does not hold samples of apexmap: it has no column \"{name}\" as samples have it"),
+                "name a result folder or the samples.parquet of one",
+            )),
+        }
     }
 
     /// The value of a cell; `None` where there is none.
     pub fn value(&self, name: &str, row: usize) -> Option<Value> {
-        match self.columns.get(name)? {
-            Column::Numbers(values) => (!values[row].is_nan()).then(|| Value::Real(values[row])),
-            Column::Whole(values) => values[row].map(Value::Integer),
-            Column::Words { codes, dictionary } => {
-                codes[row].map(|code| Value::Text(dictionary[code as usize].clone()))
-            }
-        }
+        self.column(name)?.value(row)
+    }
+
+    /// The different values in these rows, in the order of their first appearance.
+    pub fn values(&self, name: &str, rows: &[usize]) -> Vec<Value> {
+        let Some(column) = self.column(name) else { return Vec::new() };
+        let mut known = HashSet::new();
+        let new = |row: &&usize| column.bits(**row).is_some_and(|bits| known.insert(bits));
+        rows.iter().filter(new).filter_map(|&row| column.value(row)).collect()
     }
 
     /// A number; NaN where there is none or it is a word.
     pub fn number(&self, name: &str, row: usize) -> f64 {
-        match self.columns.get(name) {
-            Some(Column::Numbers(values)) => values[row],
-            Some(Column::Whole(values)) => values[row].map_or(f64::NAN, |v| v as f64),
-            _ => f64::NAN,
-        }
+        self.column(name).map_or(f64::NAN, |column| column.number(row))
     }
 
     /// The numbers that there are in these rows.
     pub fn numbers(&self, name: &str, rows: &[usize]) -> Vec<f64> {
-        rows.iter().map(|&row| self.number(name, row)).filter(|value| !value.is_nan()).collect()
+        let Some(column) = self.column(name) else { return Vec::new() };
+        rows.iter().map(|&row| column.number(row)).filter(|value| !value.is_nan()).collect()
     }
 
     /// The same, ascending and each once.
@@ -76,10 +139,14 @@ impl Table {
 
     /// A word; empty where there is none.
     pub fn word(&self, name: &str, row: usize) -> &str {
-        match self.columns.get(name) {
-            Some(Column::Words { codes, dictionary }) => codes[row].map_or("", |code| &dictionary[code as usize]),
-            _ => "",
-        }
+        self.column(name).map_or("", |column| column.word(row))
+    }
+
+    /// Those of these rows that have one of some words.
+    pub fn with_word(&self, name: &str, words: &[&str], rows: &[usize]) -> Vec<usize> {
+        let Some(Column::Words { codes, dictionary }) = self.column(name) else { return Vec::new() };
+        let wanted: Vec<bool> = dictionary.iter().map(|known| words.contains(&known.as_str())).collect();
+        rows.iter().copied().filter(|&row| codes[row].is_some_and(|code| wanted[code as usize])).collect()
     }
 
     /// Distinct words of a column, in the order of their first appearance.

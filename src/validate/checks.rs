@@ -1,6 +1,6 @@
 //! Published values that follow from the papers' equations and numbers.
 
-use super::{Check, Verdict, predict};
+use super::{Check, SINGLE, Verdict, predict};
 use crate::error::Result;
 use crate::machine::Card;
 use crate::models::{self, apex_map, hypercube, nic, roles};
@@ -70,7 +70,6 @@ fn hypercube_table_2(checks: &mut Vec<Check>) -> Result<()> {
 }
 
 fn hypercube_efficiencies(checks: &mut Vec<Check>) -> Result<()> {
-    let single = 0.0180;
     for (name, x, source) in [
         ("hypercube-table-2", "processors", "hypercube paper, Table 2, efficiency from the rates"),
         ("hypercube-table-4", "look_ahead", "hypercube paper, Table 4, efficiency from the rates"),
@@ -80,7 +79,7 @@ fn hypercube_efficiencies(checks: &mut Vec<Check>) -> Result<()> {
             printed(&table, x, "efficiency_percent").into_iter().zip(printed(&table, x, "gups"))
         {
             let ranks = if x == "processors" { at } else { 32.0 };
-            let efficiency = 100.0 * gups / (ranks * single);
+            let efficiency = 100.0 * gups / (ranks * SINGLE);
             // The rates are rounded too, to three digits.
             let verdict = judge(value, efficiency, half_digit(text).max(0.003 * value));
             push(checks, source, format!("{x} {at}"), (value, efficiency), "%", (verdict, ""));

@@ -22,13 +22,8 @@ fn observations(model: &dyn Model, rows: &[(Vec<(&str, f64)>, f64)]) -> Result<V
     rows.iter().map(one).collect()
 }
 
-/// Given parameters come from the card, all others are fitted.
-fn fitted(id: &str, card: &str, source: &str, rows: &[(Vec<(&str, f64)>, f64)], remarks: &[&str]) -> Result<Fitted> {
-    holding(id, card, source, rows, remarks, &[])
-}
-
-/// As [`fitted`], with these parameters from the card too.
-fn holding(
+/// Given parameters come from the card, and so do those that are `held`; all others are fitted.
+fn fitted(
     id: &str,
     card: &str,
     source: &str,
@@ -78,7 +73,7 @@ fn hypercube() -> Result<Fitted> {
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
     let remarks = ["powers of two only: others need extra messages (Section 2)"];
-    fitted("random_access.hypercube", "red-storm", "hypercube paper, Table 2", &rows, &remarks)
+    fitted("random_access.hypercube", "red-storm", "hypercube paper, Table 2", &rows, &remarks, &[])
 }
 
 fn hypercube_by_parts() -> Result<Fitted> {
@@ -89,14 +84,14 @@ fn hypercube_by_parts() -> Result<Fitted> {
     rows.extend(table.pairs("look_ahead", "gups").into_iter().map(|(q, gups)| (vec![("P", 32.0), ("Q", q)], gups)));
     let remarks =
         ["bandwidth held at the paper's 1.1 GB/s: it scales with Q as copying does, and the data cannot part them"];
-    fitted("random_access.all_to_all", "red-storm", "hypercube paper, Tables 2 and 4 together", &rows, &remarks)
+    fitted("random_access.all_to_all", "red-storm", "hypercube paper, Tables 2 and 4 together", &rows, &remarks, &[])
 }
 
 fn multi_core() -> Result<Fitted> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let remarks = ["measured rates fall below the bottleneck from 4096 nodes on: \"within 70% percent\" (Section 5.3)"];
-    fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks)
+    fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
 }
 
 /// Both parameters, which large tori cannot part, and the hop alone.
@@ -105,5 +100,5 @@ fn single_core() -> Result<(Fitted, Fitted)> {
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");
     let remarks = ["local_seconds held at the paper's 92 cycles"];
-    Ok((fitted(id, card, source, &rows, &[])?, holding(id, card, source, &rows, &remarks, &["local_seconds"])?))
+    Ok((fitted(id, card, source, &rows, &[], &[])?, fitted(id, card, source, &rows, &remarks, &["local_seconds"])?))
 }

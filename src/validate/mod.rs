@@ -12,6 +12,9 @@ use crate::models;
 use serde::Serialize;
 use std::fmt::Write;
 
+/// The rate of one processor of Red Storm, GUPS (hypercube paper, Table 2).
+const SINGLE: f64 = 0.0180;
+
 /// What became of a published value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

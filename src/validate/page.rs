@@ -1,6 +1,6 @@
 //! The validation as a page: verdicts, fits, and figures of the published machines.
 
-use super::{Check, Fitted, Report, Verdict, digits};
+use super::{Check, Fitted, Report, SINGLE, Verdict, digits};
 use crate::document::{self, Picture, picture};
 use crate::error::{Error, Result};
 use crate::explain::figures;
@@ -201,9 +201,6 @@ fn bottlenecks() -> Result<Drawn> {
         curves,
     ))
 }
-
-/// The rate of one processor of Red Storm, GUPS (hypercube paper, Table 2).
-const SINGLE: f64 = 0.0180;
 
 fn efficiency_over_p() -> Result<Drawn> {
     let table = published::table("hypercube-table-2")?;

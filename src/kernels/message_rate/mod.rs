@@ -24,7 +24,7 @@ pub mod two_sided;
 
 pub use route::Route;
 
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, in_pairs, output, parameter};
 use crate::comm::World;
 use crate::error::Result;
 use crate::point::Point;
@@ -237,14 +237,6 @@ const fn about(
         headline: HEADLINE,
         method: METHOD,
     }
-}
-
-/// The first half of the ranks against the second.
-fn in_pairs(point: &Point) -> std::result::Result<(), String> {
-    if !point.ranks.is_multiple_of(2) {
-        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
-    }
-    Ok(())
 }
 
 /// Ranks of one node after another.

@@ -8,7 +8,6 @@
 //! CHECK: where each chase ends, against the generator's own jump.
 
 use super::*;
-use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -92,8 +91,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
     let (words, _) = arena.words(pages, region_words(point) as usize, contents, |place| next_place(place, lines))?;
     let starts: Vec<u64> = (0..chases).map(|chase| jump(0, lines / chases * chase, lines)).collect();
     let mut places: Vec<u64> = starts.iter().map(|line| line * LINE_WORDS).collect();
-    // Into the caches what fits there: others may have used them since the region was written.
-    black_box(words.iter().step_by(LINE_WORDS as usize).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
+    warm(words);
     comm.barrier();
     let start = comm.now();
     follow(words, &mut places, black_box(steps));

@@ -12,7 +12,6 @@ use super::*;
 use crate::kernels::{Output, output};
 use crate::point::Value;
 use std::collections::BTreeMap;
-use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -65,7 +64,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);
-    black_box(memory.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
+    warm(memory);
     comm.barrier();
     let start = comm.now();
     let (bytes, seconds, wrong) = if comm.rank() == 0 {

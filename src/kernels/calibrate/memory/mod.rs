@@ -23,6 +23,7 @@ use crate::on_transport;
 use crate::point::Point;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
+use std::hint::black_box;
 
 const BYTES: Parameter = Parameter {
     name: "bytes",
@@ -68,6 +69,11 @@ fn power_of_two(point: &Point) -> std::result::Result<(), String> {
 /// Words that each hold their place, as the tables of RandomAccess before a run: memory is filled once for all of these kernels.
 fn contents() -> u64 {
     seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
+}
+
+/// Into the caches what fits there: others may have used them since the region was written.
+fn warm(region: &[u64]) {
+    black_box(region.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
 }
 
 fn region_words(point: &Point) -> u64 {

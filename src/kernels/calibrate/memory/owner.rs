@@ -8,7 +8,6 @@
 use super::*;
 use crate::kernels::random_access::layout::{Layout, Owners};
 use crate::kernels::random_access::stream::{Generator, Index, Kind};
-use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

@@ -12,7 +12,6 @@ use super::*;
 use crate::kernels::apex_map::sum_all;
 use crate::kernels::random_access::table::{AHEAD, FAR_AHEAD, prefetch, prefetch_early};
 use crate::numerics::mix::mix;
-use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -104,8 +103,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(words) };
-    // Into the caches what fits there: others may have used them since.
-    black_box(memory.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
+    warm(memory);
     comm.barrier();
     let draws = seed(&[stream, comm.rank() as u64]);
     let (seconds, wrong) = match point.text("order") {

@@ -6,7 +6,6 @@
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
 use super::*;
-use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

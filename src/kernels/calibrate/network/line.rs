@@ -22,9 +22,7 @@ pub const ROUNDS: Parameter = parameter(
 );
 
 pub fn refuse(point: &Point) -> std::result::Result<(), String> {
-    if !point.ranks.is_multiple_of(2) {
-        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
-    }
+    in_pairs(point)?;
     match point.integer("message_bytes") {
         bytes if bytes % 4 != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 4")),
         _ => Ok(()),

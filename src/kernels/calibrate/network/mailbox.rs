@@ -25,10 +25,9 @@ pub const KERNEL: Probe = Probe {
              compared with that of the words sent.",
         )
     },
-    refuse: |point| match (point.ranks.is_multiple_of(2), point.integer("message_bytes")) {
-        (false, _) => Err(format!("{} ranks cannot be paired; use an even number", point.ranks)),
-        (_, bytes) if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
-        _ => Ok(()),
+    refuse: |point| match point.integer("message_bytes") {
+        bytes if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
+        _ => in_pairs(point),
     },
     work: |point| {
         let operations = (point.integer("messages") * point.ranks as u64) as f64;
@@ -44,12 +43,12 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-const BYTES: Parameter = Parameter {
+pub(super) const BYTES: Parameter = Parameter {
     meaning: "message: bytes of content, a multiple of 8",
     domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
     ..crate::kernels::message_rate::MESSAGE_BYTES
 };
-const MESSAGES: Parameter = Parameter {
+pub(super) const MESSAGES: Parameter = Parameter {
     meaning: "messages: sent by each rank in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
     ..crate::kernels::message_rate::MESSAGES

@@ -8,6 +8,7 @@
 pub mod barrier;
 pub mod bisection;
 pub mod copy;
+pub mod get;
 pub mod line;
 pub mod mailbox;
 pub mod poll;
@@ -17,7 +18,7 @@ pub mod send;
 use super::Probe;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, parameter};
+use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, in_pairs, parameter};
 use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
