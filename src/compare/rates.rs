@@ -226,15 +226,13 @@ fn origin(point: &Point, machine: usize) -> &'static str {
 }
 
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {
-    let values: Vec<f64> = point.seen[machine].as_ref()?.all().iter().map(|log| back(*log, headline)).collect();
+    // From logarithms of speeds to what the kernel is judged by.
+    let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
+    let back = |log: &f64| if inverse { (-log).exp() } else { log.exp() };
+    let values: Vec<f64> = point.seen[machine].as_ref()?.all().iter().map(back).collect();
     let summary = Summary::of(&values)?;
     let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
     Some(CurvePoint { x: number(point, axis)?, y: summary.median, low, high })
-}
-
-/// From the logarithm of a speed to what the kernel is judged by.
-fn back(log: f64, headline: &str) -> f64 {
-    if matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) { (-log).exp() } else { log.exp() }
 }
 
 /// Columns that vary at one value of the axis: they tell curves apart. What grows with the axis, as memory does with the

@@ -208,7 +208,10 @@ page.addThemeSwitch = function () {
     document.dispatchEvent(new Event("themechange"));
   });
   button.className = "theme";
-  const name = () => (button.textContent = dark() ? "Light" : "Dark");
+  const name = () => {
+    button.textContent = dark() ? "Light" : "Dark";
+    button.ariaLabel = button.textContent + ": change the colours of the page";
+  };
   name();
   const changed = () => {
     name();

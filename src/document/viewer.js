@@ -185,7 +185,14 @@
         this.point = -1;
         this.redraw();
       });
-      for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => (from = null));
+      this.canvas.addEventListener("pointerup", () => (from = null));
+      // The page scrolls instead: the surface stays as it was.
+      this.canvas.addEventListener("pointercancel", () => {
+        if (from) Object.assign(this.camera, { azimuth: from.azimuth, elevation: from.elevation });
+        from = null;
+        this.leave();
+        this.redraw();
+      });
       // The value under a finger stays when it is lifted.
       this.canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.leave());
       // The wheel scrolls the page unless the surface has been chosen and can still come nearer or go farther.
