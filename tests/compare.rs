@@ -8,7 +8,7 @@ use apexmap::compare::points::{Matching, Seen};
 use apexmap::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap::compare::regression::{Limit, check};
 use apexmap::compare::statistics::{MannWhitney, Mean, adjusted};
-use apexmap::compare::{Comparison, cards, compare, published};
+use apexmap::compare::{Comparison, cards, compare, lead, published};
 use apexmap::machine::Card;
 use apexmap::point::Value;
 use apexmap::store::Table;
@@ -292,6 +292,24 @@ fn unfair_comparisons_are_refused_and_printed_if_allowed() {
     assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
     assert!(stamps.iter().any(|stamp| stamp.contains("measuring code")), "{stamps:?}");
     assert!(Allowed::parse(&["page-sise".into()]).unwrap_err().next.contains("page-size"));
+}
+
+#[test]
+fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
+    let said = |speed: &dyn Fn(usize) -> f64| {
+        let machines =
+            [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
+        lead::verdicts(&of(&machines, Allowed::default())).remove(0)
+    };
+    let faster = said(&|_| 2e9);
+    assert!(
+        faster.starts_with("b is faster than a: 2.00 times its speed") && faster.contains("Faster at 8 points"),
+        "{faster}"
+    );
+    let slower = said(&|_| 0.5e9);
+    assert!(slower.starts_with("b is slower than a: 0.500 times"), "{slower}");
+    let open = said(&|launch| [1.02e9, 0.98e9, 1e9, 1.01e9][launch]);
+    assert!(open.starts_with("Neither is faster on the whole") && open.contains("undecided at 8"), "{open}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn predict_takes_ranges_units_and_words() {
         (vec!["--set", "topology=toros"], "torus"),
         (vec!["--set", "Q"], "--set NAME=VALUE"),
         (vec!["--set", "rank=4"], "known are: P"),
-        (vec!["--ranks", "0..8"], "powers of two"),
+        (vec!["--ranks", "0..8"], "write 1 or more"),
         (vec!["--ranks", "many"], "does not begin with a number"),
         (vec![], "--set P="),
     ] {

@@ -427,3 +427,12 @@ fn a_png_is_written_and_any_other_ending_refused() {
     assert!(nowhere.what.contains("missing/heat.png"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn what_must_be_known_before_using_a_figure_stays_on_paper() {
+    let figure = Figure::Contour(Grid { subtitle: "five launches\nNOT ALIKE: pages".into(), ..surface_grid() });
+    let drawn = |style| apexmap::figure::drawing(&figure, style).unwrap().svg;
+    let (screen, paper) = (drawn(Style::Screen), drawn(Style::Paper));
+    assert!(screen.contains("five launches") && screen.contains("NOT ALIKE: pages"));
+    assert!(!paper.contains("five launches") && paper.contains("NOT ALIKE: pages"));
+}

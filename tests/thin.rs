@@ -120,7 +120,7 @@ fn hypercube(noise: f64, seed: u64) -> Vec<Observation> {
     let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(seed), Normal::new(0.0, noise).expect("a deviation"));
     let points = grid(20, 30).into_iter().map(|x| vec![2f64.powf(x[0] + 1.0), 2f64.powf(x[1] / 2.0)]);
     let measured = |x: Vec<f64>| {
-        let y = model.predict(&x, &TRUTH).value * normal.sample(&mut rng).exp();
+        let y = model.predict(&x, &TRUTH).value * f64::exp(normal.sample(&mut rng));
         Observation { x, y, launch: 0 }
     };
     points.map(measured).collect()
@@ -187,7 +187,7 @@ fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
     let mut rng = Pcg64Mcg::seed_from_u64(5);
     let normal = Normal::new(0.0, 0.01).expect("a deviation");
     let measured = |x: Vec<f64>| {
-        let y = model.predict(&x, &truth).value * normal.sample(&mut rng).exp();
+        let y = model.predict(&x, &truth).value * f64::exp(normal.sample(&mut rng));
         Observation { x, y, launch: 0 }
     };
     let data: Vec<Observation> = points.map(measured).collect();
@@ -212,7 +212,7 @@ fn a_break_is_found_in_a_thinned_design_between_points_that_stay() {
     let normal = Normal::new(0.0, 0.02).expect("a deviation");
     let mut rng = Pcg64Mcg::seed_from_u64(8);
     let measured = |x: Vec<f64>| {
-        let y = model.predict(&x, &truth).value * normal.sample(&mut rng).exp();
+        let y = model.predict(&x, &truth).value * f64::exp(normal.sample(&mut rng));
         Observation { x, y, launch: 0 }
     };
     let data: Vec<Observation> = (0..500).map(|at| vec![(8.0 * 1.024f64.powi(at)).round()]).map(measured).collect();

@@ -184,7 +184,9 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
         (folder.table()?, manifest, folder.card()?)
     } else if file.is_file() {
-        (parquet::read(file)?, None, None)
+        let table = parquet::read(file)?;
+        table.check_samples(given)?;
+        (table, None, None)
     } else {
         let known: Vec<&str> = crate::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
         return Err(Error::input(

@@ -157,6 +157,11 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     let text = document::render(TEMPLATE, &context)?;
     save(&page, &text)?;
     document::remove_unmade(&figures, &text)?;
+    Ok(Made { summary: terminal(&context), page })
+}
+
+/// The summary for the terminal.
+fn terminal(context: &Context) -> String {
     let mut text = context.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
         "{} points match (cells.csv), {} are lacking somewhere (unmatched.csv)",
@@ -164,7 +169,7 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     );
     let lines = context.warnings.iter().chain(&context.verdicts).chain(&context.unfinished).chain([&unmatched]);
     lines.for_each(|line| text += &format!("{line}\n"));
-    Ok(Made { summary: text, page })
+    text
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {

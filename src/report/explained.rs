@@ -229,7 +229,7 @@ impl Section<'_> {
         let number = self.number;
         let draw = |shown: figures::Shown| {
             let file = format!("model-{number}-{}", shown.name);
-            let title = shown.figure.title().to_owned();
+            let title = shown.caption.clone();
             picture(&self.folder.figures(), &shown.figure, file, title, shown.caption)
         };
         shown.into_iter().map(draw).collect()

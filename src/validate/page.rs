@@ -55,10 +55,8 @@ struct Shown<'a> {
 pub fn write(report: &Report, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let draw = |name: String, caption: String, figure: Figure| {
-        let title = figure.title().to_owned();
-        picture(&figures, &figure, name, title, caption)
-    };
+    let draw =
+        |name: String, caption: String, figure: Figure| picture(&figures, &figure, name, caption.clone(), caption);
     let mut fits = Vec::new();
     for (number, fitted) in report.fits.iter().enumerate() {
         let mut pictures = Vec::new();
