@@ -16,6 +16,7 @@ mod random_access;
 pub use ladder::Ladder;
 pub use limits::{Limits, Messages};
 
+use crate::kernels;
 use crate::point::{Point, Value};
 use crate::source::Source;
 use std::collections::BTreeMap;
@@ -133,6 +134,6 @@ pub fn terms(case: &Case) -> Option<Terms> {
 
 /// The family of a kernel.
 pub fn family(kernel: &str) -> Option<&'static Family> {
-    let name = kernel.split('.').next()?;
+    let name = kernels::family(kernel);
     FAMILIES.iter().copied().find(|family| family.name == name)
 }

@@ -101,7 +101,8 @@ impl Drawer<'_> {
         let caption = format!("The same ratio as contours{like}. {marks}");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
         let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
-        let turned = Ratios { grid: turned(&found.grid), undecided, ..found };
+        // With alpha along x, as the paper's surfaces have it.
+        let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
         let caption = format!("The same ratio as a surface{like}; white, and the bold line, are 1. {marks}");
         let drawn = Figure::RatioSurface(turned, View::default());
         self.add(&drawn, &file("surface"), format!("{title}: surface"), caption)
@@ -257,7 +258,7 @@ impl Drawer<'_> {
         }
         grids.retain(|grid| has_square(&grid.values));
         // A surface needs two values along each axis; contours say so.
-        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &turned(grid)).ok();
+        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
             let title = "Contours next to each other, on one scale".to_owned();
@@ -290,17 +291,6 @@ pub fn quantity(column: &str, values: &[f64]) -> Quantity {
     let high = values.iter().copied().fold(0.0, f64::max);
     let label = if column == "message_bytes" { "message size".into() } else { described.label };
     Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
-}
-
-/// With alpha along x, as the paper's surfaces have it.
-fn turned(grid: &Grid) -> Grid {
-    Grid {
-        x: grid.y.clone(),
-        y: grid.x.clone(),
-        values: grid.values.t().to_owned(),
-        failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
-        ..grid.clone()
-    }
 }
 
 /// The ratio of a machine to the first at a point.

@@ -169,7 +169,7 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
     for kernel in
         kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|rows| rows.contains_key(kernel.id())))
     {
-        let class = if matching.allowed.kernel { family(kernel.id()) } else { kernel.id() };
+        let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
         classes.entry(class.to_owned()).or_default().push(kernel);
     }
     for (class, kernels) in classes {
@@ -199,11 +199,6 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
 
 fn values(point: &Point) -> Vec<Value> {
     point.at.iter().map(|(_, value)| value.clone()).collect()
-}
-
-/// `apex_map` of `apex_map.sequential`.
-pub fn family(kernel: &str) -> &str {
-    kernel.split('.').next().unwrap_or(kernel)
 }
 
 /// Rows by kernel.
@@ -308,24 +303,12 @@ fn seen(
     Ok(found)
 }
 
-/// A cell of one machine must hold samples of one point only.
+/// A cell of one machine must hold samples of one point only; seeds may differ.
 fn refuse_mixture(machine: &Machine, rows: &[usize], by: &[&str], matching: &Matching) -> Result<()> {
-    let table = &machine.table;
-    for name in columns::of_points(table).into_iter().filter(|name| !by.contains(name) && *name != "seed") {
-        let column = table.require(name)?;
-        if columns::constant(column, rows) {
-            continue;
-        }
-        let mut values: Vec<String> = table.values(name, rows).iter().map(Value::to_string).collect();
-        values.sort();
-        values.truncate(6);
-        let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
-        let name = columns::short(name);
-        let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
-        return Err(Error::input(
-            format!("{}: one point would{why} mix samples with {name} = {}", machine.given, values.join(", ")),
-            format!("choose one: '{}[{name} == {example}]'", machine.given),
-        ));
-    }
-    Ok(())
+    let Some(mixed) = columns::mixed(&machine.table, rows, &[by, &["seed"]].concat()) else { return Ok(()) };
+    let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
+    Err(Error::input(
+        format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
+        format!("choose one: '{}[{}]'", machine.given, mixed.choice),
+    ))
 }

@@ -4,7 +4,7 @@ use super::Comparison;
 use super::groups::number;
 use super::pictures::{quantity, warned};
 use super::points::Point;
-use crate::document::{Picture, picture};
+use crate::document::{Picture, capital, picture};
 use crate::error::Result;
 use crate::figure::select::label;
 use crate::figure::{CurvePoint, Curves, Figure, Quantity, Series};
@@ -249,9 +249,4 @@ fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
         }
     }
     keys
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -141,6 +141,12 @@ fn bound(text: &str) -> String {
     all.iter().enumerate().map(|(k, &c)| if c == ' ' && bound(k) { '\u{a0}' } else { c }).collect()
 }
 
+/// With a capital letter in front.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// JSON that may stand in a page: nothing in it can end a script or begin markup, whatever it contains.
 fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
     let text = serde_json::to_string(value)

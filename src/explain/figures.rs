@@ -259,10 +259,3 @@ impl<'a> Plane<'a> {
 fn middle(here: &[&Point], of: impl Fn(&Point) -> f64) -> f64 {
     median(&here.iter().map(|point| of(point)).collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
-
-impl Grid {
-    /// With its axes exchanged: surfaces have the variable with fewer values to the right, as the papers' alpha.
-    fn turned(self) -> Self {
-        Self { x: self.y, y: self.x, values: self.values.reversed_axes(), ..self }
-    }
-}

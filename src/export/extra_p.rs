@@ -117,19 +117,15 @@ fn region(words: &[&str], values: &[Value]) -> String {
     parts.collect::<Vec<_>>().join(" ").replace("->", "-").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A `DATA` line must hold samples of one point only.
+/// A `DATA` line must hold samples of one point only; seeds may differ.
 fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
-    for name in columns::of_points(table).into_iter().filter(|name| !by.contains(name) && *name != "seed") {
-        let column = table.require(name)?;
-        if found.iter().any(|cell| !columns::constant(column, &cell.rows)) {
-            let name = columns::short(name);
-            return Err(Error::input(
-                format!("one point of Extra-P's would mix points that differ in {name}"),
-                format!("add {name} to --parameters, or choose one value with --where '{name} == ...'"),
-            ));
-        }
-    }
-    Ok(())
+    let by = [by, &["seed"]].concat();
+    let Some(mixed) = found.iter().find_map(|cell| columns::mixed(table, &cell.rows, &by)) else { return Ok(()) };
+    let (name, choice) = (mixed.name, mixed.choice);
+    Err(Error::input(
+        format!("one point of Extra-P's would mix points that differ in {name}"),
+        format!("add {name} to --parameters, or choose one value with --where '{choice}'"),
+    ))
 }
 
 impl Input {

@@ -310,6 +310,17 @@ impl Axis {
 }
 
 impl Grid {
+    /// With its axes exchanged.
+    pub fn turned(&self) -> Self {
+        Self {
+            x: self.y.clone(),
+            y: self.x.clone(),
+            values: self.values.t().to_owned(),
+            failed: self.failed.iter().map(|(row, column)| (*column, *row)).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Errors if the parts do not belong together.
     fn check(&self) -> Result<()> {
         self.x.check()?;

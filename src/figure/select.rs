@@ -149,22 +149,11 @@ fn binding(table: &Table, grid: Grid, found: &[Cell]) -> Classes {
 
 /// A cell must hold samples of one point only.
 fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
-    for name in columns::of_points(table) {
-        let column = table.require(name)?;
-        let Some(cell) = found.iter().find(|cell| !by.contains(&name) && !columns::constant(column, &cell.rows)) else {
-            continue;
-        };
-        let mut values: Vec<String> = table.values(name, &cell.rows).iter().map(Value::to_string).collect();
-        values.sort();
-        values.truncate(6);
-        let name = columns::short(name);
-        let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
-        return Err(Error::input(
-            format!("one cell of the figure would mix points with {name} = {}", values.join(", ")),
-            format!("choose one with --where '{name} == {example}'"),
-        ));
-    }
-    Ok(())
+    let Some(mixed) = found.iter().find_map(|cell| columns::mixed(table, &cell.rows, by)) else { return Ok(()) };
+    Err(Error::input(
+        format!("one cell of the figure would mix points with {} = {}", mixed.name, mixed.values),
+        format!("choose one with --where '{}'", mixed.choice),
+    ))
 }
 
 fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {

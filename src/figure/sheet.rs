@@ -67,8 +67,7 @@ impl Sheet {
                     }
                     _ => 0.0,
                 };
-                let solid = matches!(figure, Figure::Surface(..) | Figure::RatioSurface(..));
-                let height = if solid { 0.76 } else { 0.68 } * width;
+                let height = if solid(figure) { 0.76 } else { 0.68 } * width;
                 let (margin, name_at) = (4.0, 33.0);
                 let below = 44.0 + legend;
                 Self {
@@ -95,5 +94,14 @@ impl Sheet {
     /// Width and height of a PNG file.
     pub fn png_size(&self) -> (usize, usize) {
         ((self.width * self.dots).round() as usize, (self.height * self.dots).round() as usize)
+    }
+}
+
+/// Whether a figure stands in three dimensions: those are taller.
+fn solid(figure: &Figure) -> bool {
+    match figure {
+        Figure::Surface(..) | Figure::RatioSurface(..) | Figure::Layers(..) => true,
+        Figure::Within(figure, _) => solid(figure),
+        _ => false,
     }
 }

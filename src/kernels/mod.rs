@@ -74,6 +74,11 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::bisection::Bisection,
 ];
 
+/// `apex_map` of `apex_map.sequential`.
+pub fn family(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
 /// The kernel with this id; the error names the nearest one.
 pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {

@@ -18,7 +18,7 @@ use crate::bounds;
 use crate::document::{self, Picture, Viewer};
 use crate::error::Result;
 use crate::figure::select;
-use crate::kernels::About;
+use crate::kernels::{self, About};
 use crate::point::Value;
 use crate::sample::Status;
 use crate::store::manifest::{LaunchEnd, Manifest};
@@ -114,7 +114,7 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
     effects.extend(streams::of_streams(folder, table, &rows)?);
     let held: Vec<(&str, &[Trade])> =
         sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
-    let kernels: Vec<&About> = groups::kernels_of(table, &rows).iter().map(|(kernel, _)| kernel.about()).collect();
+    let abouts: Vec<&About> = groups::kernels_of(table, &rows).iter().map(|(kernel, _)| kernel.about()).collect();
     let lead = lead::lead(&manifest, table, &rows, &groups, &held)?;
     let context = Context {
         lead,
@@ -124,16 +124,18 @@ pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
         warnings: warnings(&manifest, table, &rows),
         summary: &summary,
         shares: share::of(folder, table, &groups)?,
-        unbounded: kernels.iter().any(|about| bounds::family(about.id).is_some()),
+        unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
         sections,
         unshown,
         explained: explained::section(folder, table, &rows, &manifest)?,
         effects,
         undrawn,
-        methods: distinct(kernels.iter().map(|about| about.method)),
-        sources: kernels.iter().map(|about| cited(about)).collect(),
+        methods: distinct(abouts.iter().map(|about| about.method)),
+        sources: abouts.iter().map(|about| cited(about)).collect(),
         rates: distinct(
-            kernels.iter().map(|about| format!("{}: {}", family(about), columns::describe(about.headline).label)),
+            abouts
+                .iter()
+                .map(|about| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label)),
         ),
         failures: failures(table, &rows),
         launches: manifest.launches.iter().map(launched).collect(),
@@ -154,11 +156,6 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
         }
     }
     seen
-}
-
-/// `apex_map` of `apex_map.sequential`.
-fn family(about: &About) -> &'static str {
-    about.id.split('.').next().unwrap_or(about.id)
 }
 
 fn cited(about: &'static About) -> String {

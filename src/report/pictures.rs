@@ -1,7 +1,7 @@
 //! Which figures a result deserves.
 
 use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
-use crate::document::{Picture, picture};
+use crate::document::{Picture, capital, picture};
 use crate::error::Result;
 use crate::figure::select::{Kind, Request, figure, with_bounds};
 use crate::figure::{Figure, Landmark, Quantity, Series};
@@ -309,9 +309,4 @@ fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
         ends.iter().any(|&(a, b)| is(ALPHA, alphas[a]) && is(BLOCK, blocks[b]))
     };
     rows.iter().copied().filter(wanted).collect()
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use super::groups::Group;
 use crate::bounds::{self, Limits, Terms};
 use crate::error::Result;
+use crate::kernels;
 use crate::numerics::statistics::{Summary, median};
 use crate::store::bounded::{self, BOUND_BY, SHARE};
 use crate::store::cells::Cell;
@@ -94,7 +95,7 @@ pub fn of(folder: &Folder, table: &Table, groups: &[Group]) -> Result<Option<Sha
 }
 
 fn family<'a>(table: &'a Table, group: &Group) -> Option<&'a str> {
-    table.word("kernel", *group.rows.first()?).split('.').next()
+    Some(kernels::family(table.word("kernel", *group.rows.first()?)))
 }
 
 /// The limits at every point, by key.

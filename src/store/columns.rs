@@ -3,6 +3,7 @@
 use super::table::{Column, Table};
 use super::{bounded, derive};
 use crate::kernels::{self, Parameter};
+use crate::point::Value;
 use crate::units::Unit;
 use std::collections::HashMap;
 
@@ -94,6 +95,29 @@ pub fn constant(column: &Column, rows: &[usize]) -> bool {
         Column::Whole(values) => rows.iter().all(|&row| values[row] == values[first]),
         Column::Words { codes, .. } => rows.iter().all(|&row| codes[row] == codes[first]),
     }
+}
+
+/// What rows of several points differ in.
+pub struct Mixed<'a> {
+    /// The column as [`short`] names it.
+    pub name: &'a str,
+    /// Its values, up to six.
+    pub values: String,
+    /// A condition that chooses one of them.
+    pub choice: String,
+}
+
+/// The first column of [`of_points`] but `by` that varies in these rows.
+pub fn mixed<'a>(table: &'a Table, rows: &[usize], by: &[&str]) -> Option<Mixed<'a>> {
+    let varies = |name: &&str| table.column(name).is_some_and(|column| !constant(column, rows));
+    let column = of_points(table).into_iter().filter(|name| !by.contains(name)).find(varies)?;
+    let mut values: Vec<String> = table.values(column, rows).iter().map(Value::to_string).collect();
+    values.sort();
+    values.truncate(6);
+    let name = short(column);
+    let first = values.first()?;
+    let quote = if first.parse::<f64>().is_ok() { "" } else { "\"" };
+    Some(Mixed { name, choice: format!("{name} == {quote}{first}{quote}"), values: values.join(", ") })
 }
 
 /// The columns that tell the points of these rows apart: those of [`of_points`] that vary, without those that follow from

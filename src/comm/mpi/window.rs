@@ -33,7 +33,8 @@ pub struct MpiWindow<'m> {
 
 impl<'m> MpiWindow<'m> {
     pub(super) fn open(comm: &'m MpiComm, memory: &'m [u64], slots: usize, words: usize) -> Self {
-        let mut shared = 0;
+        // A type said: rsmpi does not compare those of the two buffers.
+        let mut shared = 0_u64;
         comm.world.all_reduce_into(&(memory.len() as u64), &mut shared, SystemOperation::min());
         Self {
             memory,
