@@ -72,6 +72,11 @@ impl Condition {
         }
     }
 
+    /// The names that it mentions, each once.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Whether the condition is true of the point whose parameters `value` gives.
     ///
     /// `None` if the point lacks a parameter that the condition names (or has it as another kind): the condition does not
@@ -94,6 +99,9 @@ fn reason(error: &EvalexprError) -> String {
         EvalexprError::ExpectedBoolean { actual } => format!("a comparison is needed where {actual} stands"),
         EvalexprError::WrongOperatorArgumentAmount { .. } => "an operator lacks one of its sides".into(),
         EvalexprError::UnmatchedLBrace | EvalexprError::UnmatchedRBrace => "a parenthesis has no partner".into(),
+        EvalexprError::AppendedToLeafNode | EvalexprError::PrecedenceViolation => {
+            "an operator is missing between two parts; \"and\", \"or\" and \"not\" are written &&, || and !".into()
+        }
         other => {
             let text = other.to_string();
             text.trim_end_matches('.').to_owned()

@@ -4,7 +4,6 @@ use crate::bounds::Limits;
 use crate::error::{Error, Result};
 use crate::machine::Card;
 use crate::provenance::Host;
-use crate::store::Folder;
 use std::path::PathBuf;
 
 #[derive(clap::Args, Clone, Default)]
@@ -19,9 +18,9 @@ pub struct CardArguments {
 }
 
 impl CardArguments {
-    /// Copies the card into the result; it must be of one of these hosts, or of the machine that the result names.
-    pub fn place(&self, folder: &Folder, machine: &str, hosts: &[&Host]) -> Result<()> {
-        let Some(path) = &self.card else { return Ok(()) };
+    /// The card, if one was given: of one of these hosts, or of the machine that the result names.
+    pub fn find(&self, machine: &str, hosts: &[&Host]) -> Result<Option<Card>> {
+        let Some(path) = &self.card else { return Ok(None) };
         let mut card = match path.to_str() {
             Some(name) => Card::find(name)?,
             None => Card::read(path)?,
@@ -37,7 +36,7 @@ impl CardArguments {
             };
             card.provenance.insert(Limits::ACCEPTED.into(), accepted.into());
         }
-        folder.replace_text(&folder.machine(), &card.to_toml())
+        Ok(Some(card))
     }
 }
 

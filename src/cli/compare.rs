@@ -1,8 +1,9 @@
 //! `apexmap compare`: machines against each other.
 
-use super::plot::{condition, style};
+use super::plot::style;
 use super::predict::pretty;
 use super::print;
+use super::samples::{self, condition};
 use crate::compare::fairness::Allowed;
 use crate::compare::machine::{Machine, name_all};
 use crate::compare::points::Matching;
@@ -71,6 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     name_all(&mut machines, &arguments.names)?;
     let limit = arguments.fail_if.as_deref().map(Limit::parse).transpose()?;
     let comparison = compare(&machines, matching)?;
+    if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
+        return Err(Error::input(
+            format!("{one} and {other} are the same samples, which are never slower than themselves"),
+            "name the result of another run",
+        ));
+    }
     let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let made = page(arguments, &comparison, check.as_ref())?;
@@ -124,12 +131,13 @@ fn quoted(argument: String) -> String {
 
 fn parameter(name: &str) -> Result<String> {
     let column = columns::resolve(name);
-    let known: Vec<&str> = crate::kernels::ALL.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name).collect();
-    let is_parameter = crate::kernels::ALL.iter().flat_map(|kernel| kernel.parameters()).any(|p| p.column == column);
-    match is_parameter {
-        true => Ok(column.to_owned()),
-        false => Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known))),
+    let parameters = || crate::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
+    if parameters().any(|parameter| parameter.column == column) {
+        return Ok(column.to_owned());
     }
+    let known: Vec<&str> =
+        parameters().map(|p| p.name).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known)))
 }
 
 /// `compare/A-vs-B`, of characters that any file system takes.
@@ -182,7 +190,7 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let (table, manifest, card) = if file.is_dir() {
         let folder = Folder::open(file)?;
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
-        (folder.table()?, manifest, folder.card()?)
+        (samples::table(&folder)?, manifest, folder.card()?)
     } else if file.is_file() {
         let table = parquet::read(file)?;
         table.check_samples(given)?;

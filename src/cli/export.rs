@@ -1,7 +1,6 @@
 //! `apexmap export`: samples for other programs.
 
-use super::plot::condition;
-use super::query::{names, read};
+use super::samples::{condition, names, none, read};
 use crate::error::{Error, Result};
 use crate::export;
 use crate::figure::select;
@@ -61,7 +60,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let rows =
         if stale { select::all_rows(&table, condition.as_ref()) } else { select::rows(&table, condition.as_ref()) };
     if rows.is_empty() {
-        return Err(Error::input("no sample meets the condition", "widen --where, or see `apexmap status`"));
+        return Err(none(&table, condition.as_ref()));
+    }
+    if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
+        return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));
     }
     let selected = arguments.select.as_deref().map(|list| names("--select", list, &table)).transpose()?;
     let title = format!("Samples of {}", arguments.result.display());

@@ -1,11 +1,10 @@
 //! `apexmap fit`: a model's parameters from a result.
 
-use super::plot::condition;
 use super::predict::{Format, number, pretty};
 use super::print;
+use super::samples::{self, rows};
 use crate::error::{Error, Result};
 use crate::explain::{self, Data, figures};
-use crate::figure::select;
 use crate::fit::yardstick::{self, Yardstick};
 use crate::fit::{self, Fit, Options, Role};
 use crate::machine::Card;
@@ -59,9 +58,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let model = models::find(&arguments.model)?;
     let folder = Folder::open(&arguments.result)?;
-    let table = folder.table()?;
-    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
-    let rows = select::rows(&table, condition.as_ref());
+    let table = samples::table(&folder)?;
+    let rows = rows(&table, arguments.condition.as_deref())?;
     let data = explain::observations(&table, &rows, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
     let roles = roles(model, arguments, &manifest, (&table, &rows))?;

@@ -35,6 +35,8 @@ mod report;
 #[cfg(feature = "explore")]
 mod run;
 #[cfg(feature = "explore")]
+mod samples;
+#[cfg(feature = "explore")]
 mod setup;
 #[cfg(feature = "explore")]
 mod status;
@@ -229,4 +231,10 @@ fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// `1 rank`, `2 ranks`.
+#[cfg(feature = "explore")]
+fn ranks(ranks: usize) -> String {
+    if ranks == 1 { "1 rank".into() } else { format!("{ranks} ranks") }
 }

@@ -1,15 +1,13 @@
 //! `apexmap plot`: any figure from any store.
 
 use super::print;
-use super::query::{column, names, read};
-use crate::condition::{Condition, Kind as NameKind};
+use super::samples::{column, names, read, rows};
 use crate::error::{Error, Result};
 use crate::figure::select::{self, Kind, Request};
 use crate::figure::{self, Figure, Style};
 use crate::kernels;
 use crate::store::bounded;
-use crate::store::table::Column;
-use crate::store::{Folder, Table, columns};
+use crate::store::{Folder, columns};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -58,8 +56,7 @@ pub fn style(name: &str) -> Style {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let table = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
-    let rows = select::rows(&table, condition.as_ref());
+    let rows = rows(&table, arguments.condition.as_deref())?;
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
         || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
@@ -108,26 +105,4 @@ fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
             "let the name end in .svg or .png",
         )),
     }
-}
-
-/// A condition over the table's columns, by their own or the papers' names.
-pub fn condition(text: &str, table: &Table) -> Result<Condition> {
-    let mut known = Vec::new();
-    for name in table.names() {
-        let kind = match table.column(name) {
-            Some(Column::Words { dictionary, .. }) => NameKind::Word(dictionary.clone()),
-            _ => NameKind::Number,
-        };
-        let short = columns::short(name);
-        if short != name {
-            known.push((short, kind.clone()));
-        }
-        known.push((name.as_str(), kind));
-    }
-    Condition::parse(text, &known).map_err(|mut error| {
-        if let Some(place) = &mut error.place {
-            place.file = "--where".into();
-        }
-        error
-    })
 }

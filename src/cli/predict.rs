@@ -87,6 +87,9 @@ pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     })
 }
 
+/// As many as MPI can count.
+const MOST_RANKS: f64 = 2147483648.0;
+
 /// A number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
@@ -95,8 +98,14 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
         let what = format!("{name} must be finite and not negative, found {text}");
         return Err(Error::input(what, "correct the value"));
     }
-    if name == "P" && (value < 1.0 || value.fract() != 0.0) {
-        return Err(Error::input(format!("P must be a whole number of ranks, found {text}"), "write 1 or more"));
+    if name == "P" && (value < 1.0 || value.fract() != 0.0 || value > MOST_RANKS) {
+        return Err(Error::input(
+            format!("P must be a whole number of ranks, found {text}"),
+            "write 1 or more, at most 2^31",
+        ));
+    }
+    if name == "alpha" && (value <= 0.0 || value > 1.0) {
+        return Err(Error::input(format!("alpha must be above 0 and at most 1, found {text}"), "correct the value"));
     }
     Ok(value)
 }
@@ -151,7 +160,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
     let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
     for row in rows {
         for &at in &shown_columns {
-            let _ = write!(text, "{:>12}", shown(&about.variables[at], row.at[at]));
+            let _ = write!(text, " {:>11}", shown(&about.variables[at], row.at[at]));
         }
         let band = row.band.map_or(String::new(), |(low, high)| {
             format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))

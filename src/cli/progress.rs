@@ -79,7 +79,7 @@ impl Watcher for Progress {
 
     fn launched(&mut self, launch: &str, ranks: usize, points: usize) {
         if self.bar.is_none() {
-            eprintln!("launch {launch}: {points} points on {ranks} {}", if ranks == 1 { "rank" } else { "ranks" });
+            eprintln!("launch {launch}: {points} points on {}", super::ranks(ranks));
         }
     }
 

@@ -1,13 +1,12 @@
 //! `apexmap query`: medians by groups, from any result.
 
-use super::plot::condition;
 use super::predict::pretty;
 use super::print;
-use crate::error::{Error, Result};
-use crate::figure::select;
+use super::samples::{names, read, rows};
+use crate::error::Result;
 use crate::query::{self, Groups};
-use crate::store::{Folder, Table, columns, parquet};
-use std::path::{Path, PathBuf};
+use crate::store::columns;
+use std::path::PathBuf;
 
 /// How groups are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -25,7 +24,7 @@ pub enum Format {
   apexmap query results/quickstart --where 'P == 1' --group-by alpha,L
   apexmap query results/quickstart --where 'L == 64' --select cycles_per_operation,seconds
   apexmap query results/random-access-ranks --group-by P,Q --select operations_per_second --format csv
-  apexmap query results/quickstart --where 'status != \"ok\"' --group-by kernel,P
+  apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
 
 n counts the good samples; failed ones have a column of their own. The median stands beside its 95 % interval by order \
 statistics, which needs six samples. Rates are per second, bytes and words as the column's name says: `apexmap kernels` \
@@ -50,8 +49,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let table = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
-    let rows = select::rows(&table, condition.as_ref());
+    let rows = rows(&table, arguments.condition.as_deref())?;
     let by = match &arguments.group_by {
         Some(list) => names("--group-by", list, &table)?,
         None => columns::axes(&table, &rows),
@@ -83,34 +81,4 @@ fn warn(groups: &Groups) {
     if groups.left_out > 0 {
         eprintln!("note: {} samples have no value in a grouping column and are in no group", groups.left_out);
     }
-}
-
-/// The samples of a result folder, or of a Parquet file.
-pub fn read(result: &Path) -> Result<Table> {
-    if !result.is_file() {
-        return Folder::open(result)?.table();
-    }
-    let table = parquet::read(result)?;
-    table.check_samples(&result.display().to_string())?;
-    Ok(table)
-}
-
-/// The columns that a flag lists with commas.
-pub fn names<'a>(flag: &str, list: &'a str, table: &Table) -> Result<Vec<&'a str>> {
-    let mut found = Vec::new();
-    for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        let name = column(flag, given, table)?;
-        if found.contains(&name) {
-            return Err(Error::input(format!("{flag} names {given} twice"), "name each column once"));
-        }
-        found.push(name);
-    }
-    Ok(found)
-}
-
-/// A column that a flag names, by its own or the paper's name.
-pub fn column<'a>(flag: &str, given: &'a str, table: &Table) -> Result<&'a str> {
-    let name = columns::resolve(given);
-    let known = table.require(name).map(|_| name);
-    known.map_err(|error| Error { what: format!("{flag} {given}: {}", error.what), ..error })
 }

@@ -3,6 +3,7 @@
 use super::card::CardArguments;
 use super::plot::style;
 use super::print;
+use super::samples;
 use crate::document::PAPER;
 use crate::error::{Error, Result};
 use crate::figure::Style;
@@ -34,14 +35,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let _lock = folder.lock()?;
         let manifest = Manifest::read(&folder)?;
         let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
-        arguments.card.place(&folder, &manifest.machine, &hosts)?;
+        if let Some(card) = arguments.card.find(&manifest.machine, &hosts)? {
+            folder.replace_card(&card)?;
+        }
         folder.compact()?;
     }
     if style(&arguments.style) == Style::Paper {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    print(&make(&folder, &folder.table()?)?)
+    print(&make(&folder, &samples::table(&folder)?)?)
 }
 
 /// Makes the report; returns the summary for the terminal.

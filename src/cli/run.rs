@@ -56,12 +56,16 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
     let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
+    let card = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
-    card.place(&folder, &setup.plan.context.machine, &[&provenance::host()])?;
+    if let Some(card) = card {
+        folder.replace_card(&card)?;
+    }
     describe(setup, &folder)?;
 
-    eprintln!("{}: {} points into {}", setup.sweep.name, setup.plan.entries.len(), folder.path.display());
+    let (name, points) = (&setup.sweep.name, setup.plan.entries.len());
+    eprintln!("{name}: {points} points into {}; interrupted, the same command goes on", folder.path.display());
     let driven = measure(setup, &folder, launcher.as_ref(), &program, retry_failed);
     // What was measured is put in order even if the driver failed, but its failure is the one to tell.
     let compacted = compact(setup, &folder);

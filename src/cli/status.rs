@@ -21,12 +21,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
     let records = folder.outcomes()?;
     let mut text = String::new();
-    if let Ok(manifest) = Manifest::read(&folder) {
-        let _ = writeln!(
-            text,
-            "{}: {} ({} points, {} launches a rank count)",
-            manifest.name, manifest.title, manifest.points, manifest.blocks
-        );
+    match Manifest::read(&folder) {
+        Ok(manifest) => {
+            let launches =
+                if manifest.blocks == 1 { "1 launch".into() } else { format!("{} launches", manifest.blocks) };
+            let (name, title, points) = (&manifest.name, &manifest.title, manifest.points);
+            let _ = writeln!(text, "{name}: {title} ({points} points, {launches} a rank count)");
+        }
+        Err(error) if folder.manifest().is_file() => eprintln!("note: {error}"),
+        Err(_) => {}
     }
     let keys = folder.planned_keys();
     let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
@@ -62,13 +65,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         // The torn last line of a killed driver, or damage: such samples are measured again.
         let lost = match record.unreadable {
             0 => String::new(),
+            1 => ", one line of its journal cannot be read".into(),
             lines => format!(", {lines} lines of its journal cannot be read"),
         };
         let _ = writeln!(
             text,
-            "launch {}: {} ranks, {} on {}, {} samples, {end}{lost}",
+            "launch {}: {}, {} on {}, {} samples, {end}{lost}",
             launch.launch,
-            launch.ranks,
+            super::ranks(launch.ranks),
             launch.library,
             launch.host.name,
             record.samples.len()

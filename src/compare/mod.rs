@@ -74,7 +74,10 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
         };
         let first = values(0);
         if (1..machines.len()).any(|k| values(k).is_disjoint(&first)) {
-            let shown = |k: usize| values(k).into_iter().take(4).collect::<Vec<_>>().join(", ");
+            let shown = |k: usize| match values(k).into_iter().take(4).collect::<Vec<_>>() {
+                none if none.is_empty() => "none".to_owned(),
+                some => some.join(", "),
+            };
             let each: Vec<String> = (0..machines.len()).map(shown).collect();
             apart.push(format!("{} ({})", crate::store::columns::short(column), each.join(" against ")));
         }
@@ -89,13 +92,29 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
             "measure both alike, or allow it, to be printed on every figure: --allow page-size",
         );
     }
-    Error::input(
-        format!("{} have no point in common: {why}", names.join(" and ")),
-        "run the same sweep on both; or take parameters out of the matching with --ignore, and kernels with --allow kernel",
-    )
+    let next = match apart.iter().any(|text| text.starts_with("P ")) {
+        true => "run the same sweep on both; other numbers of ranks are never matched",
+        false => {
+            "run the same sweep on both; or take parameters out of the matching with --ignore, and kernels with --allow kernel"
+        }
+    };
+    Error::input(format!("{} have no point in common: {why}", names.join(" and ")), next)
 }
 
 impl Comparison<'_> {
+    /// The first two machines that are the same samples under two names, if there are any.
+    pub fn same_samples(&self) -> Option<[&str; 2]> {
+        let seconds = |k: usize| {
+            let Machine { table, rows, .. } = &self.machines[k];
+            rows.iter().map(|&row| table.number("seconds", row).to_bits())
+        };
+        let all = 0..self.machines.len();
+        let pairs = all.clone().flat_map(|a| all.clone().skip(a + 1).map(move |b| (a, b)));
+        let measured = |k: usize| self.machines[k].origin == Origin::Measured;
+        let mut same = pairs.filter(|&(a, b)| measured(a) && measured(b) && seconds(a).eq(seconds(b)));
+        same.next().map(|(a, b)| [a, b].map(|k| self.machines[k].name.as_str()))
+    }
+
     /// What must stand on every page: what was allowed, what was ignored, and which numbers were never measured.
     pub fn stamps(&self) -> Vec<String> {
         self.stamps_at(&(0..self.points.points.len()).collect::<Vec<_>>())

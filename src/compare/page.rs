@@ -227,6 +227,9 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some([one, other]) = comparison.same_samples() {
+        warnings.push(format!("{one} and {other} are the same samples: all their ratios are 1."));
+    }
     warnings.extend(lead::one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {

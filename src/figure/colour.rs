@@ -49,8 +49,8 @@ pub fn readable_on(ground: RGBColor) -> RGBColor {
     if luminance > 0.18 { RGBColor(0, 0, 0) } else { RGBColor(255, 255, 255) }
 }
 
-/// Okabe and Ito's colours for the colour-blind, without their yellow, which is faint on white.
-pub const SERIES: [RGBColor; 7] = [
+/// Okabe and Ito's colours for the colour-blind, with grey for their yellow, which is faint on white.
+pub const SERIES: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -58,6 +58,7 @@ pub const SERIES: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
     RGBColor(86, 180, 233),
     RGBColor(0, 0, 0),
+    RGBColor(136, 136, 136),
 ];
 
 /// For names on a map: Paul Tol's muted scheme for the colour-blind, with its pale grey first, and a dark grey.

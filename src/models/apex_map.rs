@@ -74,9 +74,9 @@ impl Model for Surface {
             let latency = || card.get(&number.replace("_access_", "_latency_"));
             let in_flight = if number.starts_with("network") { Some(1.0) } else { card.get("lines_in_flight") };
             let derived = || number.contains("_access_").then(|| Some(latency()? / in_flight?)).flatten();
-            // A single rank needs no network; calibrations know no start-up.
+            // A single rank needs no network, what caches hold no memory; calibrations know no start-up.
             let absent = || match number.split('_').next() {
-                Some("network") => Some(f64::NAN),
+                Some("network" | "memory") => Some(f64::NAN),
                 Some("startup") => Some(0.0),
                 _ => None,
             };

@@ -54,17 +54,25 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
         let Some((_, values)) = given.iter().find(|(known, _)| known == name) else { continue };
         points = points.iter().flat_map(|point| values.iter().map(|value| with(point, at, *value))).collect();
     }
-    points.into_iter().map(|point| possible(model, at(model, numbers, point))).collect()
+    points.into_iter().map(|point| possible(model, numbers, at(model, numbers, point))).collect()
 }
 
 /// Refuses a rate that is none, as of no ranks.
-fn possible(model: &dyn Model, row: Row) -> Result<Row> {
+fn possible(model: &dyn Model, numbers: &Numbers, row: Row) -> Result<Row> {
     if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
         return Ok(row);
     }
     let about = model.about();
     let values = about.variables.iter().zip(&row.at).map(|(variable, value)| format!("{} = {value}", variable.name));
     let place = values.collect::<Vec<_>>().join(", ");
+    let lacking: Vec<&str> =
+        about.parameters.iter().zip(&numbers.values).filter(|(_, v)| v.is_nan()).map(|(p, _)| p.number).collect();
+    if row.prediction.value.is_nan() && !lacking.is_empty() {
+        return Err(Error::input(
+            format!("the card lacks {}, and {} at {place} needs some of them", lacking.join(", "), about.id),
+            "give them with --set NAME=VALUE, or choose values that do not need them",
+        ));
+    }
     Err(Error::input(
         format!("{} has no rate at {place}", about.id),
         format!("choose values that can be measured; `apexmap models {}` says what they are", about.id),

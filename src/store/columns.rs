@@ -101,7 +101,7 @@ pub fn constant(column: &Column, rows: &[usize]) -> bool {
 pub struct Mixed<'a> {
     /// The column as [`short`] names it.
     pub name: &'a str,
-    /// Its values, up to six.
+    /// Its values.
     pub values: String,
     /// A condition that chooses one of them.
     pub choice: String,
@@ -111,13 +111,30 @@ pub struct Mixed<'a> {
 pub fn mixed<'a>(table: &'a Table, rows: &[usize], by: &[&str]) -> Option<Mixed<'a>> {
     let varies = |name: &&str| table.column(name).is_some_and(|column| !constant(column, rows));
     let column = of_points(table).into_iter().filter(|name| !by.contains(name)).find(varies)?;
-    let mut values: Vec<String> = table.values(column, rows).iter().map(Value::to_string).collect();
-    values.sort();
-    values.truncate(6);
     let name = short(column);
-    let first = values.first()?;
-    let quote = if first.parse::<f64>().is_ok() { "" } else { "\"" };
-    Some(Mixed { name, choice: format!("{name} == {quote}{first}{quote}"), values: values.join(", ") })
+    let first = sorted(table, column, rows).into_iter().next()?;
+    let quote = if matches!(first, Value::Text(_)) { "\"" } else { "" };
+    Some(Mixed { name, choice: format!("{name} == {quote}{first}{quote}"), values: listed(table, column, rows) })
+}
+
+/// The different values of a column in these rows, in order; a long list ends in dots.
+pub fn listed(table: &Table, name: &str, rows: &[usize]) -> String {
+    const MOST: usize = 12;
+    let values = sorted(table, name, rows);
+    let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();
+    if values.len() > MOST {
+        shown.push("...".into());
+    }
+    shown.join(", ")
+}
+
+fn sorted(table: &Table, name: &str, rows: &[usize]) -> Vec<Value> {
+    let mut values = table.values(name, rows);
+    values.sort_by(|a, b| match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        _ => a.to_string().cmp(&b.to_string()),
+    });
+    values
 }
 
 /// The columns that tell the points of these rows apart: those of [`of_points`] that vary, without those that follow from

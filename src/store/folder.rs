@@ -76,6 +76,11 @@ impl Folder {
         self.machine().is_file().then(|| Card::read(&self.machine())).transpose()
     }
 
+    /// Keeps a card with the result.
+    pub fn replace_card(&self, card: &Card) -> Result<()> {
+        self.replace_text(&self.machine(), &card.to_toml())
+    }
+
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
@@ -139,16 +144,17 @@ impl Folder {
         text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
     }
 
-    /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
-    /// journals otherwise.
-    pub fn table(&self) -> Result<Table> {
+    /// Whether the Parquet file is newer than all journals and the machine card.
+    pub fn compacted(&self) -> Result<bool> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         let sources = self.journal_files()?.into_iter().chain([self.machine()]);
         let newest = sources.filter_map(|path| modified(&path)).max();
-        if modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)) {
-            return parquet::read(&self.samples());
-        }
-        self.tabulate()
+        Ok(modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)))
+    }
+
+    /// All samples: from the Parquet file if it is [`Folder::compacted`], from the journals otherwise.
+    pub fn table(&self) -> Result<Table> {
+        if self.compacted()? { parquet::read(&self.samples()) } else { self.tabulate() }
     }
 
     fn tabulate(&self) -> Result<Table> {

@@ -81,6 +81,17 @@ impl Manifest {
     pub fn read(folder: &Folder) -> Result<Self> {
         let path = folder.manifest();
         let text = std::fs::read_to_string(&path).map_err(|e| Error::file("read", &path, e))?;
-        serde_json::from_str(&text).map_err(|e| Error::file("understand", &path, e))
+        serde_json::from_str(&text).map_err(|error| {
+            let of = |value: serde_json::Value| value.get("schema")?.as_u64();
+            let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));
+            let (what, next) = match newer {
+                true => ("was written by a newer apexmap".into(), "read this result with that apexmap, or a newer one"),
+                false => (
+                    format!("is damaged: {error}"),
+                    "remove it and run the sweep again with `apexmap run`, which writes it anew and repeats nothing that is done",
+                ),
+            };
+            Error::environment(format!("{} {what}", path.display()), next)
+        })
     }
 }
