@@ -179,6 +179,8 @@ fn work_on_mpi(job_file: &Path, ranks: usize) -> Result<()> {
     };
     // The others wait for this rank and would wait for ever.
     let _ = emit(&Event::Fatal { message: format!("rank {} failed: {message}", comm.rank()) });
+    // A launcher drops what it has not passed on when its ranks abort.
+    std::thread::sleep(std::time::Duration::from_millis(200));
     comm.abort(1)
 }
 
