@@ -1,6 +1,6 @@
 //! What holds for all commands: help with examples, a manual page, completions.
 
-use super::common::{Scratch, apexmap, printed};
+use super::common::{Scratch, apexmap, printed, refused};
 
 /// The commands of `apexmap --help`.
 fn commands() -> Vec<String> {
@@ -76,6 +76,7 @@ fn what_no_machine_has_is_not_predicted() {
     for (set, what) in [
         ("P=0", "P must be a whole number of ranks"),
         ("P=2.5", "P must be a whole number of ranks"),
+        ("P=1e300", "P must be a whole number of ranks"),
         ("Q=0", "no rate at P = 4, Q = 0"),
         ("Q=-1", "must be finite and not negative"),
     ] {
@@ -83,6 +84,7 @@ fn what_no_machine_has_is_not_predicted() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(what), "{set}: {error}");
     }
+    assert!(refused(&["predict", "apex_map.surface", "--machine=seaborg", "--set=alpha=5"]).contains("at most 1"));
 }
 
 #[test]

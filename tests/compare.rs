@@ -1,7 +1,7 @@
 //! Machines against each other: statistics against known values, intervals that cover, checks that do not cry wolf.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, refused};
 use apexmap::compare::fairness::Allowed;
 use apexmap::compare::machine::{Machine, name_all};
 use apexmap::compare::points::{Matching, Seen};
@@ -410,6 +410,7 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
     assert!(json.status.success(), "{}", String::from_utf8_lossy(&json.stderr));
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["tested"], 4);
+    assert!(refused(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples"));
 }
 
 #[test]

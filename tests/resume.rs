@@ -1,6 +1,6 @@
 //! Whole runs of the program: killed, resumed, failed, looked at.
 
-use crate::common::Scratch;
+use crate::common::{Scratch, apexmap};
 use apexmap::sample::Status;
 use apexmap::store::{Folder, Table};
 use std::collections::HashSet;
@@ -145,6 +145,9 @@ fn a_torn_journal_loses_only_its_last_line() {
     let cut = text.match_indices("\"event\":\"sample\"").nth(19).unwrap().0 + 40;
     std::fs::write(&journal, &text[..cut]).unwrap();
     std::fs::remove_file(out.join("samples.parquet")).unwrap();
+    let query = apexmap(&["query", &out.to_string_lossy()]);
+    let note = String::from_utf8_lossy(&query.stderr);
+    assert!(query.status.success() && note.contains("0001.jsonl: 1"), "{note}");
     assert!(run(&sweep, &out).status.success());
     let found = samples(&out);
     let distinct: HashSet<_> = found.iter().map(|(key, block, repetition, _)| (key, block, repetition)).collect();
@@ -188,6 +191,32 @@ fn memory_that_the_machine_lacks_is_refused_before_anything_is_launched() {
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("this machine has"), "{}", errors(&output));
     assert!(!out.exists());
+}
+
+#[test]
+fn a_file_that_is_no_card_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    let output = command(&sweep, &out).args(["--card", "/dev/null"]).output().unwrap();
+    assert!(output.status.code() == Some(2) && !out.exists(), "{}", errors(&output));
+}
+
+#[test]
+fn a_damaged_manifest_is_named_and_written_anew() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    let (manifest, result) = (out.join("manifest.json"), out.to_string_lossy().into_owned());
+    for (text, what) in [("{}", "manifest.json is damaged"), ("{\"schema\": 99}", "written by a newer apexmap")] {
+        std::fs::write(&manifest, text).unwrap();
+        let report = apexmap(&["report", &result]);
+        assert!(report.status.code() == Some(3) && errors(&report).contains(what), "{}", errors(&report));
+        let status = apexmap(&["status", &result]);
+        assert!(status.status.success() && errors(&status).contains(what), "{}", errors(&status));
+    }
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(run(&sweep, &out).status.success() && apexmap(&["report", &result]).status.success());
+    assert_eq!(samples(&out).len(), 24);
 }
 
 #[test]

@@ -25,8 +25,7 @@ pub fn table(folder: &Folder) -> Result<Table> {
             let lines = journal::outcomes(&path)?.unreadable;
             if lines > 0 {
                 eprintln!(
-                    "note: {lines} lines of {} cannot be read, and their samples are missing; run the sweep again, which measures \
-                     what it lacks",
+                    "note: unreadable lines in {}: {lines}; their samples are missing until the sweep is run again",
                     path.display()
                 );
             }
