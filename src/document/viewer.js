@@ -581,7 +581,8 @@
           this.context.font = `${size}px system-ui, sans-serif`;
           const wide = this.context.measureText(label).width;
           const reach = 10 + (Math.abs(out.x) * wide) / 2 + (Math.abs(out.y) * size) / 2;
-          const [x, y] = [at.x + out.x * reach, at.y + out.y * reach];
+          const most = this.canvas.clientWidth - wide / 2 - 1;
+          const [x, y] = [clamp(at.x + out.x * reach, wide / 2 + 1, most), at.y + out.y * reach];
           const box = [x - wide / 2 - 3, y - size / 2 - 1, x + wide / 2 + 3, y + size / 2 + 1];
           this.line([at, { x: at.x + out.x * 6, y: at.y + out.y * 6 }], this.ink.ink, 1);
           if (!free(box)) continue;

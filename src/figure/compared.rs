@@ -178,7 +178,10 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
         false => format!("{} {}", letter(who), ticks::short(lead, Unit::None)),
     };
     let listed = winners.listed();
-    let size = type_size(listed.iter().map(|((j, i), who)| (written(*who, winners.lead[(*j, *i)]), cell(*j, *i))));
+    let all = || listed.iter().map(|((j, i), who)| (written(*who, winners.lead[(*j, *i)]), cell(*j, *i)));
+    let size = type_size(all());
+    // Numbers in all cells or in none.
+    let numbers = all().all(|(words, rect)| Type::new(size).width(&words) + 8.0 <= rect.width());
     for ((j, i), who) in winners.fastest.indexed_iter() {
         let rect = cell(j, i);
         let Some(who) = *who else {
@@ -188,9 +191,8 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
         let undecided = winners.undecided.contains(&(j, i));
         let colour = if undecided { pale(SERIES[who]) } else { SERIES[who] };
         tile(canvas, rect, colour, undecided)?;
-        if !label(canvas, rect, colour, &written(who, winners.lead[(j, i)]), size)? {
-            label(canvas, rect, colour, letter(who), size)?;
-        }
+        let words = if numbers { written(who, winners.lead[(j, i)]) } else { letter(who).to_owned() };
+        label(canvas, rect, colour, &words, size)?;
     }
     for (row, ((j, i), _)) in listed.into_iter().enumerate() {
         canvas.spot(cell(j, i).centre(), row);
