@@ -59,7 +59,7 @@ impl Page<'_> {
             _ if message.contains("expected a sequence") => {
                 (message.to_owned(), "write a list, [a, b], or the table's name in double brackets, [[name]]".into())
             }
-            _ if message.starts_with("invalid type: sequence") => {
+            _ if ["sequence", "map"].iter().any(|kind| message.starts_with(&format!("invalid type: {kind}"))) => {
                 (message.to_owned(), "one value is needed here; lists and ranges stand in [axes]".into())
             }
             _ => (message.to_owned(), format!("correct the text here; the files of {} are examples", self.examples)),
