@@ -3,12 +3,13 @@
 use crate::browser;
 use crate::common::{Scratch, apexmap, refused};
 use apexmap::compare::fairness::Allowed;
+use apexmap::compare::lead::Lead;
 use apexmap::compare::machine::{Machine, name_all};
 use apexmap::compare::points::{Matching, Seen};
 use apexmap::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap::compare::regression::{Limit, check};
 use apexmap::compare::statistics::{MannWhitney, Mean, adjusted};
-use apexmap::compare::{Comparison, cards, compare, lead, published};
+use apexmap::compare::{Comparison, cards, compare, published};
 use apexmap::machine::Card;
 use apexmap::point::Value;
 use apexmap::store::Table;
@@ -299,7 +300,7 @@ fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
     let said = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        lead::verdicts(&of(&machines, Allowed::default())).remove(0)
+        Lead::of(&of(&machines, Allowed::default()), &[], None).verdicts.remove(0)
     };
     let faster = said(&|_| 2e9);
     assert!(

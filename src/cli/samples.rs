@@ -3,7 +3,7 @@
 use crate::condition::{Condition, Kind};
 use crate::error::{Error, Result};
 use crate::figure::select;
-use crate::store::journal;
+use crate::store::folder::Damage;
 use crate::store::table::Column;
 use crate::store::{Folder, Table, columns, parquet};
 use std::path::Path;
@@ -20,18 +20,14 @@ pub fn read(result: &Path) -> Result<Table> {
 
 /// The samples of a result folder. Damage that has cost some is told on standard error.
 pub fn table(folder: &Folder) -> Result<Table> {
-    if !folder.compacted()? {
-        for path in folder.journal_files()? {
-            let lines = journal::outcomes(&path)?.unreadable;
-            if lines > 0 {
-                eprintln!(
-                    "note: unreadable lines in {}: {lines}; their samples are missing until the sweep is run again",
-                    path.display()
-                );
-            }
-        }
+    let (table, damages) = folder.table_and_damage()?;
+    for Damage { journal, lines } in damages {
+        let journal = journal.display();
+        eprintln!(
+            "note: unreadable lines in {journal}: {lines}; their samples are missing until the sweep is run again"
+        );
     }
-    folder.table()
+    Ok(table)
 }
 
 /// A condition over the table's columns, by their own or the papers' names.

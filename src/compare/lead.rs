@@ -137,18 +137,33 @@ impl Told<'_> {
     }
 }
 
-/// Who is faster, where, and how sure that is: some sentences for each machine but the base.
-pub fn verdicts(comparison: &Comparison) -> Vec<String> {
-    let base = &comparison.machines[0].name;
-    let one = |of: usize| match told(comparison, of) {
-        Some(told) => told.sentence(),
-        None => format!("{} and {base} have no number at a common point.", comparison.machines[of].name),
-    };
-    (1..comparison.machines.len()).map(one).collect()
+/// What is read first.
+pub struct Lead {
+    /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
+    pub verdicts: Vec<String>,
+    /// The key numbers.
+    pub tiles: Vec<Tile>,
 }
 
-/// The key numbers.
-pub fn tiles(comparison: &Comparison, ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
+impl Lead {
+    pub fn of(comparison: &Comparison, ranks: &[Rank], check: Option<&Check>) -> Self {
+        let all: Vec<Option<Told>> = (1..comparison.machines.len()).map(|of| told(comparison, of)).collect();
+        let verdict = |(told, machine): (&Option<Told>, &Machine)| match told {
+            Some(told) => told.sentence(),
+            None => format!("{} and {} have no number at a common point.", machine.name, comparison.machines[0].name),
+        };
+        let verdicts = match comparison.matched.is_empty() {
+            true => Vec::new(),
+            false => all.iter().zip(&comparison.machines[1..]).map(verdict).collect(),
+        };
+        let mut tiles = judged(ranks, check);
+        tiles.extend(all.iter().flatten().flat_map(|told| told.tiles(all.len() == 1)));
+        Self { verdicts, tiles }
+    }
+}
+
+/// The outcome of the check, and the first of the ranking.
+fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(check) = check {
         tiles.push(Tile {
@@ -170,9 +185,6 @@ pub fn tiles(comparison: &Comparison, ranks: &[Rank], check: Option<&Check>) -> 
             note: sure.unwrap_or_default(),
         });
     }
-    let others = 1..comparison.machines.len();
-    let alone = others.len() == 1;
-    tiles.extend(others.filter_map(|of| told(comparison, of)).flat_map(|told| told.tiles(alone)));
     tiles
 }
 

@@ -79,20 +79,24 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
                 some => some.join(", "),
             };
             let each: Vec<String> = (0..machines.len()).map(shown).collect();
-            apart.push(format!("{} ({})", crate::store::columns::short(column), each.join(" against ")));
+            apart.push((crate::store::columns::short(column), each.join(" against ")));
         }
     }
     let why = match apart.is_empty() {
         true => "their kernels or combinations of parameters differ".to_owned(),
-        false => format!("they differ in {}", apart.join(", ")),
+        false => {
+            let all: Vec<String> = apart.iter().map(|(name, each)| format!("{name} ({each})")).collect();
+            format!("they differ in {}", all.join(", "))
+        }
     };
-    if apart.iter().any(|text| text.starts_with("pages ")) {
+    let differ = |name: &str| apart.iter().any(|(other, _)| *other == name);
+    if differ("pages") {
         return Error::input(
             format!("{} would be an unfair comparison, of different pages: {why}", names.join(" and ")),
             "measure both alike, or allow it, to be printed on every figure: --allow page-size",
         );
     }
-    let next = match apart.iter().any(|text| text.starts_with("P ")) {
+    let next = match differ("P") {
         true => "run the same sweep on both; other numbers of ranks are never matched",
         false => {
             "run the same sweep on both; or take parameters out of the matching with --ignore, and kernels with --allow kernel"

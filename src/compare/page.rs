@@ -3,6 +3,7 @@
 use super::Comparison;
 use super::fits::{self, Fitted};
 use super::groups;
+use super::lead::{self, Lead};
 use super::machine::{Machine, Origin};
 use super::pictures::{self, Section};
 use super::points::Point;
@@ -13,7 +14,7 @@ use super::regression::Check;
 use super::shapes::{self, Shape};
 use super::statistics::MannWhitney;
 use super::summary::{self, Checked, Line};
-use super::{cards, lead, tables};
+use super::{cards, tables};
 use crate::document::{self, Picture, Tile, Viewer};
 use crate::error::{Error, Result};
 use crate::units;
@@ -116,13 +117,14 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     let several = comparison.machines.len() > 2;
     let matrix = ranking::matrix(comparison);
     let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
+    let lead = Lead::of(comparison, &ranks, check);
     let context = Context {
         title: names.join(" against "),
         stamps: comparison.stamps(),
         warnings: warnings(comparison),
-        tiles: lead::tiles(comparison, &ranks, check),
+        tiles: lead.tiles,
         machines: comparison.machines.iter().map(about).collect(),
-        verdicts: if comparison.matched.is_empty() { Vec::new() } else { lead::verdicts(comparison) },
+        verdicts: lead.verdicts,
         lines: summary::lines(comparison, &groups),
         matrix: if several && matrix.means.iter().flatten().any(Option::is_some) {
             summary::matrix(&matrix)

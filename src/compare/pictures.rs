@@ -7,7 +7,7 @@ use super::statistics::MannWhitney;
 use crate::document::{Picture, Surface, picture};
 use crate::error::Result;
 use crate::figure::{
-    Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, Panels, Quantity, Ratios, Series, View, Winners,
+    Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use crate::store::columns;
 use crate::units::Unit;
@@ -23,9 +23,6 @@ pub struct Section {
     #[serde(skip)]
     pub surfaces: Vec<Surface>,
 }
-
-/// Curves that a figure can tell apart.
-const MOST_WINNERS: usize = 7;
 
 /// All figures of a group; `number` is part of their files' names.
 pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {

@@ -150,14 +150,10 @@ fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<us
             points.iter().map(|(_, rows)| rows).find(|rows| !columns::constant(column, rows))
         };
         let Some(rows) = mixed.filter(|rows| !columns::constant(column, rows)) else { continue };
-        let mut values: Vec<String> = table.values(name, rows).iter().map(Value::to_string).collect();
-        values.sort();
-        let example = if values[0].parse::<f64>().is_ok() { values[0].clone() } else { format!("\"{}\"", values[0]) };
-        values.truncate(6);
-        let name = columns::short(name);
+        let columns::Mixed { name, values, choice } = columns::mixed_in(table, name, rows);
         return Err(Error::input(
-            format!("{} does not know {name}, and the samples have {name} = {}", model.about().id, values.join(", ")),
-            format!("choose one with --where '{name} == {example}'"),
+            format!("{} does not know {name}, and the samples have {name} = {values}", model.about().id),
+            format!("choose one with --where '{choice}'"),
         ));
     }
     Ok(())

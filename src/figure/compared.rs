@@ -165,7 +165,7 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
     winners.x.check()?;
     winners.y.check()?;
     let shape = (winners.y.values.len(), winners.x.values.len());
-    if winners.fastest.dim() != shape || winners.lead.dim() != shape || winners.names.len() > SERIES.len() {
+    if winners.fastest.dim() != shape || winners.lead.dim() != shape || winners.names.len() > MOST_WINNERS {
         return Err(Error::internal("a map of winners got parts that do not belong together"));
     }
     let area = Cells::new(canvas, (&winners.title, &winners.subtitle), (&winners.x, &winners.y))?;
@@ -223,8 +223,12 @@ pub fn draw_winners<DB: DrawingBackend>(canvas: &mut Canvas<DB>, winners: &Winne
 
 /// What stands for a machine in cells and key: colours alone are not told apart in grey.
 fn letter(machine: usize) -> &'static str {
-    ["A", "B", "C", "D", "E", "F", "G"][machine]
+    LETTERS[machine]
 }
+
+const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
+/// Machines that a map of winners can tell apart.
+pub const MOST_WINNERS: usize = LETTERS.len();
 
 /// The colour of a machine where it is not known to be the fastest.
 fn pale(colour: RGBColor) -> RGBColor {

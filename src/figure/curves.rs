@@ -148,7 +148,7 @@ fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[Cu
 /// Markers there are.
 const SHAPES: usize = 7;
 
-/// Colour and marker of a series; both change from one to the next, pairs repeat after 49.
+/// Colour and marker of a series; both change from one to the next, pairs repeat after 56.
 #[derive(Clone, Copy)]
 struct Style {
     colour: RGBColor,

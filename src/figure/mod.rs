@@ -53,7 +53,7 @@ use crate::error::{Error, Result};
 use crate::units::Unit;
 pub use canvas::Spot;
 use canvas::{BITMAP, Canvas, Flavour, Rect, SVG, WHITE};
-pub use compared::{Ratios, Winners};
+pub use compared::{MOST_WINNERS, Ratios, Winners};
 pub use panels::{MOST_PANELS, Panels};
 pub use sheet::{Sheet, Style};
 pub use view::View;

@@ -111,10 +111,17 @@ pub struct Mixed<'a> {
 pub fn mixed<'a>(table: &'a Table, rows: &[usize], by: &[&str]) -> Option<Mixed<'a>> {
     let varies = |name: &&str| table.column(name).is_some_and(|column| !constant(column, rows));
     let column = of_points(table).into_iter().filter(|name| !by.contains(name)).find(varies)?;
+    Some(mixed_in(table, column, rows))
+}
+
+/// That these rows differ in this column.
+pub fn mixed_in<'a>(table: &Table, column: &'a str, rows: &[usize]) -> Mixed<'a> {
     let name = short(column);
-    let first = sorted(table, column, rows).into_iter().next()?;
-    let quote = if matches!(first, Value::Text(_)) { "\"" } else { "" };
-    Some(Mixed { name, choice: format!("{name} == {quote}{first}{quote}"), values: listed(table, column, rows) })
+    let choice = match sorted(table, column, rows).first() {
+        Some(Value::Text(word)) => format!("{name} == \"{word}\""),
+        first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
+    };
+    Mixed { name, choice, values: listed(table, column, rows) }
 }
 
 /// The different values of a column in these rows, in order; a long list ends in dots.

@@ -19,6 +19,12 @@ pub struct Folder {
     pub path: PathBuf,
 }
 
+/// Lines of a journal that cannot be read; their samples are lost until they are measured again.
+pub struct Damage {
+    pub journal: PathBuf,
+    pub lines: usize,
+}
+
 impl Folder {
     /// Creates the folder if it is not there.
     pub fn create(path: &Path) -> Result<Self> {
@@ -145,30 +151,43 @@ impl Folder {
     }
 
     /// Whether the Parquet file is newer than all journals and the machine card.
-    pub fn compacted(&self) -> Result<bool> {
+    fn compacted(&self) -> Result<bool> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
         let sources = self.journal_files()?.into_iter().chain([self.machine()]);
         let newest = sources.filter_map(|path| modified(&path)).max();
         Ok(modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)))
     }
 
-    /// All samples: from the Parquet file if it is [`Folder::compacted`], from the journals otherwise.
+    /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
+    /// journals otherwise.
     pub fn table(&self) -> Result<Table> {
-        if self.compacted()? { parquet::read(&self.samples()) } else { self.tabulate() }
+        Ok(self.table_and_damage()?.0)
     }
 
-    fn tabulate(&self) -> Result<Table> {
-        let (keys, records) = (self.planned_keys(), self.records()?);
-        let mut table = parquet::tabulate(&records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
+    /// As [`Folder::table`], with the damage of the journals, where they were read.
+    pub fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
+        if self.compacted()? {
+            return Ok((parquet::read(&self.samples())?, Vec::new()));
+        }
+        let files = self.journal_files()?;
+        let records: Vec<Record> = files.iter().map(|path| journal::read(path)).collect::<Result<_>>()?;
+        let damage = |(journal, record): (PathBuf, &Record)| Damage { journal, lines: record.unreadable };
+        let damages = files.into_iter().zip(&records).map(damage);
+        Ok((self.tabulate(&records)?, damages.filter(|damage| damage.lines > 0).collect()))
+    }
+
+    fn tabulate(&self, records: &[Record]) -> Result<Table> {
+        let keys = self.planned_keys();
+        let mut table = parquet::tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
         if let Some(card) = self.card()? {
-            bounded::add(&mut table, &records, &Limits::of(&card));
+            bounded::add(&mut table, records, &Limits::of(&card));
         }
         Ok(table)
     }
 
     /// Makes `samples.parquet` from the journals. Only the driver that holds the lock does this.
     pub fn compact(&self) -> Result<Table> {
-        let table = self.tabulate()?;
+        let table = self.tabulate(&self.records()?)?;
         if table.rows > 0 {
             parquet::write(self, &table)?;
         }

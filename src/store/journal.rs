@@ -182,8 +182,15 @@ fn lines<S>(path: &Path, mut take: impl FnMut(&[u8], &mut Record<S>)) -> Result<
         line.clear();
     }
     if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
-        let what = format!("a newer apexmap wrote the journal {}", path.display());
-        return Err(Error::environment(what, "read this result with that apexmap, or a newer one"));
+        return Err(newer(path));
     }
     Ok(record)
+}
+
+/// For a file of a schema that this apexmap does not know.
+pub(super) fn newer(path: &Path) -> Error {
+    Error::environment(
+        format!("{} was written by a newer apexmap", path.display()),
+        "read this result with that apexmap, or a newer one",
+    )
 }

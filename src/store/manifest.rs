@@ -1,7 +1,7 @@
 //! The manifest: what a result folder holds, for people and for programs that do not read journals.
 
 use super::folder::Folder;
-use super::journal::{Record, Run};
+use super::journal::{self, Record, Run};
 use crate::error::{Error, Result};
 use crate::provenance::{Build, Host};
 use crate::sample::{Launch, SCHEMA_VERSION, Status};
@@ -84,14 +84,13 @@ impl Manifest {
         serde_json::from_str(&text).map_err(|error| {
             let of = |value: serde_json::Value| value.get("schema")?.as_u64();
             let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));
-            let (what, next) = match newer {
-                true => ("was written by a newer apexmap".into(), "read this result with that apexmap, or a newer one"),
-                false => (
-                    format!("is damaged: {error}"),
-                    "remove it and run the sweep again with `apexmap run`, which writes it anew and repeats nothing that is done",
-                ),
-            };
-            Error::environment(format!("{} {what}", path.display()), next)
+            if newer {
+                return journal::newer(&path);
+            }
+            Error::environment(
+                format!("{} is damaged: {error}", path.display()),
+                "remove it and run the sweep again with `apexmap run`, which writes it anew and repeats nothing that is done",
+            )
         })
     }
 }

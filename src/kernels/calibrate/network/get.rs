@@ -6,7 +6,6 @@
 
 use super::*;
 use crate::comm::Window;
-use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::units::WORD_BYTES;
 
@@ -24,20 +23,8 @@ pub const KERNEL: Probe = Probe {
              fetched was compared with that of the words which stand there.",
         )
     },
-    refuse: |point| match (point.ranks.is_multiple_of(2), point.integer("message_bytes")) {
-        (false, _) => Err(format!("{} ranks cannot be paired; use an even number", point.ranks)),
-        (_, bytes) if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
-        _ => Ok(()),
-    },
-    work: |point| {
-        let operations = (point.integer("messages") * point.ranks as u64) as f64;
-        Work {
-            operations,
-            operation: "get",
-            bytes: operations * point.integer("message_bytes") as f64,
-            byte_definition: "bytes fetched",
-        }
-    },
+    refuse: |point| in_pairs_of(point, WORD_BYTES),
+    work: |point| of_each(point, "get", "bytes fetched"),
     words: |_| 0,
     buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
@@ -56,12 +43,11 @@ const BLOCKS: u64 = 4;
 /// Collective.
 pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     let (gets, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
-    let partner = (comm.rank() + comm.size() / 2) % comm.size();
-    let word = |rank: usize, place: u64| mix((rank as u64) << 32 ^ place);
-    let contents = |rank: usize| (0..BLOCKS * words as u64).map(|place| word(rank, place)).collect();
-    let (memory, theirs): (Vec<u64>, Vec<u64>) = (contents(comm.rank()), contents(partner));
+    let partner = partner(comm);
+    let blocks = |rank: usize| contents(rank).take(BLOCKS as usize * words).collect();
+    let (memory, theirs): (Vec<u64>, Vec<u64>) = (blocks(comm.rank()), blocks(partner));
     let mut window = comm.window(&memory, point.integer("window") as usize, words);
-    let mut pass = |gets: u64| {
+    let pass = |gets: u64| {
         let (mut asked, mut came, mut sum) = (0, 0, 0u64);
         while came < gets {
             while asked < gets && window.get(partner, (asked % BLOCKS) as usize * words, words) {
@@ -74,19 +60,10 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
         }
         sum
     };
-    pass(gets.div_ceil(2));
-    comm.barrier();
-    let start = comm.now();
-    let sum = pass(gets);
-    let seconds = comm.now() - start;
-    comm.barrier();
+    let (sum, seconds) = timed(comm, gets, pass);
     let times = |block: u64| gets / BLOCKS + u64::from(block < gets % BLOCKS);
     let blocks = theirs.chunks_exact(words).zip(0..);
     let expected = blocks.fold(0u64, |sum, (block, k)| sum.wrapping_add(total(block).wrapping_mul(times(k))));
     let wrong = u64::from(sum != expected);
     Ok(outcome(comm, seconds, gets as f64, wrong, "ranks fetched something else than what stands there"))
-}
-
-fn total(words: &[u64]) -> u64 {
-    words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }

@@ -22,11 +22,7 @@ pub const ROUNDS: Parameter = parameter(
 );
 
 pub fn refuse(point: &Point) -> std::result::Result<(), String> {
-    in_pairs(point)?;
-    match point.integer("message_bytes") {
-        bytes if bytes % 4 != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 4")),
-        _ => Ok(()),
-    }
+    in_pairs_of(point, 4)
 }
 
 pub fn work(point: &Point) -> Work {

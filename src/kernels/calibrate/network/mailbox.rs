@@ -7,7 +7,6 @@
 
 use super::*;
 use crate::comm::{Inbox, Outbox, Tag};
-use crate::numerics::mix::mix;
 use crate::on_transport;
 use crate::units::WORD_BYTES;
 
@@ -25,19 +24,8 @@ pub const KERNEL: Probe = Probe {
              compared with that of the words sent.",
         )
     },
-    refuse: |point| match point.integer("message_bytes") {
-        bytes if bytes % WORD_BYTES != 0 => Err(format!("message_bytes = {bytes} is not a multiple of 8")),
-        _ => in_pairs(point),
-    },
-    work: |point| {
-        let operations = (point.integer("messages") * point.ranks as u64) as f64;
-        Work {
-            operations,
-            operation: "message",
-            bytes: operations * point.integer("message_bytes") as f64,
-            byte_definition: "content of the messages, each counted once",
-        }
-    },
+    refuse: |point| in_pairs_of(point, WORD_BYTES),
+    work: |point| of_each(point, "message", "content of the messages, each counted once"),
     words: |_| 0,
     buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
@@ -59,19 +47,19 @@ const HANDLES: usize = 64;
 /// Collective.
 pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
-    let partner = (comm.rank() + comm.size() / 2) % comm.size();
-    let contents = |rank: usize| (0..words as u64).map(move |word| mix((rank as u64) << 32 ^ word));
-    let (outgoing, expected): (Vec<u64>, u64) = (contents(comm.rank()).collect(), contents(partner).fold(0, wrapping));
+    let partner = partner(comm);
+    let content = |rank: usize| contents(rank).take(words).collect();
+    let (outgoing, theirs): (Vec<u64>, Vec<u64>) = (content(comm.rank()), content(partner));
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, words);
-    let mut pass = |messages: u64| {
+    let pass = |messages: u64| {
         let (mut sent, mut received, mut sum) = (0, 0, 0u64);
         while sent < messages || received < messages {
             let mut idle = true;
             if sent < messages && outbox.send(partner, &outgoing) {
                 (sent, idle) = (sent + 1, false);
             }
-            if let Some(found) = inbox.take(|_, words| words.iter().copied().fold(0, wrapping)) {
-                (received, sum, idle) = (received + 1, wrapping(sum, found), false);
+            if let Some(found) = inbox.take(|_, words| total(words)) {
+                (received, sum, idle) = (received + 1, sum.wrapping_add(found), false);
             }
             if idle {
                 comm.idle();
@@ -79,16 +67,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
         }
         sum
     };
-    pass(messages.div_ceil(2));
-    comm.barrier();
-    let start = comm.now();
-    let sum = pass(messages);
-    let seconds = comm.now() - start;
-    comm.barrier();
-    let wrong = u64::from(sum != expected.wrapping_mul(messages));
+    let (sum, seconds) = timed(comm, messages, pass);
+    let wrong = u64::from(sum != total(&theirs).wrapping_mul(messages));
     Ok(outcome(comm, seconds, messages as f64, wrong, "ranks received something else than had been sent"))
-}
-
-fn wrapping(sum: u64, word: u64) -> u64 {
-    sum.wrapping_add(word)
 }

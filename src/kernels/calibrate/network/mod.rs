@@ -19,6 +19,7 @@ use super::Probe;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, in_pairs, parameter};
+use crate::numerics::mix::mix;
 use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
@@ -55,6 +56,47 @@ pub(super) fn outcome<C: Comm>(comm: &C, seconds: f64, operations: f64, wrong: u
         outputs: BTreeMap::from([("operation_seconds", Value::Real(seconds / operations))]),
         verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} {what}")) },
     }
+}
+
+/// For messages between the halves of the ranks, of whole items of `item` bytes.
+fn in_pairs_of(point: &Point, item: u64) -> std::result::Result<(), String> {
+    in_pairs(point)?;
+    match point.integer("message_bytes") {
+        bytes if bytes % item != 0 => Err(format!("message_bytes = {bytes} is not a multiple of {item}")),
+        _ => Ok(()),
+    }
+}
+
+/// Of `messages` of every rank.
+fn of_each(point: &Point, operation: &'static str, byte_definition: &'static str) -> Work {
+    let operations = (point.integer("messages") * point.ranks as u64) as f64;
+    Work { operations, operation, bytes: operations * point.integer("message_bytes") as f64, byte_definition }
+}
+
+/// The rank of the other half that this one works with.
+fn partner<C: Comm>(comm: &C) -> usize {
+    (comm.rank() + comm.size() / 2) % comm.size()
+}
+
+/// The words that a rank offers, in order.
+fn contents(rank: usize) -> impl Iterator<Item = u64> {
+    (0..).map(move |place| mix((rank as u64) << 32 ^ place))
+}
+
+/// A sum that no number of words can be too many for.
+fn total(words: &[u64]) -> u64 {
+    words.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
+}
+
+/// What a pass of `count` operations returns, and its time from a common start; half a pass goes before. Collective.
+fn timed<C: Comm, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
+    pass(count.div_ceil(2));
+    comm.barrier();
+    let start = comm.now();
+    let found = pass(count);
+    let seconds = comm.now() - start;
+    comm.barrier();
+    (found, seconds)
 }
 
 fn two_or_more(point: &Point) -> std::result::Result<(), String> {
