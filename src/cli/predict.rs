@@ -87,9 +87,6 @@ pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
     })
 }
 
-/// As many as MPI can count.
-const MOST_RANKS: f64 = 2147483648.0;
-
 /// A number with or without a unit.
 pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     let value =
@@ -97,15 +94,6 @@ pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
     if !value.is_finite() || value < 0.0 {
         let what = format!("{name} must be finite and not negative, found {text}");
         return Err(Error::input(what, "correct the value"));
-    }
-    if name == "P" && (value < 1.0 || value.fract() != 0.0 || value > MOST_RANKS) {
-        return Err(Error::input(
-            format!("P must be a whole number of ranks, found {text}"),
-            "write 1 or more, at most 2^31",
-        ));
-    }
-    if name == "alpha" && (value <= 0.0 || value > 1.0) {
-        return Err(Error::input(format!("alpha must be above 0 and at most 1, found {text}"), "correct the value"));
     }
     Ok(value)
 }
@@ -118,7 +106,12 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
         None if !variable.words.is_empty() => {
             Err(Error::input(format!("{name} cannot be \"{text}\""), suggest(text, variable.words)))
         }
-        None => number(variable.unit, name, text),
+        None => {
+            let value = number(variable.unit, name, text)?;
+            let domain = variable.domain.check(value);
+            domain.map_err(|(what, next)| Error::input(format!("{name} must be {what}, found {text}"), next))?;
+            Ok(value)
+        }
     };
     let Some((from, to)) = text.split_once("..") else { return text.split(',').map(|text| one(text.trim())).collect() };
     let (from, to) = (one(from)?, one(to)?);

@@ -7,7 +7,7 @@
 //! taken to hold the hottest C bytes of the rank's own memory, so that a level serves the accesses between the cache below it and
 //! itself, main memory those of the rest of the rank's memory, and the network all beyond: 1 - P^(-alpha).
 
-use super::{About, Model, Parameter, Prediction, RANKS, Variable, bound, variable};
+use super::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, bound, variable};
 use crate::error::Result;
 use crate::machine::Card;
 use crate::source;
@@ -17,7 +17,7 @@ use crate::units::{Unit, WORD_BYTES};
 /// start-up costs the first words of every block from L2, L3 or memory: measured surfaces rise more steeply beyond it.
 pub struct Surface;
 
-const ALPHA: Variable = variable("alpha", Unit::None, "temporal locality", None);
+const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words an access", None);
 const MEMORY: Variable = variable("M", Unit::Words, "global memory", None);
 

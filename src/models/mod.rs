@@ -64,6 +64,30 @@ pub struct Variable {
     pub default: Option<f64>,
     /// The words it may be, if it is one: its value is their index.
     pub words: &'static [&'static str],
+    pub domain: Domain,
+}
+
+/// Which numbers a variable may be, none of them negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    Any,
+    /// Whole, from 1 to 2^31: as many ranks as MPI can count.
+    Ranks,
+    /// Above 0, at most 1.
+    Share,
+}
+
+impl Domain {
+    /// Refuses a number outside, by what it must be and what to do.
+    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+        match self {
+            Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
+                Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
+            }
+            Domain::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A number of the machine that a model needs.
@@ -181,10 +205,10 @@ pub trait Model: Sync {
 }
 
 const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
-    Variable { name, unit, meaning, default, words: &[] }
+    Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
 }
 
-const RANKS: Variable = variable("P", Unit::None, "ranks", None);
+const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, a rank", Some(1024.0));
 
 /// A number of a card, or what a calibration has instead: of t_g + t_u + t_os and of t_s + t_r + t_op the parts, of a packet's

@@ -3,12 +3,15 @@
 //! SOURCE: Blue Gene/P paper, Sections 4.3, 5.1 and 5.2, Equations (6) and (7). Equation (7) as printed, GUPS <= 1 / max(T_i),
 //!   lacks the number of nodes that its Table 4 multiplies by.
 
-use super::{About, Model, Parameter, Prediction, Variable, bound, topology, variable};
+use super::{About, Domain, Model, Parameter, Prediction, Variable, bound, topology, variable};
 use crate::error::{Error, Result};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
-const NODES: Variable = variable("P", Unit::None, "nodes, a power of two: a 3-D torus as even as can be", None);
+const NODES: Variable = Variable {
+    domain: Domain::Ranks,
+    ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus as even as can be", None)
+};
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
 
 /// Updates in a bucket: Q over X + Y + Z + 21 buckets, rounded (Section 4.3.1).

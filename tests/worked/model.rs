@@ -2,7 +2,7 @@
 //!
 //! SOURCE: none; an example of a model.
 
-use apexmap::models::{About, Model, Parameter, Prediction, Variable};
+use apexmap::models::{About, Domain, Model, Parameter, Prediction, Variable};
 use apexmap::source::Source;
 use apexmap::units::Unit;
 
@@ -21,7 +21,14 @@ const ABOUT: About = About {
     summary: "1/bandwidth = s/P + m",
     source: &SOURCE,
     place: "Add a model",
-    variables: &[Variable { name: "P", unit: Unit::None, meaning: "ranks", default: None, words: &[] }],
+    variables: &[Variable {
+        name: "P",
+        unit: Unit::None,
+        meaning: "ranks",
+        default: None,
+        words: &[],
+        domain: Domain::Ranks,
+    }],
     // Numbers of machine cards: the inverse of a bandwidth has its name with seconds_per_byte.
     parameters: &[fitted("memory_seconds_per_byte", "s"), fitted("node_seconds_per_byte", "m")],
     explains: &["calibrate.stream"],
