@@ -170,7 +170,7 @@ fn marks<DB: DrawingBackend>(
 ) -> Result<Vec<Mark>> {
     let mut seen = Vec::new();
     for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
-        let mark = known.iter().find(|(at, _)| *at == (j, i)).map_or(Mark::Measured, |(_, mark)| *mark);
+        let mark = Mark::at(known, (j, i));
         frame::mark(canvas, frame.at(grid.x.values[i], grid.y.values[j]), mark)?;
         seen.push(mark);
     }

@@ -205,6 +205,11 @@ pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[M
 }
 
 impl Mark {
+    /// That of a point (row, column), given those that are marked otherwise than as measured.
+    pub fn at(others: &[((usize, usize), Mark)], point: (usize, usize)) -> Self {
+        others.iter().find(|(at, _)| *at == point).map_or(Mark::Measured, |(_, mark)| *mark)
+    }
+
     fn words(self) -> &'static str {
         match self {
             Mark::Measured => "measured",

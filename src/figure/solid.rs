@@ -133,8 +133,7 @@ fn mesh<DB: DrawingBackend>(
         }
     }
     for &(i, j) in corners {
-        let mark = solid.look.marks.iter().find(|(at, _)| *at == (j, i)).map_or(Mark::Measured, |(_, mark)| *mark);
-        known((i, j)).map_or(Ok(()), |at| frame::mark(canvas, at, mark))?;
+        known((i, j)).map_or(Ok(()), |at| frame::mark(canvas, at, Mark::at(solid.look.marks, (j, i))))?;
     }
     for (i, j) in corners.iter().filter(|corner| solid.failed.contains(corner)) {
         canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
