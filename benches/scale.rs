@@ -3,9 +3,9 @@
 //! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
 //! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
 
+use apexmap::explore::store::Folder;
 use apexmap::point::{Point, Value};
 use apexmap::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap::store::Folder;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;
@@ -156,7 +156,7 @@ fn point((a, b): (u32, u32)) -> Point {
         .with("alpha", 10f64.powf(-3.0 * f64::from(a) / f64::from(ALPHAS - 1)))
         .with("L", 1u64 << b)
         .with("M", 64u64 << 20);
-    apexmap::kernels::complete(point).expect("a valid point")
+    apexmap::measure::kernels::complete(point).expect("a valid point")
 }
 
 /// Misses of a cache of 1 Mword of M, of 100 ns, and 0.5 ns a word.
@@ -184,8 +184,8 @@ fn launch(name: &str, block: u32) -> Launch {
     }
 }
 
-fn manifest(path: &Path, points: usize) -> apexmap::store::manifest::Manifest {
-    apexmap::store::manifest::Manifest {
+fn manifest(path: &Path, points: usize) -> apexmap::explore::store::manifest::Manifest {
+    apexmap::explore::store::manifest::Manifest {
         schema: SCHEMA_VERSION,
         name: "scale".into(),
         title: "Synthetic samples of a benchmark".into(),
@@ -211,7 +211,7 @@ fn plan(path: &Path, sweep: &str) {
         .args(["plan", sweep, "--points", "--out", &path.to_string_lossy()])
         .output()
         .expect("apexmap plans");
-    let point = apexmap::kernels::complete(Point::new("apex_map.sequential", 1)).expect("a valid point");
+    let point = apexmap::measure::kernels::complete(Point::new("apex_map.sequential", 1)).expect("a valid point");
     let (mut lines, mut keys) = (line(&Event::Hello(Box::new(launch("0001", 0)))), String::new());
     for text in String::from_utf8_lossy(&listed.stdout).lines().filter(|text| text.contains("  missing  ")) {
         let key = text.split_whitespace().next().unwrap_or_default().to_owned();

@@ -5,11 +5,11 @@
 //! Reads the samples, says what was measured and how, prints the median bandwidth of every cell with its 95 % interval, and
 //! draws the surface of one process.
 
-use apexmap::condition::{Condition, Kind};
 use apexmap::error::{Error, Result};
-use apexmap::figure::{self, select};
-use apexmap::query;
-use apexmap::store::{Folder, Table, columns};
+use apexmap::explore::condition::{Condition, Kind};
+use apexmap::explore::figure::{self, select};
+use apexmap::explore::query;
+use apexmap::explore::store::{Folder, Table, columns};
 use std::path::Path;
 use std::process::ExitCode;
 

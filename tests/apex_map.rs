@@ -1,12 +1,12 @@
 //! Apex-Map on the embedded transport: what is measured, what is verified, what is refused.
 
 use super::common::small_point;
-use apexmap::comm::arena::{Arena, Pages};
-use apexmap::comm::{Comm, Transport, World, threads};
-use apexmap::kernels::apex_map::sum_all;
-use apexmap::kernels::{Outcome, complete, find};
-use apexmap::numerics::mix::mix;
-use apexmap::numerics::power_law::remote_share;
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::{Comm, Transport, World, threads};
+use apexmap::measure::kernels::apex_map::sum_all;
+use apexmap::measure::kernels::{Outcome, complete, find};
+use apexmap::measure::numerics::mix::mix;
+use apexmap::measure::numerics::power_law::remote_share;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
-const FLOORS: [&[&str]; 9] = [
-    &["error", "nearest", "page", "point", "provenance", "sample", "source", "units"],
+const FLOORS: [&[&str]; 10] = [
+    &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "toml_file", "units"],
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],
-    &["calibrate", "document", "explain", "export", "figure", "launch", "query", "sweep"],
+    &["calibrate", "export", "figure", "html", "launch", "model_fit", "query", "sweep"],
     &["report", "compare", "validate"],
+    &["commands"],
     &["cli"],
 ];
 
@@ -39,17 +40,19 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 
 /// The top-level module that a file belongs to; `None` for the crate's root.
 fn module(file: &Path) -> Option<String> {
-    let name = Path::new(file.iter().nth(1)?).file_stem()?.to_str()?.to_owned();
-    (!["lib", "main"].contains(&name.as_str())).then_some(name)
+    let mut names = file.iter().skip(1).filter(|name| *name != "explore" && *name != "measure");
+    let name = Path::new(names.next()?).file_stem()?.to_str()?.to_owned();
+    (!["lib", "main", "mod"].contains(&name.as_str())).then_some(name)
 }
 
 fn identifier(text: &str) -> &str {
     &text[..text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len())]
 }
 
-/// The text without comments.
+/// The text without comments, and without the names of the wings.
 fn code(text: &str) -> String {
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    code.replace("crate::explore::", "crate::").replace("crate::measure::", "crate::")
 }
 
 /// First names after every `crate::`, those in braces too.
@@ -132,7 +135,7 @@ fn modules_do_not_import_each_other_in_circles() {
 
 #[test]
 fn imports_are_found_however_they_are_written() {
-    let code = "use crate::error::Result;\nuse crate::{point::{Point, Value}, store, units as u};\n$crate::comm::X; crate::worker::f()";
+    let code = "use crate::error::Result;\nuse crate::{point::{Point, Value}, store, units as u};\n$crate::measure::comm::X; crate::measure::worker::f()";
     assert_eq!(imports(code), ["error", "point", "store", "units", "comm", "worker"]);
 }
 
@@ -187,8 +190,8 @@ fn the_readme_names_every_kernel_model_and_sweep() {
     let named = |word: &str| readme.contains(&format!("`{word}`"));
     // The second and further of a family stand as `.name`.
     let id = |id: &str| named(id) || id.split_once('.').is_some_and(|(_, name)| named(&format!(".{name}")));
-    let kernels = apexmap::kernels::ALL.iter().map(|kernel| kernel.id());
-    let ids = kernels.chain(apexmap::models::ALL.iter().map(|model| model.about().id));
+    let kernels = apexmap::measure::kernels::ALL.iter().map(|kernel| kernel.id());
+    let ids = kernels.chain(apexmap::explore::models::ALL.iter().map(|model| model.about().id));
     let mut missing: Vec<String> = ids.filter(|known| !id(known)).map(str::to_owned).collect();
     for sweep in std::fs::read_dir(root.join("sweeps")).expect("a folder of sweeps").flatten() {
         let name = sweep.file_name().into_string().expect("a plain name");

@@ -1,6 +1,6 @@
 //! A rank's memory: contents, growth and pages.
 
-use apexmap::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::arena::{Arena, Pages};
 
 fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
     let value = |i: usize| contents << 32 | i as u64;

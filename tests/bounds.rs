@@ -2,16 +2,18 @@
 
 use crate::common::{Scratch, apexmap, launch, sample};
 use crate::mpi_worker::{OPEN_MPI, alone};
-use apexmap::bounds::{self, Case, Ladder, Limits};
-use apexmap::calibrate::Probe;
-use apexmap::machine::{Card, Number};
+use apexmap::explore::bounds::{self, Case, Ladder, Limits};
+use apexmap::explore::calibrate;
+use apexmap::explore::calibrate::Probe;
+use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::store::bound_columns::{BOUND_BY, SHARE};
+use apexmap::explore::store::cells::cells;
+use apexmap::explore::store::journal::Journal;
+use apexmap::explore::store::{Folder, Table};
+use apexmap::measure::kernels;
 use apexmap::point::{Point, Value};
+use apexmap::provenance;
 use apexmap::sample::{Event, Status};
-use apexmap::store::bounded::{BOUND_BY, SHARE};
-use apexmap::store::cells::cells;
-use apexmap::store::journal::Journal;
-use apexmap::store::{Folder, Table};
-use apexmap::{calibrate, kernels, provenance};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -412,7 +414,7 @@ fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
     let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
     let bounded = rows.iter().filter(|&&row| !table.number(SHARE, row).is_nan()).count();
     assert!(bounded >= 6 * points, "only {bounded} samples have a bound");
-    let exceeds = |cell: apexmap::store::cells::Cell| {
+    let exceeds = |cell: apexmap::explore::store::cells::Cell| {
         let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
         Some(format!("{}: {:.2}", label(&table, cell.rows[0]), share.median))
     };

@@ -1,8 +1,8 @@
 //! Numbers where a model jumps or bends, found from data: the eager limit of messages, the sizes of caches; and LogGP's numbers.
 
-use apexmap::fit::interval::f_quantile_beyond;
-use apexmap::fit::{self, Fit, Observation, Options, Role};
-use apexmap::models::{self, Model};
+use apexmap::explore::fit::interval::f_quantile_beyond;
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
+use apexmap::explore::models::{self, Model};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64Mcg;

@@ -1,14 +1,14 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::calibrate::{card, listed, probes, sweep};
-use apexmap::kernels;
-use apexmap::kernels::calibrate::memory::chase::jump;
-use apexmap::machine::{Card, Number};
+use apexmap::explore::calibrate::{card, listed, probes, sweep};
+use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::store::Table;
+use apexmap::explore::sweep::{Machine, parse};
+use apexmap::measure::kernels;
+use apexmap::measure::kernels::calibrate::memory::chase::jump;
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, host};
-use apexmap::store::Table;
-use apexmap::sweep::{Machine, parse};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;

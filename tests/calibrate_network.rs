@@ -2,9 +2,9 @@
 
 use crate::faulty::{Fault, Faulty};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
-use apexmap::comm::{Transport, World, threads};
-use apexmap::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
-use apexmap::kernels::{self, Outcome};
+use apexmap::measure::comm::{Transport, World, threads};
+use apexmap::measure::kernels::calibrate::network::{barrier, copy, get, poll, receive, send};
+use apexmap::measure::kernels::{self, Outcome};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
 
@@ -124,7 +124,7 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
         let early = |with: bool| {
             let barrier = move |comm: &threads::ThreadComm| {
                 if with {
-                    apexmap::comm::Comm::barrier(comm)
+                    apexmap::measure::comm::Comm::barrier(comm)
                 }
             };
             let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));

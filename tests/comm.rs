@@ -1,7 +1,7 @@
 //! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
 
-use apexmap::comm::threads::{ThreadComm, run};
-use apexmap::comm::{Comm, Inbox, Messages, Opened, Outbox, Posted, Puts, Tag};
+use apexmap::measure::comm::threads::{ThreadComm, run};
+use apexmap::measure::comm::{Comm, Inbox, Messages, Opened, Outbox, Posted, Puts, Tag};
 
 /// On 1 to 5 ranks.
 fn on_all(body: impl Fn(&ThreadComm) + Sync) {

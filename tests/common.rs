@@ -1,10 +1,10 @@
 //! What several topics need: folders that vanish, records made up, patience with a limit.
 
+use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, Placement};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
-use apexmap::store::journal::Record;
-use apexmap::store::{Folder, Table, parquet};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -93,12 +93,12 @@ pub fn small_point(kernel: &str, ranks: usize) -> Point {
     let mut point =
         Point::new(kernel, ranks).with("M", 4096 * ranks as u64).with("I", 64u64).with("N", 2u64).with("L", 8u64);
     for (name, value) in [("B", 4u64), ("SMSG", 3), ("NSER", 2)] {
-        let known = apexmap::kernels::find(kernel).expect("a kernel").parameters();
+        let known = apexmap::measure::kernels::find(kernel).expect("a kernel").parameters();
         if known.iter().any(|parameter| parameter.name == name) {
             point = point.with(name, value);
         }
     }
-    apexmap::kernels::complete(point).expect("a valid point")
+    apexmap::measure::kernels::complete(point).expect("a valid point")
 }
 
 pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample {

@@ -2,17 +2,17 @@
 
 use crate::browser;
 use crate::common::{Scratch, apexmap, refused};
-use apexmap::compare::fairness::Allowed;
-use apexmap::compare::lead::Lead;
-use apexmap::compare::machine::{Machine, name_all};
-use apexmap::compare::points::{Matching, Seen};
-use apexmap::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap::compare::regression::{Limit, check};
-use apexmap::compare::statistics::{MannWhitney, Mean, adjusted};
-use apexmap::compare::{Comparison, cards, compare, published};
-use apexmap::machine::Card;
+use apexmap::explore::compare::comparability::Allowed;
+use apexmap::explore::compare::machine::{Machine, name_all};
+use apexmap::explore::compare::overview::Lead;
+use apexmap::explore::compare::points::{Matching, Seen};
+use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
+use apexmap::explore::compare::regression::{Limit, check};
+use apexmap::explore::compare::statistics::{MannWhitney, Mean, adjusted};
+use apexmap::explore::compare::{Comparison, cards, compare, published};
+use apexmap::explore::machine::Card;
+use apexmap::explore::store::Table;
 use apexmap::point::Value;
-use apexmap::store::Table;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};

@@ -8,11 +8,11 @@ mod kernel;
 mod model;
 
 use super::common::{samples, table};
-use apexmap::comm::{Transport, World, threads};
-use apexmap::figure::{Figure, select, svg};
-use apexmap::fit::{Observation, Options, Role, fit};
-use apexmap::kernels::{Kernel, Outcome};
-use apexmap::models::Model;
+use apexmap::explore::figure::{Figure, select, svg};
+use apexmap::explore::fit::{Observation, Options, Role, fit};
+use apexmap::explore::models::Model;
+use apexmap::measure::comm::{Transport, World, threads};
+use apexmap::measure::kernels::{Kernel, Outcome};
 use apexmap::point::{Point, Value};
 use std::path::Path;
 
@@ -69,7 +69,7 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert!(picture.contains("L = 1") && picture.contains("14 samples"));
     assert!(figure::distribution(&table, &[], "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
-        apexmap::figure::png(&drawn, Path::new(&path)).expect("written");
+        apexmap::explore::figure::png(&drawn, Path::new(&path)).expect("written");
     }
 }
 

@@ -3,13 +3,13 @@
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Script, Seen};
 use apexmap::error::Result;
+use apexmap::explore::store::Folder;
+use apexmap::explore::sweep::driver::{Setting, drive};
+use apexmap::explore::sweep::execute::CommandLine;
+use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
+use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::Point;
 use apexmap::sample::{Sample, Status};
-use apexmap::store::Folder;
-use apexmap::sweep::driver::{Setting, drive};
-use apexmap::sweep::execute::CommandLine;
-use apexmap::sweep::plan::{Context, Plan, Progress, State};
-use apexmap::worker::{Job, Repeat};
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -2,20 +2,20 @@
 
 use super::common::{Scratch, host, launch, printed, refused, sample};
 use crate::browser;
-use apexmap::explain;
-use apexmap::explain::card::foretell;
-use apexmap::explain::groups::groups;
-use apexmap::fit::{self, Options, Role};
-use apexmap::kernels;
-use apexmap::machine::Card;
-use apexmap::models;
+use apexmap::explore::fit::{self, Options, Role};
+use apexmap::explore::machine::Card;
+use apexmap::explore::model_fit;
+use apexmap::explore::model_fit::card::foretell;
+use apexmap::explore::model_fit::groups::groups;
+use apexmap::explore::models;
+use apexmap::explore::store::Folder;
+use apexmap::explore::store::journal::Journal;
+use apexmap::explore::store::manifest::Manifest;
+use apexmap::explore::validate::{self, Verdict};
+use apexmap::measure::kernels;
 use apexmap::point::Point;
 use apexmap::provenance;
 use apexmap::sample::Event;
-use apexmap::store::Folder;
-use apexmap::store::journal::Journal;
-use apexmap::store::manifest::Manifest;
-use apexmap::validate::{self, Verdict};
 
 fn hypercube(ranks: usize, look_ahead: u64) -> Point {
     let point = Point::new("random_access.hypercube", ranks).with("N_words", 4096 * ranks as u64).with("Q", look_ahead);
@@ -76,7 +76,7 @@ fn observations_are_the_medians_of_launches() {
     let table = result(&scratch, &ranks_1_to_16()).table().expect("a table");
     let model = models::find("random_access.hypercube").expect("a model");
     let rows: Vec<usize> = (0..table.rows).collect();
-    let data = explain::observations(&table, &rows, model, &[]).expect("observations");
+    let data = model_fit::observations(&table, &rows, model, &[]).expect("observations");
     assert_eq!((data.observations.len(), data.samples, data.kernel.as_str()), (25, 75, "random_access.hypercube"));
     // The median of 1, 1.001 and 9 times a time.
     let first = &data.observations[0];
@@ -86,7 +86,7 @@ fn observations_are_the_medians_of_launches() {
     assert!((fit.estimates[0].value / 50e-6 - 1.0).abs() < 0.01, "{:?}", fit.estimates);
     assert!((fit.estimates[1].value / 20e-6 - 1.0).abs() < 0.01, "{:?}", fit.estimates);
     assert!(fit.estimates.iter().all(|estimate| estimate.bootstrap.is_some()));
-    let sentence = explain::sentence(model, &fit, None);
+    let sentence = model_fit::sentence(model, &fit, None);
     assert!(sentence.contains("within 0.8 %") && sentence.contains("foretells P = 16"), "{sentence}");
 }
 
@@ -98,10 +98,10 @@ fn samples_that_differ_in_what_a_model_does_not_know_are_not_mixed() {
     let table = result(&scratch, &points).table().expect("a table");
     let rows: Vec<usize> = (0..table.rows).collect();
     let model = models::find("random_access.hypercube").expect("a model");
-    let error = explain::observations(&table, &rows, model, &[]).expect_err("mixed pages");
+    let error = model_fit::observations(&table, &rows, model, &[]).expect_err("mixed pages");
     assert!(error.what.contains("pages") && error.next.contains("--where 'pages == \""), "{error}");
     let surface = models::find("apex_map.surface").expect("a model");
-    let error = explain::observations(&table, &rows, surface, &[]).expect_err("another kernel");
+    let error = model_fit::observations(&table, &rows, surface, &[]).expect_err("another kernel");
     assert!(error.next.contains("apex_map.sequential"), "{error}");
 }
 
@@ -242,7 +242,7 @@ fn a_card_alone_foretells_what_its_numbers_say() {
     assert!((foretold.bias - 2.0).abs() < 0.02, "{}", foretold.bias);
     // 2 (2 - 1) / (2 + 1)
     assert!((foretold.smape - 2.0 / 3.0).abs() < 0.01, "{}", foretold.smape);
-    let words = apexmap::explain::card::sentence(model, &card, &foretold);
+    let words = apexmap::explore::model_fit::card::sentence(model, &card, &foretold);
     assert!(words.contains("2.00 times faster than foretold"), "{words}");
     let lacking = foretell(&table, &rows, models::find("random_access.all_to_all").expect("a model"), &card);
     assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
@@ -258,7 +258,7 @@ fn a_report_explains_refuses_and_foretells() {
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
     let table = folder.table().expect("a table");
-    apexmap::report::make(&folder, &table).expect("a report");
+    apexmap::explore::report::make(&folder, &table).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
@@ -267,7 +267,7 @@ fn a_report_explains_refuses_and_foretells() {
     assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap::report::make(&folder, &table).err().expect("no card");
+    let error = apexmap::explore::report::make(&folder, &table).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 

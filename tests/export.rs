@@ -1,13 +1,13 @@
 //! Samples for other programs, and that those read them.
 
 use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table};
-use apexmap::export::{csv, extra_p, jsonl, metadata};
-use apexmap::figure::select;
+use apexmap::explore::export::{csv, extra_p, jsonl, metadata};
+use apexmap::explore::figure::select;
+use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::table::Column;
+use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::point::Value;
 use apexmap::sample::{Sample, Status};
-use apexmap::store::journal::Record;
-use apexmap::store::table::Column;
-use apexmap::store::{Folder, Table, parquet};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,10 @@
 //! Threads whose messages and puts go wrong, to see whether kernels find it out.
 
-use apexmap::comm::threads::{
+use apexmap::error::Result;
+use apexmap::measure::comm::threads::{
     ThreadComm, ThreadInbox, ThreadMessages, ThreadOpened, ThreadOutbox, ThreadPuts, ThreadWindow,
 };
-use apexmap::comm::{Comm, Messages, Outbox, Posted, Puts, Tag, Window};
-use apexmap::error::Result;
+use apexmap::measure::comm::{Comm, Messages, Outbox, Posted, Puts, Tag, Window};
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]

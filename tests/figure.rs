@@ -1,8 +1,8 @@
 //! Figures: ticks, contours and projection against known values; drawing against awkward data.
 
-use apexmap::figure::bands::{Corner, band, iso_lines, triangles};
-use apexmap::figure::ticks::{Scale, labels, levels, tick_sets};
-use apexmap::figure::*;
+use apexmap::explore::figure::bands::{Corner, band, iso_lines, triangles};
+use apexmap::explore::figure::ticks::{Scale, labels, levels, tick_sets};
+use apexmap::explore::figure::*;
 use apexmap::units::Unit;
 use ndarray::{Array2, array};
 use proptest::prelude::*;
@@ -431,7 +431,7 @@ fn a_png_is_written_and_any_other_ending_refused() {
 #[test]
 fn what_must_be_known_before_using_a_figure_stays_on_paper() {
     let figure = Figure::Contour(Grid { subtitle: "five launches\nNOT ALIKE: pages".into(), ..surface_grid() });
-    let drawn = |style| apexmap::figure::drawing(&figure, style).unwrap().svg;
+    let drawn = |style| apexmap::explore::figure::drawing(&figure, style).unwrap().svg;
     let (screen, paper) = (drawn(Style::Screen), drawn(Style::Paper));
     assert!(screen.contains("five launches") && screen.contains("NOT ALIKE: pages"));
     assert!(!paper.contains("five launches") && paper.contains("NOT ALIKE: pages"));

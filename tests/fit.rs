@@ -1,11 +1,11 @@
 //! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
 
-use apexmap::fit::interval::t_quantile;
-use apexmap::fit::quality::{aicc, smape};
-use apexmap::fit::{self, Fit, Observation, Options, Role, identify, yardstick};
-use apexmap::models::{self, Model};
-use apexmap::numerics::nnls::nnls;
-use apexmap::published;
+use apexmap::explore::fit::interval::t_quantile;
+use apexmap::explore::fit::quality::{aicc, smape};
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role, baseline, identify};
+use apexmap::explore::models::{self, Model};
+use apexmap::explore::published;
+use apexmap::measure::numerics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -396,14 +396,14 @@ fn the_yardstick_finds_the_terms_that_made_the_data() {
         .map(|i| 2f64.powi(i))
         .map(|ranks| Observation { x: vec![ranks, 1024.0], y: ranks / (5e-6 + 3e-6 * ranks.log2()), launch: 0 })
         .collect();
-    let found = yardstick::choose(&data, &|x| x[0]).expect("enough points");
+    let found = baseline::choose(&data, &|x| x[0]).expect("enough points");
     assert_eq!(found.terms.len(), 1);
     let (term, coefficient) = found.terms[0];
     assert_eq!((term.variable, term.power, term.logarithm), (0, 0.0, 1));
     near(coefficient, 3e-6, 1e-9);
     near(found.constant, 5e-6, 1e-9);
     assert!(found.left_out < 1e-9);
-    assert!(yardstick::choose(&data[..3], &|x| x[0]).is_none());
+    assert!(baseline::choose(&data[..3], &|x| x[0]).is_none());
 }
 
 #[test]
@@ -411,7 +411,8 @@ fn a_fit_is_a_machine_card_that_predicts_the_same() {
     let model = models::find("random_access.hypercube").expect("a model");
     let fit = fit::fit(model, &table_2(), &[Role::Fit, Role::Fit], QUICK).expect("a fit");
     let card = fit.card("Red Storm", "fit of Table 2").expect("a card");
-    let read = apexmap::machine::Card::parse(&card.to_toml(), std::path::Path::new("fit.toml")).expect("its own text");
+    let read = apexmap::explore::machine::Card::parse(&card.to_toml(), std::path::Path::new("fit.toml"))
+        .expect("its own text");
     assert_eq!(model.parameters(&read).expect("all parameters"), fit.parameters);
     assert_eq!(read.interval("round_seconds"), Some((fit.estimates[0].low, fit.estimates[0].high)));
 }

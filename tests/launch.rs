@@ -1,7 +1,7 @@
 //! Command lines of launchers, and the checks before them.
 
 use apexmap::error::Kind;
-use apexmap::launch::{ALL, Custom, Here, LaunchJob, Launcher, Local, Mpich, OpenMpi, Srun, check, find};
+use apexmap::explore::launch::{ALL, Custom, Here, LaunchJob, Launcher, Local, Mpich, OpenMpi, Srun, check, find};
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! Machine cards: what is written is read back, what is wrong is answered with its place.
 
-use apexmap::machine::{CATALOGUE, Card, Number, PUBLISHED};
+use apexmap::explore::machine::{CATALOGUE, Card, Number, PUBLISHED};
 use apexmap::units::Unit;
 use proptest::prelude::*;
 use std::path::Path;

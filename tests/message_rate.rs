@@ -1,18 +1,18 @@
 //! Message rates: the patterns' destinations, every pattern on threads, the verification against faults, refusals.
 
-use apexmap::comm::arena::Arena;
-use apexmap::comm::threads::{self, ThreadComm};
-use apexmap::comm::{Transport, World};
 use apexmap::error::Result;
-use apexmap::kernels::message_rate::block_cyclic::BlockCyclic;
-use apexmap::kernels::message_rate::content;
-use apexmap::kernels::message_rate::cyclic::Cyclic;
-use apexmap::kernels::message_rate::indirect::Indirect;
-use apexmap::kernels::message_rate::random::Random;
-use apexmap::kernels::message_rate::{
+use apexmap::measure::comm::arena::Arena;
+use apexmap::measure::comm::threads::{self, ThreadComm};
+use apexmap::measure::comm::{Transport, World};
+use apexmap::measure::kernels::message_rate::block_cyclic::BlockCyclic;
+use apexmap::measure::kernels::message_rate::content;
+use apexmap::measure::kernels::message_rate::cyclic::Cyclic;
+use apexmap::measure::kernels::message_rate::indirect::Indirect;
+use apexmap::measure::kernels::message_rate::random::Random;
+use apexmap::measure::kernels::message_rate::{
     Route, bidirectional, block_cyclic, cyclic, indirect, ping_pong, random, streaming,
 };
-use apexmap::kernels::{self, Outcome};
+use apexmap::measure::kernels::{self, Outcome};
 use apexmap::point::Point;
 use proptest::prelude::*;
 

@@ -2,10 +2,10 @@
 
 use super::common::{launch, sample};
 use apexmap::error::Result;
+use apexmap::explore::sweep::driver::Watcher;
+use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits};
+use apexmap::measure::worker::Job;
 use apexmap::sample::{Event, Sample, Status};
-use apexmap::sweep::driver::Watcher;
-use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits};
-use apexmap::worker::Job;
 use std::path::Path;
 use std::time::Duration;
 

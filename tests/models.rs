@@ -1,9 +1,9 @@
 //! Models reproduce the numbers that their papers print, where the papers follow their own equations, and are shown to
 //! differ where they do not; published tables are whole.
 
-use apexmap::machine::Card;
-use apexmap::models::{self, ALL, Prediction, apex_map, hypercube, nic, roles, topology};
-use apexmap::published;
+use apexmap::explore::machine::Card;
+use apexmap::explore::models::{self, ALL, Prediction, apex_map, hypercube, nic, roles, topology};
+use apexmap::explore::published;
 use std::collections::BTreeSet;
 
 /// Predicts with the numbers of a card; variables by name.
@@ -36,7 +36,7 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
         let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or(64.0)).collect();
         assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
         for kernel in about.explains {
-            assert!(apexmap::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
+            assert!(apexmap::measure::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
         }
     }
     assert!(models::find("random_access.hypercub").err().expect("unknown").next.contains("random_access.hypercube"));
@@ -265,13 +265,13 @@ fn printed_columns_agree_with_each_other() {
 
 #[test]
 fn theoretical_lines_of_the_nic_paper_are_those_of_its_equations() {
-    let all = apexmap::explain::nic::paper().expect("the paper's machine");
+    let all = apexmap::explore::model_fit::nic::paper().expect("the paper's machine");
     assert_eq!(
         all.iter().map(|drawing| drawing.file).collect::<Vec<_>>(),
         ["nic-figure-11", "nic-figure-12-a", "nic-figure-12-b", "nic-figure-13"]
     );
     let at = |figure: usize, line: &str, bytes: f64| {
-        let apexmap::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
+        let apexmap::explore::figure::Figure::Curves(curves) = &all[figure].figure else { panic!("curves") };
         let series = curves.series.iter().find(|series| series.label.contains(line)).expect(line);
         series.points.iter().find(|point| point.x == bytes).expect("a message size").y
     };

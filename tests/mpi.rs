@@ -1,7 +1,7 @@
 //! Both MPIs with real launches: every Apex-Map variant, and what goes wrong.
 
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
-use apexmap::kernels;
+use apexmap::measure::kernels;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Launch, Sample, Status};
 use std::path::Path;

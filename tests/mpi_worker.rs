@@ -1,10 +1,10 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
-use apexmap::launch::{Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::explore::launch::{Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::Event;
-use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
-use apexmap::worker::{Job, Repeat, Task};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

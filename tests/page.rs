@@ -2,9 +2,9 @@
 
 use crate::browser;
 use crate::common::Scratch;
-use apexmap::document::{self, Picture, Surface, Tile, Viewer};
-use apexmap::figure::legend::{Legend, names};
-use apexmap::figure::*;
+use apexmap::explore::figure::legend::{Legend, names};
+use apexmap::explore::figure::*;
+use apexmap::explore::html::{self, Picture, Surface, Tile, Viewer};
 use apexmap::units::Unit;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn curves(labels: &[&str]) -> Figure {
 /// A page of two machines and all kinds of figures, with `name` wherever a file could have put one.
 fn page(folder: &Path, name: &str) -> PathBuf {
     let picture =
-        |figure: &Figure, file: &str| document::picture(folder, figure, file.into(), name.into(), name.into()).unwrap();
+        |figure: &Figure, file: &str| html::picture(folder, figure, file.into(), name.into(), name.into()).unwrap();
     let pictures = vec![
         picture(&Figure::Contour(grid(name, 1.0, 4)), "contours"),
         picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
@@ -73,7 +73,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
         pictures,
     };
     let path = folder.join("page.html");
-    std::fs::write(&path, document::render(TEMPLATE, &context).unwrap()).unwrap();
+    std::fs::write(&path, html::render(TEMPLATE, &context).unwrap()).unwrap();
     path
 }
 
@@ -281,7 +281,7 @@ fn all_text_can_be_read_in_light_and_dark() {
     assert!(
         (contrast("#000000", "#ffffff") - 21.0).abs() < 1e-9 && (contrast("#777777", "#ffffff") - 4.48).abs() < 0.005
     );
-    let style = include_str!("../src/document/page.css");
+    let style = include_str!("../src/explore/html/page.css");
     let colour = |name: &str, dark: usize| {
         let start = format!("--{name}: light-dark(");
         let (_, pair) = style.split_once(&start).unwrap_or_else(|| panic!("no colour {name}"));
@@ -304,7 +304,7 @@ fn all_text_can_be_read_in_light_and_dark() {
 fn no_line_ends_within_a_value() {
     let template = "{% extends \"page.html\" %}{% block main %}{{ text | bound }}{% endblock %}";
     let context = std::collections::BTreeMap::from([("text", "at P = 2, L = 64: 5.4 GUPS ± 3 % of 7 points < 8")]);
-    let page = document::render(template, &context).unwrap();
+    let page = html::render(template, &context).unwrap();
     let wanted = "at P_=_2, L_=_64: 5.4_GUPS_±_3_% of 7_points &lt; 8".replace('_', "\u{a0}");
     assert!(page.contains(&wanted));
 }
@@ -312,14 +312,9 @@ fn no_line_ends_within_a_value() {
 #[test]
 fn a_page_of_heavy_figures_stays_light() {
     let scratch = Scratch::new();
-    let heavy = document::picture(
-        &scratch,
-        &Figure::Heat(grid("heavy", 1.0, 90)),
-        "heavy".into(),
-        "heavy".into(),
-        String::new(),
-    )
-    .unwrap();
+    let heavy =
+        html::picture(&scratch, &Figure::Heat(grid("heavy", 1.0, 90)), "heavy".into(), "heavy".into(), String::new())
+            .unwrap();
     assert!(heavy.svg.contains("href=\"data:image/png;base64,iVBORw0KGgo"), "drawn as pixels");
     assert!(std::fs::metadata(scratch.join("heavy.svg")).unwrap().len() > 600_000, "as it is beside the page");
     assert_eq!((heavy.rows.len(), heavy.left_out), (5000, 90 * 90 - 5000));
@@ -342,7 +337,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
     {
         write(file, file);
     }
-    document::remove_unmade(&scratch, &["old", "kept", "changed", "gone"].map(figure).concat()).unwrap();
+    html::remove_unmade(&scratch, &["old", "kept", "changed", "gone"].map(figure).concat()).unwrap();
     assert!(there("old.svg") && there("paper/old.svg"), "the page has them");
     // Since then someone has drawn over a figure, and written into the list: the digest is that of "../outside.svg" by sha256sum.
     write("changed.svg", "mine now");
@@ -354,7 +349,7 @@ fn figures_that_a_report_no_longer_makes_are_removed_and_others_stay() {
             "{list}09de32bbcdcbcf56c6dc0a023c0df7e5c88d4cf8a3c5628d38bdde28069527e4  ../outside.svg\n0000000000000000000000000000000000000000000000000000000000000000  mine.svg\n"
         ),
     );
-    document::remove_unmade(&scratch, &figure("kept")).unwrap();
+    html::remove_unmade(&scratch, &figure("kept")).unwrap();
     assert!(!there("old.svg") && !there("old.png") && !there("paper/old.svg"));
     assert!(there("kept.svg") && there("kept.png") && there("changed.svg") && there("mine.svg"));
     assert!(there("../outside.svg"), "a name led out of the folder");

@@ -2,9 +2,9 @@
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::{Error, Result};
+use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::sample::{Event, Status};
-use apexmap::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
-use apexmap::worker::{Job, Repeat, Task};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;

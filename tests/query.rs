@@ -1,12 +1,12 @@
 //! Medians by groups, by the library and by `apexmap query`.
 
 use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table};
-use apexmap::condition::Condition;
-use apexmap::figure::select;
+use apexmap::explore::condition::Condition;
+use apexmap::explore::figure::select;
+use apexmap::explore::query::{self, groups};
+use apexmap::explore::store::{Folder, Table, columns, parquet};
 use apexmap::point::Value;
-use apexmap::query::{self, groups};
 use apexmap::sample::Status;
-use apexmap::store::{Folder, Table, columns, parquet};
 
 #[test]
 fn medians_and_intervals_are_those_of_the_order_statistics() {
@@ -49,7 +49,7 @@ fn mixtures_and_samples_without_a_value_are_told() {
     assert_eq!(found.mixed, ["indices", "block_words"]);
     let all = groups(&table, &rows, &[], &["seconds"]).expect("one group");
     assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
-    let only = Condition::parse("P == 1", &[("P", apexmap::condition::Kind::Number)]).expect("a condition");
+    let only = Condition::parse("P == 1", &[("P", apexmap::explore::condition::Kind::Number)]).expect("a condition");
     assert_eq!(select::rows(&table, Some(&only)).len(), 1);
 }
 

@@ -1,16 +1,16 @@
 //! RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes, refusals.
 
-use apexmap::comm::arena::{Arena, Pages};
-use apexmap::comm::{Comm, Transport, World, threads};
-use apexmap::kernels::random_access::grid::Grid;
-use apexmap::kernels::random_access::halving::stages;
-use apexmap::kernels::random_access::layout::{Layout, Owners};
-use apexmap::kernels::random_access::problem::Problem;
-use apexmap::kernels::random_access::stream::{Generator, Kind};
-use apexmap::kernels::random_access::table::Table;
-use apexmap::kernels::random_access::verify::{Rules, Tally, measure};
-use apexmap::kernels::{self, Outcome, Ranks};
-use apexmap::numerics::gf2;
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::{Comm, Transport, World, threads};
+use apexmap::measure::kernels::random_access::grid::Grid;
+use apexmap::measure::kernels::random_access::layout::{Layout, Owners};
+use apexmap::measure::kernels::random_access::problem::Problem;
+use apexmap::measure::kernels::random_access::random_stream::{Generator, Kind};
+use apexmap::measure::kernels::random_access::recursive_halving::stages;
+use apexmap::measure::kernels::random_access::table::Table;
+use apexmap::measure::kernels::random_access::verify::{Rules, Tally, measure};
+use apexmap::measure::kernels::{self, Outcome, Ranks};
+use apexmap::measure::numerics::gf2;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 

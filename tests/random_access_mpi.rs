@@ -2,7 +2,7 @@
 
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use crate::random_access;
-use apexmap::kernels::{self, Kernel, Ranks};
+use apexmap::measure::kernels::{self, Kernel, Ranks};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Sample, Status};
 

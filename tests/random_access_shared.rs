@@ -1,8 +1,8 @@
 //! RandomAccess on one table shared by threads: the same tables as `sequential`, errors counted, modes as in the paper.
 
 use crate::random_access::{hash, number, run, table};
-use apexmap::kernels::random_access::layout::Layout;
-use apexmap::kernels::{self, Outcome};
+use apexmap::measure::kernels::random_access::layout::Layout;
+use apexmap::measure::kernels::{self, Outcome};
 use apexmap::point::Point;
 use proptest::prelude::*;
 

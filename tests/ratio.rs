@@ -1,9 +1,9 @@
 //! Apex-Map against ping-pong: the ratio of Figure 2 from made-up samples, and the figure of a real run.
 
 use crate::common::Scratch;
+use apexmap::explore::report::ratio::ratios;
+use apexmap::explore::store::Table;
 use apexmap::point::Value;
-use apexmap::report::ratio::ratios;
-use apexmap::store::Table;
 use std::process::Command;
 
 fn row(table: &mut Table, values: &[(&str, Value)]) {

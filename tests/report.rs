@@ -2,8 +2,8 @@
 
 use crate::browser;
 use crate::common::{Scratch, apexmap};
-use apexmap::store::table::Column;
-use apexmap::store::{Folder, Table, parquet};
+use apexmap::explore::store::table::Column;
+use apexmap::explore::store::{Folder, Table, parquet};
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""

@@ -1,9 +1,9 @@
 //! Sweep files: what they expand to, and what is said about wrong ones.
 
-use apexmap::cli::complain::render;
 use apexmap::error::Error;
+use apexmap::explore::commands::diagnostics::render;
+use apexmap::explore::sweep::{Launcher, Machine, Sweep, Transport, parse, read, schema};
 use apexmap::point::{Point, Value};
-use apexmap::sweep::{Launcher, Machine, Sweep, Transport, parse, read, schema};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::path::Path;

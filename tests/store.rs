@@ -2,13 +2,13 @@
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::Error;
-use apexmap::numerics::statistics::Summary;
+use apexmap::explore::store::cells::cells;
+use apexmap::explore::store::journal::{self, Journal, Record, Run};
+use apexmap::explore::store::table::Column;
+use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::measure::numerics::statistics::Summary;
 use apexmap::point::Value;
 use apexmap::sample::{Event, Sample, Status};
-use apexmap::store::cells::cells;
-use apexmap::store::journal::{self, Journal, Record, Run};
-use apexmap::store::table::Column;
-use apexmap::store::{Folder, Table, parquet};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -34,7 +34,7 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, looked at
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
-//! - `thin`: of a large design a part is fitted to, evenly spread, and judged on all
+//! - `subsample`: of a large design a part is fitted to, evenly spread, and judged on all
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
@@ -88,7 +88,7 @@ mod report;
 mod resume;
 mod spec;
 mod store;
-mod thin;
+mod subsample;
 mod threads;
 mod units;
 mod worker;

@@ -1,10 +1,10 @@
 //! The contract of `Comm` on the embedded transport, with fewer and with more ranks than cores.
 
 use super::common::patiently;
-use apexmap::comm::arena::Arena;
-use apexmap::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
-use apexmap::comm::{Comm, Inbox, Outbox, Tag, Window};
-use apexmap::numerics::mix::mix;
+use apexmap::measure::comm::arena::Arena;
+use apexmap::measure::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
+use apexmap::measure::comm::{Comm, Inbox, Outbox, Tag, Window};
+use apexmap::measure::numerics::mix::mix;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,9 +1,9 @@
 //! The worker as launchers start it: a job in, lines out. And its schedule.
 
 use super::common::{Scratch, patiently, small_point};
+use apexmap::measure::worker::{Job, Repeat, Schedule, Task};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Sample, Status};
-use apexmap::worker::{Job, Repeat, Schedule, Task};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use proptest::prelude::*;
@@ -87,7 +87,7 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
             assert_eq!((sample.block, sample.repetition, *repetition), (2, repetitions[*index], repetitions[*index]));
             assert_eq!((sample.status, sample.message.as_str()), (Status::Ok, ""));
             assert!(sample.seconds.is_some_and(|seconds| seconds > 0.0));
-            let known = apexmap::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
+            let known = apexmap::measure::kernels::find(&sample.point.kernel).expect("a kernel").outputs();
             assert!(sample.outputs.keys().all(|name| known.iter().any(|output| output.column == name)));
             repetitions[*index] += 1;
         }

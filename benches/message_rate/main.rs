@@ -8,9 +8,9 @@
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 
-use apexmap::kernels;
-use apexmap::launch::{Here, LaunchJob, check};
-use apexmap::numerics::statistics::median;
+use apexmap::explore::launch::{Here, LaunchJob, check};
+use apexmap::measure::kernels;
+use apexmap::measure::numerics::statistics::median;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
 use mpi_worker::{MPICH, Mpi, OPEN_MPI, job};

@@ -3,10 +3,10 @@
 //!
 //! This program runs itself under valgrind, once as the kernel and once as the loop; the counts are the same in every run.
 
-use apexmap::comm::{Transport, World, threads};
-use apexmap::kernels;
-use apexmap::kernels::random_access::stream::{Generator, Kind};
-use apexmap::numerics::gf2;
+use apexmap::measure::comm::{Transport, World, threads};
+use apexmap::measure::kernels;
+use apexmap::measure::kernels::random_access::random_stream::{Generator, Kind};
+use apexmap::measure::numerics::gf2;
 use apexmap::point::Point;
 use std::hint::black_box;
 use std::path::Path;

@@ -12,8 +12,8 @@ mod instructions;
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 
-use apexmap::kernels;
-use apexmap::numerics::statistics::median;
+use apexmap::measure::kernels;
+use apexmap::measure::numerics::statistics::median;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
 use hpcc::Section;

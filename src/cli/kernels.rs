@@ -1,8 +1,8 @@
 //! `apexmap kernels`: what can be measured.
 
-use super::print;
 use crate::error::Result;
-use crate::kernels::{ALL, Domain, Kernel, Parameter, Ranks, find};
+use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks, find};
+use crate::terminal::print;
 use crate::units;
 use std::fmt::Write;
 

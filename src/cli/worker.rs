@@ -1,7 +1,7 @@
 //! `apexmap worker`: what a launcher starts on each rank.
 
 use crate::error::{Error, Result};
-use crate::worker;
+use crate::measure::worker;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.info {
         let info = serde_json::to_string(&worker::info()).map_err(|e| Error::internal(e.to_string()))?;
-        return super::print(&format!("{info}\n"));
+        return crate::terminal::print(&format!("{info}\n"));
     }
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, &arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));

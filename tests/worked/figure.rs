@@ -1,9 +1,9 @@
 //! The distribution of samples: which share of them is at or below a value. One curve for each value of a column.
 
 use apexmap::error::{Error, Result};
-use apexmap::figure::{CurvePoint, Curves, Figure, Quantity, Series, select};
-use apexmap::store::cells::cells;
-use apexmap::store::{Table, columns};
+use apexmap::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series, select};
+use apexmap::explore::store::cells::cells;
+use apexmap::explore::store::{Table, columns};
 use apexmap::units::Unit;
 
 /// The distribution of `column` over these rows, by `by`.

@@ -4,10 +4,10 @@
 //! WORK: an operation is the read of a word; 8 bytes each, although whole cache lines travel.
 //! CHECK: word i holds i, so that the sum of what was read is known.
 
-use apexmap::comm::arena::{Arena, Pages};
-use apexmap::comm::{Comm, World};
 use apexmap::error::Result;
-use apexmap::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::{Comm, World};
+use apexmap::measure::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
 use apexmap::on_transport;
 use apexmap::point::{Point, Value};
 use apexmap::source::Source;

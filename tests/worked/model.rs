@@ -2,7 +2,7 @@
 //!
 //! SOURCE: none; an example of a model.
 
-use apexmap::models::{About, Domain, Model, Parameter, Prediction, Variable};
+use apexmap::explore::models::{About, Domain, Model, Parameter, Prediction, Variable};
 use apexmap::source::Source;
 use apexmap::units::Unit;
 

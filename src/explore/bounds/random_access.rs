@@ -1,0 +1,98 @@
+//! Bounds of RandomAccess, by update.
+//!
+//! Updates fall uniformly on the words of a rank's part of the table.
+
+use super::*;
+use crate::explore::bounds::limits::LINE_BYTES;
+use crate::source::{BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
+use crate::units::WORD_BYTES;
+
+pub const FAMILY: Family = Family {
+    name: "random_access",
+    limits: &[
+        Limit {
+            name: ISSUE,
+            formula: "an update takes the time of a value of the random stream (tg; that of the shift register, made in batches), \
+                      or of a random read in the smallest region",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tg",
+        },
+        Limit {
+            name: IN_FLIGHT,
+            formula: "the fastest random read in a region as large as a rank's part of the table: most lines in flight / latency",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: WALKS,
+            formula: "the same on base pages",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: MEMORY,
+            formula: "128 bytes an update (a line read, a line written back) beyond the caches of a node / bandwidth of the node",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1), tu",
+        },
+        Limit {
+            name: MESSAGES,
+            formula: "messages an update, as counted in the run, x least time of a message of a rank",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (4) to (6)",
+        },
+        Limit {
+            name: LINK,
+            formula: "bytes sent an update, as counted in the run, x least time of a byte of a rank",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 6, Equations (1), (2)",
+        },
+        Limit {
+            name: BISECTION,
+            formula: "4 B / b, with b = 8 bytes",
+            source: &BLUE_GENE_P_RANDOM_ACCESS,
+            place: "Section 3.1, Equation (1)",
+        },
+    ],
+    terms,
+};
+
+fn terms(case: &Case, terms: &mut Terms) {
+    let (limits, point) = (case.limits, case.point);
+    let kernel = point.kernel.as_str();
+    let (ranks, table) = (point.ranks as f64, (point.integer("N_words") * WORD_BYTES) as f64);
+    let on_node = ranks / case.nodes as f64;
+    // Threads that share a table are one rank; of ranks each has a part, or all of its own.
+    let (workers, part, on_each_node) = match kernel {
+        "random_access.shared" => (case.output("cores_used").unwrap_or(1.0), table, table),
+        "random_access.star" => (ranks, table, table * on_node),
+        _ => (ranks, table / ranks, table / case.nodes as f64),
+    };
+    let at_once = case.at_once(workers);
+
+    let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
+    terms.add(ISSUE, at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
+    terms.add(IN_FLIGHT, at_once, limits.reads.at(part).or(limits.reads.least()));
+    if case.on_base_pages() {
+        let reads = &limits.reads_on_base;
+        terms.add(WALKS, at_once, reads.at(part).or(reads.least()));
+    }
+    let from_memory = 1.0 - (limits.cached(on_node) / on_each_node).min(1.0);
+    let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);
+    terms.add(MEMORY, case.nodes as f64, node);
+    if point.ranks > 1 && kernel != "random_access.star" {
+        remote(case, terms);
+    }
+}
+
+fn remote(case: &Case, terms: &mut Terms) {
+    let ranks = case.point.ranks as f64;
+    let (at_once, messages) = (case.at_once(ranks), case.messages());
+    let costs = messages.map(|m| if case.point.kernel == "random_access.one_sided" { m.put } else { m.send });
+    let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
+    let counted = |name: &str| case.output(name).unwrap_or(0.0);
+    terms.add(MESSAGES, at_once, message.map(|message| counted("messages_per_update") * message));
+    terms.add(LINK, at_once, byte.map(|byte| counted("bytes_sent_per_update") * byte));
+    let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
+    terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
+}

@@ -1,0 +1,105 @@
+//! Numbers of a card that follow from several measured ones: sizes of caches, the reach of address translation, and lines in
+//! flight. Each is absent where what it follows from does not show it.
+
+use crate::error::Result;
+use crate::explore::machine::{Card, Number};
+use crate::provenance::Host;
+use crate::units::{self, Unit};
+
+/// A time with its 95 % interval.
+#[derive(Clone, Copy)]
+struct Measured {
+    size: f64,
+    seconds: f64,
+    low: f64,
+    high: f64,
+}
+
+/// Adds them to a card.
+pub fn add(card: &mut Card, host: &Host) -> Result<()> {
+    for (level, told) in [("l1", "l1_bytes"), ("l2", "l2_bytes"), ("l3", "l3_bytes")] {
+        if let Some(number) = card.get(told).and_then(|told| capacity(card, told)) {
+            card.set(&format!("{level}_measured_bytes"), number)?;
+        }
+    }
+    translation(card, "base", 4096.0, host.tlb_entries_4k)?;
+    translation(card, "huge", 2097152.0, host.tlb_entries_2m)?;
+    if let Some(number) = in_flight(card) {
+        card.set("lines_in_flight--prefetched", number)?;
+    }
+    Ok(())
+}
+
+/// The numbers `NAME--SIZE` and what follows, by size.
+fn ladder(card: &Card, name: &str, rest: &str) -> Vec<Measured> {
+    let rung = |(qualifier, seconds): (&str, f64)| {
+        let size = qualifier.strip_suffix(rest).filter(|size| !size.contains('-'))?;
+        let (low, high) = card.interval(&format!("{name}--{qualifier}")).unwrap_or((seconds, seconds));
+        Some(Measured { size: units::parse(size, Unit::Bytes).ok()?, seconds, low, high })
+    };
+    let mut rungs: Vec<Measured> = card.variants(name).into_iter().filter_map(rung).collect();
+    rungs.sort_by(|a, b| a.size.total_cmp(&b.size));
+    rungs
+}
+
+/// Something of C bytes serves C/R of uniform random reads in a region of R, so that they take
+/// t = C/R within + (1 - C/R) beyond in the mean. With `within` from a region of at most half of what the system tells, t from
+/// one of at least twice as much, and `beyond` from what the region twice as large adds, C follows. The system's size only
+/// says where to look. C and the region it was seen in; `None` where the ladder does not show it.
+fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
+    let within = ladder.iter().rev().find(|rung| rung.size <= told / 2.0)?.seconds;
+    let at = ladder.iter().position(|rung| rung.size >= 2.0 * told)?;
+    let (mixed, twice) = (*ladder.get(at)?, *ladder.get(at + 1)?);
+    let beyond = (twice.seconds * twice.size - mixed.seconds * mixed.size) / (twice.size - mixed.size);
+    let bytes = |seconds: f64| mixed.size * (beyond - seconds) / (beyond - within);
+    let (value, low, high) = (bytes(mixed.seconds), bytes(mixed.high), bytes(mixed.low));
+    let sound = beyond > 1.5 * within && low > 0.0 && high < mixed.size;
+    sound.then(|| (Number::new(value, "B", "").with_interval(low, high), mixed.size))
+}
+
+fn capacity(card: &Card, told: f64) -> Option<Number> {
+    let (found, region) = served(&ladder(card, "read_seconds", "-huge-dependent"), told)?;
+    let how = format!(
+        "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
+        units::bytes(region)
+    );
+    Some(Number { how, ..found })
+}
+
+/// What reads of one line a page take beyond those of as many lines next to each other, by the bytes of the pages.
+fn excess(card: &Card, pages: &str, page: f64) -> Vec<Measured> {
+    let lines = ladder(card, "read_seconds", "-huge-dependent");
+    let beyond = |rung: Measured| {
+        let near = |line: &&Measured| line.size <= (rung.size / page * 64.0).max(lines[0].size);
+        let plain = lines.iter().rev().find(near)?;
+        let (seconds, low, high) = (rung.seconds - plain.seconds, rung.low - plain.high, rung.high - plain.low);
+        Some(Measured { seconds: seconds.max(0.0), low, high, ..rung })
+    };
+    ladder(card, "page_read_seconds", &format!("-{pages}")).into_iter().filter_map(beyond).collect()
+}
+
+fn translation(card: &mut Card, pages: &str, page: f64, entries: Option<u32>) -> Result<()> {
+    let excess = excess(card, pages, page);
+    let against = "dependent reads of one line a page against as many lines side by side";
+    if let Some((found, region)) = entries.and_then(|entries| served(&excess, f64::from(entries) * page)) {
+        let how = format!("{against}, in {}, of which entries for this much serve their part", units::bytes(region));
+        card.set(&format!("tlb_reach_bytes--{pages}"), Number { how, ..found })?;
+    }
+    if let Some(last) = excess.last().filter(|last| last.low > 0.0) {
+        let how = format!("{against}, in {}", units::bytes(last.size));
+        let number = Number::new(last.seconds, "s", how).with_interval(last.low, last.high);
+        card.set(&format!("translation_seconds--{pages}"), number)?;
+    }
+    Ok(())
+}
+
+/// Latency of dependent reads over the time of prefetched ones, in the largest region.
+fn in_flight(card: &Card) -> Option<Number> {
+    let (latency, reads) =
+        (ladder(card, "read_seconds", "-huge-dependent"), ladder(card, "read_seconds", "-huge-prefetched"));
+    let (latency, read) =
+        (latency.last()?, reads.last().filter(|read| Some(read.size) == latency.last().map(|l| l.size))?);
+    let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));
+    let number = Number::new(latency.seconds / read.seconds, "", how);
+    Some(number.with_interval(latency.low / read.high, latency.high / read.low))
+}

@@ -1,0 +1,272 @@
+//! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
+
+mod card_text;
+mod derived;
+mod ladders;
+
+use crate::error::Result;
+use crate::explore::machine::{Card, Number, unit_of};
+use crate::explore::store::Table;
+use crate::explore::store::cells::cells;
+use crate::measure::kernels::{self, Parameter};
+use crate::measure::numerics::statistics::Summary;
+use crate::point::Value;
+use crate::provenance::Host;
+use crate::units::{self, Unit};
+use std::fmt::Write;
+
+pub use card_text::listed;
+
+/// A number of a card, and the point whose samples give it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// On the card, perhaps with a qualifier.
+    pub number: String,
+    pub kernel: &'static str,
+    pub ranks: usize,
+    pub settings: Vec<(&'static str, Value)>,
+    /// The column whose median it is,
+    pub column: &'static str,
+    /// times this, or one over it.
+    pub times: f64,
+    pub inverse: bool,
+}
+
+impl Probe {
+    fn new(number: impl Into<String>, kernel: &'static str, ranks: usize) -> Self {
+        let (number, column, settings) = (number.into(), "operation_seconds", Vec::new());
+        Self { number, kernel, ranks, settings, column, times: 1.0, inverse: false }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.settings.push((name, value.into()));
+        self
+    }
+
+    fn from(self, column: &'static str) -> Self {
+        Self { column, ..self }
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        kernels::find(self.kernel).map_or(&[], |kernel| kernel.parameters())
+    }
+
+    /// What is run; several numbers may come from one point.
+    fn point(&self) -> (&str, usize, &[(&'static str, Value)]) {
+        (self.kernel, self.ranks, &self.settings)
+    }
+
+    /// Rows of the table that are of this point.
+    fn rows(&self, table: &Table, rows: &[usize]) -> Vec<usize> {
+        let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
+        let is = |row: usize, (name, value): &(&str, Value)| {
+            let found = column(name).and_then(|column| table.value(column, row));
+            match (&found, value) {
+                (Some(Value::Text(found)), Value::Text(value)) => found == value,
+                (Some(found), value) => found.as_f64() == value.as_f64(),
+                (None, _) => false,
+            }
+        };
+        let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
+        let of_point = |&row: &usize| {
+            table.word("kernel", row) == self.kernel
+                && table.number("ranks", row) == self.ranks as f64
+                && self.settings.iter().all(|setting| is(row, setting))
+                && self.parameters().iter().filter(unset).all(|p| is(row, &(p.name, p.default_value())))
+        };
+        rows.iter().copied().filter(of_point).collect()
+    }
+
+    /// Median, interval and best run, if there are samples.
+    fn measured(&self, table: &Table, rows: &[usize]) -> Result<Option<Number>> {
+        let cell = cells(table, &self.rows(table, rows), &["kernel"], self.column)?.into_iter().next();
+        let Some(Summary { n, min, median, max, interval, .. }) = cell.and_then(|cell| cell.summary) else {
+            return Ok(None);
+        };
+        let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
+        let best = if self.column.ends_with("per_second") { max } else { min };
+        let number = Number::new(value(median), unit(&self.number), self.how(n)).with_best(value(best));
+        Ok(Some(match interval.map(|(low, high)| (value(low), value(high))) {
+            Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
+            None => number,
+        }))
+    }
+
+    fn how(&self, n: usize) -> String {
+        let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
+        let settings: String = settings.collect();
+        let what = match (self.inverse, self.times) {
+            (false, 1.0) => self.column.to_owned(),
+            (false, times) => format!("{} x {}", units::significant(times), self.column),
+            (true, times) => format!("{} over {}", units::significant(times), self.column),
+        };
+        format!("{what} of {} on {} ranks{settings}; median of {n} runs", self.kernel, self.ranks)
+    }
+}
+
+/// Chases that are as many as a core has use for.
+const CHASES: u64 = 32;
+
+/// What is measured on a machine of these caches: half of each level, and for memory the double of the largest.
+pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
+    let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
+    let level = |level: u32| {
+        host.caches.iter().filter(|cache| cache.level == level).map(|cache| within(cache.bytes / 2)).next()
+    };
+    let largest = host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20);
+    let memory = within((2 * largest).min(host.memory_bytes / 8).max(1 << 20));
+    let regions = [
+        (level(1), ["l1_latency_seconds", "l1_access_seconds", "l1_bandwidth_bytes_per_second"]),
+        (level(2), ["l2_latency_seconds", "l2_access_seconds", "l2_bandwidth_bytes_per_second"]),
+        (level(3), ["l3_latency_seconds", "l3_access_seconds", "l3_bandwidth_bytes_per_second"]),
+        (Some(memory), ["memory_latency_seconds", "memory_access_seconds", "memory_bandwidth_bytes_per_second"]),
+    ];
+    let mut all = Vec::new();
+    for (bytes, [latency, access, bandwidth]) in regions {
+        let Some(bytes) = bytes else { continue };
+        let chase = |number| Probe::new(number, "calibrate.chase", 1).with("bytes", bytes).with("steps", 1u64 << 18);
+        let passes = ((1u64 << 26) / bytes).max(1);
+        let read = Probe::new(bandwidth, "calibrate.stream", 1).with("bytes", bytes).with("passes", passes);
+        all.push(chase(latency).with("chases", 1u64));
+        all.push(Probe { times: 1.0 / CHASES as f64, ..chase(access).with("chases", CHASES) });
+        all.push(read.with("access", "read").from("bytes_per_second"));
+    }
+    let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
+    all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
+    all.extend(updates(memory));
+    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory));
+    all.extend(ladders::pages(memory));
+    if cores > 1 {
+        all.extend(ladders::loaded(memory, cores));
+        all.extend(network());
+        all.extend(ladders::messages());
+    }
+    all
+}
+
+/// The parts of RandomAccess, on a table of so many bytes.
+fn updates(memory: u64) -> Vec<Probe> {
+    let words = memory / units::WORD_BYTES;
+    let share = (1u64 << 23) as f64 / words as f64;
+    let shared = |number, by: &str| Probe {
+        inverse: true,
+        ..Probe::new(number, "random_access.shared", 1)
+            .with("N_words", words)
+            .with("updates", share)
+            .with("cores", 1u64)
+            .with("updates_by", by)
+            .from("operations_per_second")
+    };
+    let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).with("owner_by", by);
+    let update = |number, pages: &str| {
+        Probe::new(number, "calibrate.update", 1).with("bytes", memory).with("pages", pages).with("values", 1u64 << 22)
+    };
+    vec![
+        Probe::new("generate_seconds", "calibrate.generate", 1),
+        Probe::new("loop_seconds", "calibrate.loop", 1),
+        update("update_seconds", "huge"),
+        update("update_seconds--base_pages", "base"),
+        Probe {
+            inverse: true,
+            ..Probe::new("local_seconds", "random_access.sequential", 1)
+                .with("N_words", words)
+                .with("updates", share)
+                .from("operations_per_second")
+        },
+        shared("atomic_seconds", "atomic"),
+        shared("locked_update_seconds", "locks"),
+        owner("division_seconds", "division"),
+        owner("prediction_seconds", "prediction"),
+        Probe { inverse: true, ..Probe::new("copy_seconds_per_byte", "calibrate.copy", 1).from("bytes_per_second") },
+    ]
+}
+
+/// Between two ranks.
+fn network() -> Vec<Probe> {
+    let two = |number, kernel| Probe::new(number, kernel, 2);
+    let rate = |number, kernel, bytes: u64, column| two(number, kernel).with("message_bytes", bytes).from(column);
+    vec![
+        two("send_seconds", "calibrate.send").with("message_bytes", 8u64),
+        two("receive_seconds", "calibrate.receive").with("message_bytes", 8u64),
+        two("operation_seconds", "calibrate.poll"),
+        two("barrier_seconds", "calibrate.barrier"),
+        Probe {
+            inverse: true,
+            ..rate("network_latency_seconds", "message_rate.ping_pong", 8, "operations_per_second")
+        },
+        rate("message_rate_per_second", "message_rate.streaming", 8, "operations_per_second"),
+        rate("network_bandwidth_bytes_per_second", "message_rate.streaming", 1 << 20, "bytes_per_second"),
+        two("bisection_bytes_per_second", "calibrate.bisection").from("bytes_per_second"),
+    ]
+}
+
+/// The sweep that measures them, as a text; `launch` stands in its table of that name.
+pub fn sweep(probes: &[Probe], launch: &str) -> String {
+    let mut text = format!(
+        "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
+         title = \"Calibration\"\nname = \"calibrate\"\nseed = 1\n\n[launch]\n{launch}\n\
+         [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"2 min\"\n"
+    );
+    for (at, probe) in probes.iter().enumerate() {
+        if probes[..at].iter().any(|known| known.point() == probe.point()) {
+            continue;
+        }
+        let _ =
+            write!(text, "\n[[include]]  # {}\nkernel = \"{}\"\nranks = {}\n", probe.number, probe.kernel, probe.ranks);
+        for (name, value) in &probe.settings {
+            let _ = match value {
+                Value::Text(word) => writeln!(text, "{name} = \"{word}\""),
+                value => writeln!(text, "{name} = {value}"),
+            };
+        }
+    }
+    text
+}
+
+/// The card of what has been measured; numbers that were not are absent.
+pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host: &Host) -> Result<Card> {
+    let carriers: Vec<String> = ["transport", "library", "launcher"]
+        .into_iter()
+        .filter_map(|name| Some(table.value(name, *rows.first()?)?.to_string()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
+    let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
+    let told = "as the operating system tells";
+    for name in ["host", "cpu_model", "transport", "library", "launcher"] {
+        if let Some(text) = rows.first().map(|&row| table.word(name, row)) {
+            card.provenance.insert(name.into(), text.into());
+        }
+    }
+    if let Some(probe) = probes.iter().find(|probe| probe.number == "bisection_bytes_per_second") {
+        card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
+    }
+    if let Some(hertz) = host.cycle_hertz {
+        card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
+    }
+    let whole = |value: f64, unit: &str| Number::new(value, unit, told);
+    card.set("cores", whole(f64::from(host.cores), ""))?;
+    card.set("memory_bytes", whole(host.memory_bytes as f64, "B"))?;
+    for (level, name) in [(1, "l1_bytes"), (2, "l2_bytes"), (3, "l3_bytes")] {
+        if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {
+            card.set(name, whole(cache.bytes as f64, "B"))?;
+        }
+    }
+    for probe in probes {
+        if let Some(number) = probe.measured(table, rows)? {
+            card.set(&probe.number, number)?;
+        }
+    }
+    if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
+        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");
+        card.set("lines_in_flight", Number::new(latency / access, "", how))?;
+    }
+    derived::add(&mut card, host)?;
+    Ok(card)
+}
+
+/// The base unit of a number, as a card writes it.
+fn unit(number: &str) -> &'static str {
+    let base = number.split("--").next().unwrap_or(number);
+    unit_of(base).map_or("", Unit::symbol)
+}

@@ -1,0 +1,223 @@
+//! `apexmap compare`: machines against each other.
+
+use super::plot::style;
+use super::predict::pretty;
+use super::samples::{self, condition};
+use crate::error::{Error, Kind, Result};
+use crate::explore::compare::comparability::Allowed;
+use crate::explore::compare::machine::{Machine, name_all};
+use crate::explore::compare::points::Matching;
+use crate::explore::compare::published;
+use crate::explore::compare::regression::{self, Check, Limit};
+use crate::explore::compare::{self, Comparison, compare};
+use crate::explore::figure::{Style, select};
+use crate::explore::html::PAPER;
+use crate::explore::machine::Card;
+use crate::explore::nearest::suggest;
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Table, columns, parquet};
+use crate::terminal::print;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap compare results/old results/new
+  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' --allow page-size --names 4KiB,2MiB
+  apexmap compare red-storm results/random-access-ranks
+  apexmap compare results/base results/new --fail-if slower=5% --no-page     in CI: exit code 5 if points are slower
+
+Ratios are speeds of each by that of the first.")]
+pub struct Arguments {
+    /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets chooses samples
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
+    inputs: Vec<String>,
+    /// Folder for the page, its figures and tables [default: compare/ and the names]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// What the machines are called, with commas between [default: their own names]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    names: Vec<String>,
+    /// Differences that would make the comparison unfair, and are to be printed everywhere instead: page-size, oversubscription,
+    /// transport, version, kernel, one-launch
+    #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
+    allow: Vec<String>,
+    /// Parameters that points are not matched by, such as I,N
+    #[arg(long, value_delimiter = ',', value_name = "PARAMETERS")]
+    ignore: Vec<String>,
+    /// Samples to compare, of all results
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// End with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
+    /// uncertainty, or did not finish: slower=5%
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Option<String>,
+    /// paper: each figure also for a column of a paper, in figures/paper
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
+    /// Write no page: only the check
+    #[arg(long, requires = "fail_if")]
+    no_page: bool,
+    /// Print the check as JSON
+    #[arg(long, requires = "fail_if")]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let matching = Matching {
+        allowed: Allowed::parse(&arguments.allow)?,
+        ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
+    };
+    let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
+    name_all(&mut machines, &arguments.names)?;
+    let limit = arguments.fail_if.as_deref().map(Limit::parse).transpose()?;
+    let comparison = compare(&machines, matching)?;
+    if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
+        return Err(Error::input(
+            format!("{one} and {other} are the same samples, which are never slower than themselves"),
+            "name the result of another run",
+        ));
+    }
+    let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
+    if !arguments.no_page {
+        let made = page(arguments, &comparison, check.as_ref())?;
+        // Standard output is the check's alone where it is JSON.
+        if arguments.json { eprint!("{made}") } else { print(&made)? }
+    }
+    let Some(check) = check else { return Ok(()) };
+    print(&if arguments.json { pretty(&check)? } else { regression::text(&check) })?;
+    verdict(&check)
+}
+
+fn verdict(check: &Check) -> Result<()> {
+    if !check.has_failed() {
+        return Ok(());
+    }
+    let mut found = Vec::new();
+    if !check.slower.is_empty() {
+        let percent = crate::units::significant(100.0 * (check.limit - 1.0));
+        found.push(format!("{} points are more than {percent} % slower than in {}", check.slower.len(), check.base));
+    }
+    if !check.not_finished.is_empty() {
+        found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
+    }
+    Err(Error::new(
+        Kind::Regression,
+        format!("{}: {}", check.new, found.join(", ")),
+        "the points are named above; measure again to see whether it stays",
+    ))
+}
+
+fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
+    let machines = comparison.machines;
+    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
+    if style(&arguments.style) == Style::Paper {
+        let paper = folder.join("figures").join(PAPER);
+        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
+    }
+    let command = std::env::args().map(quoted).collect::<Vec<_>>().join(" ");
+    let made = compare::write(comparison, &folder, &command, check)?;
+    Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: String) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=%:+".contains(c);
+    match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    }
+}
+
+fn parameter(name: &str) -> Result<String> {
+    let column = columns::resolve(name);
+    let parameters = || crate::measure::kernels::ALL.iter().flat_map(|kernel| kernel.parameters());
+    if parameters().any(|parameter| parameter.column == column) {
+        return Ok(column.to_owned());
+    }
+    let known: Vec<&str> =
+        parameters().map(|p| p.name).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    Err(Error::input(format!("--ignore {name}: no kernel has this parameter"), suggest(name, &known)))
+}
+
+/// `compare/A-vs-B`, of characters that any file system takes.
+fn default_folder(machines: &[Machine]) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' };
+    let one = |machine: &Machine| {
+        let name: String = machine.name.chars().map(plain).collect();
+        name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+    };
+    let mut name = machines.iter().map(one).collect::<Vec<_>>().join("-vs-");
+    name.truncate(120);
+    Path::new("compare").join(name)
+}
+
+/// All machines in the order given; published ones are predicted at the points of those that are measured.
+fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
+    let cards: Vec<Option<Card>> = inputs.iter().map(|input| card(input)).collect::<Result<_>>()?;
+    let mut measured = Vec::new();
+    for (input, _) in inputs.iter().zip(&cards).filter(|(_, card)| card.is_none()) {
+        measured.push(open(input, condition)?);
+    }
+    let mut published = Vec::new();
+    for (input, card) in inputs.iter().zip(&cards) {
+        if let Some(card) = card {
+            published.push(published::machine(input, card.clone(), &measured)?);
+        }
+    }
+    let (mut measured, mut published) = (measured.into_iter(), published.into_iter());
+    let next = |card: &Option<Card>| if card.is_some() { published.next() } else { measured.next() };
+    Ok(cards.iter().filter_map(next).collect())
+}
+
+/// The card of a published machine, or of a file that is one.
+fn card(given: &str) -> Result<Option<Card>> {
+    let published = crate::explore::machine::PUBLISHED.iter().any(|(known, _)| *known == given);
+    let path = Path::new(given);
+    match published || (path.is_file() && path.extension().is_some_and(|end| end == "toml")) {
+        true => Card::find(given).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A result folder or a Parquet file, with a condition in brackets.
+fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
+    let (path, own) = match given.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+        Some((path, own)) if !Path::new(given).exists() => (path, Some(own)),
+        _ => (given, None),
+    };
+    let file = Path::new(path);
+    let (table, manifest, card) = if file.is_dir() {
+        let folder = Folder::open(file)?;
+        let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
+        (samples::table(&folder)?, manifest, folder.card()?)
+    } else if file.is_file() {
+        let table = parquet::read(file)?;
+        table.check_samples(given)?;
+        (table, None, None)
+    } else {
+        let known: Vec<&str> = crate::explore::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
+        return Err(Error::input(
+            format!("there is no result, file or published machine \"{path}\""),
+            format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &known)),
+        ));
+    };
+    let rows = chosen(given, &table, [everywhere, own])?;
+    let mut machine = Machine::measured(given, table, rows, manifest)?;
+    machine.card = card.or(machine.card);
+    Ok(machine)
+}
+
+fn chosen(given: &str, table: &Table, conditions: [Option<&str>; 2]) -> Result<Vec<usize>> {
+    let mut rows = select::rows(table, None);
+    for (text, place) in conditions.into_iter().zip([given, "--where"]) {
+        let Some(text) = text else { continue };
+        let condition = condition(text, table).map_err(|mut error| {
+            error.place.iter_mut().for_each(|found| found.file = place.into());
+            Error { what: format!("{given}: {}", error.what), ..error }
+        })?;
+        let kept: std::collections::HashSet<usize> = select::rows(table, Some(&condition)).into_iter().collect();
+        rows.retain(|row| kept.contains(row));
+    }
+    Ok(rows)
+}

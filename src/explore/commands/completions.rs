@@ -1,0 +1,17 @@
+//! `apexmap completions`: scripts for shells.
+
+use crate::error::Result;
+use crate::terminal::print;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example: apexmap completions bash > ~/.local/share/bash-completion/completions/apexmap")]
+pub struct Arguments {
+    /// bash, elvish, fish, powershell or zsh
+    shell: clap_complete::Shell,
+}
+
+pub fn run(arguments: &Arguments, mut program: clap::Command) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut program, "apexmap", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}

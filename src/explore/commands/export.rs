@@ -1,0 +1,121 @@
+//! `apexmap export`: samples for other programs.
+
+use super::samples::{condition, names, none, read};
+use crate::error::{Error, Result};
+use crate::explore::export;
+use crate::explore::figure::select;
+use crate::explore::query::headlines;
+use crate::explore::store::columns;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// One line a sample; with --out also FILE-metadata.json, which gives each column's meaning, unit and type (CSVW)
+    Csv,
+    /// One JSON object a sample
+    Jsonl,
+    /// Extra-P's text format: the varied parameters, and the samples of each point (read it with `extrap --text`)
+    ExtraP,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap export results/quickstart --format csv --out quickstart.csv
+  apexmap export results/quickstart --format jsonl --where 'P == 1 && status == \"ok\"' | jq .seconds
+  apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
+  extrap --text ranks.txt --measure median
+
+CSV and JSON lines hold good and failed samples (column status); what has no value is empty or null. Columns have the \
+names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// What is written
+    #[arg(long, value_enum, default_value = "csv")]
+    format: Format,
+    /// Samples to write, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Columns to write, with commas [default: all]; for extra-p its metrics [default: seconds, and what the kernels are
+    /// judged by]
+    #[arg(long, value_name = "COLUMNS")]
+    select: Option<String>,
+    /// For extra-p: the parameters, with commas [default: what tells the points apart]
+    #[arg(long, value_name = "COLUMNS")]
+    parameters: Option<String>,
+    /// Samples of other builds, machines and plans too (column stale)
+    #[arg(long)]
+    stale: bool,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let table = read(&arguments.result)?;
+    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
+    let stale = arguments.stale && arguments.format != Format::ExtraP;
+    let rows =
+        if stale { select::all_rows(&table, condition.as_ref()) } else { select::rows(&table, condition.as_ref()) };
+    if rows.is_empty() {
+        return Err(none(&table, condition.as_ref()));
+    }
+    if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
+        return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));
+    }
+    let selected = arguments.select.as_deref().map(|list| names("--select", list, &table)).transpose()?;
+    let title = format!("Samples of {}", arguments.result.display());
+    match arguments.format {
+        Format::Csv | Format::Jsonl => {
+            let all = || table.names().iter().map(String::as_str).collect();
+            let selected = selected.unwrap_or_else(all);
+            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, table.column(name)?))).collect();
+            match arguments.format {
+                Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, &rows, out))?,
+                _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, &rows, out))?,
+            }
+            if let Some(out) = arguments.out.as_deref().filter(|_| arguments.format == Format::Csv) {
+                let side = export::metadata::path(out);
+                let text = export::metadata::of(&chosen, out, &title);
+                to(Some(&side), |out| out.write_all(text.as_bytes()))?;
+                eprintln!("{}: {} samples; {}: their columns", out.display(), rows.len(), side.display());
+            }
+        }
+        Format::ExtraP => {
+            let metrics = selected.unwrap_or_else(|| {
+                let mut metrics = headlines(&table, &rows);
+                metrics.retain(|name| *name != "seconds");
+                metrics.insert(0, "seconds");
+                metrics
+            });
+            let parameters = match &arguments.parameters {
+                Some(list) => names("--parameters", list, &table)?,
+                None => columns::axes(&table, &rows),
+            };
+            let input = export::extra_p::input(&table, &rows, &parameters, &metrics)?;
+            to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
+            for note in input.notes() {
+                eprintln!("note: {note}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes to a file or to standard output, where a closed pipe is the end of interest.
+fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let Some(path) = out else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        return match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::environment(format!("cannot write to standard output: {error}"), "check where it goes"))
+            }
+            _ => Ok(()),
+        };
+    };
+    let file = File::create(path).map_err(|e| Error::file("create", path, e))?;
+    let mut out = BufWriter::new(file);
+    write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
+}

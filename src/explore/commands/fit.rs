@@ -1,0 +1,241 @@
+//! `apexmap fit`: a model's parameters from a result.
+
+use super::predict::{Format, number, pretty};
+use super::samples::{self, rows};
+use crate::error::{Error, Result};
+use crate::explore::fit::baseline::{self, Baseline};
+use crate::explore::fit::{self, Fit, Options, Role};
+use crate::explore::machine::Card;
+use crate::explore::model_fit::{self, Data, figures};
+use crate::explore::models::{self, Model};
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Table};
+use crate::terminal::print;
+use crate::units::amount;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap fit results/random-access-ranks --model random_access.hypercube
+  apexmap fit results/quickstart --model apex_map.surface --where 'P == 1'
+  apexmap fit results/random-access-ranks --model random_access.hypercube --format toml > my-machine.toml
+  apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
+
+Numbers that are not fitted (sizes, what the data cannot tell) come from --hold, then --machine, then the result's own host.")]
+pub struct Arguments {
+    /// A result folder
+    result: PathBuf,
+    /// The model; `apexmap models` lists them
+    #[arg(long)]
+    model: String,
+    /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Machine card with numbers that are not fitted
+    #[arg(long, value_name = "CARD")]
+    machine: Option<String>,
+    /// Do not fit this number, but take this value, in base units or with a unit
+    #[arg(long, value_name = "NAME=VALUE")]
+    hold: Vec<String>,
+    /// Fit this number although it is usually given
+    #[arg(long, value_name = "NAME")]
+    free: Vec<String>,
+    /// A variable of the model that the result does not know, such as ranks_per_node=2
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Folder for pictures of the fit: model and measurement, residual map
+    #[arg(long, value_name = "FOLDER")]
+    figures: Option<PathBuf>,
+    /// toml is a machine card
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let model = models::find(&arguments.model)?;
+    let folder = Folder::open(&arguments.result)?;
+    let table = samples::table(&folder)?;
+    let rows = rows(&table, arguments.condition.as_deref())?;
+    let data = model_fit::observations(&table, &rows, model, &variables(model, &arguments.set)?)?;
+    let manifest = Manifest::read(&folder)?;
+    let roles = roles(model, arguments, &manifest, (&table, &rows))?;
+    let options = Options { seed: arguments.seed, ..Options::default() };
+    let fit = fit::fit(model, &data.observations, &roles, options)?;
+    let work = model_fit::work(model);
+    let curve = baseline::choose(&data.observations, &work);
+    if let Some(to) = &arguments.figures {
+        draw(model, &fit, &data, to)?;
+    }
+    let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
+    print(&match arguments.format {
+        Format::Table => report(model, &fit, &data, curve.as_ref()),
+        Format::Json => pretty(&serde_json::json!({
+            "fit": fit,
+            "kernel": data.kernel,
+            "samples": data.samples,
+            "oversubscribed": data.oversubscribed,
+            "baseline": curve,
+            "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+            "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
+        }))?,
+        Format::Toml => fit.card(&manifest.machine, &source)?.to_toml(),
+    })
+}
+
+/// Writes the pictures, and names them on standard error: standard output is the fit's.
+fn draw(model: &dyn Model, fit: &Fit, data: &Data, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
+    let over = if data.oversubscribed { ", oversubscribed" } else { "" };
+    let smape = 100.0 * fit.quality.smape;
+    let subtitle = format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples);
+    for shown in figures::of(model, &fit.points, &subtitle) {
+        for end in ["svg", "png"] {
+            let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));
+            super::plot::write(&shown.figure, &file)?;
+            eprintln!("{}", file.display());
+        }
+    }
+    Ok(())
+}
+
+fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)>> {
+    let one = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            Error::input(format!("--set {text} has no value"), "write --set NAME=VALUE, such as --set ranks_per_node=2")
+        })?;
+        let variable = super::predict::variable(model, name)?;
+        let values = super::predict::values(variable, value)?;
+        match values.as_slice() {
+            [value] => Ok((name.to_owned(), *value)),
+            _ => Err(Error::input(format!("--set {text}: one value is needed here"), "give one value")),
+        }
+    };
+    settings.iter().map(one).collect()
+}
+
+/// What is held, fitted, or not known.
+fn roles(
+    model: &dyn Model,
+    arguments: &Arguments,
+    manifest: &Manifest,
+    (table, rows): (&Table, &[usize]),
+) -> Result<Vec<Role>> {
+    let card = arguments.machine.as_deref().map(Card::find).transpose()?;
+    let mut held = Vec::new();
+    for text in &arguments.hold {
+        let (name, value) = model_fit::setting(model, text)?;
+        let value = value
+            .ok_or_else(|| Error::input(format!("--hold {text} has no value"), format!("write --hold {name}=VALUE")))?;
+        let parameter = models::scan::parameter(model, name).expect("its own name");
+        held.push((name, number(parameter.unit(), name, &value)?));
+    }
+    let free: Vec<&str> =
+        arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
+    let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
+    let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(table, rows, number));
+    Ok(model_fit::roles(model, &told, card.as_ref(), &held, &free))
+}
+
+/// Head of the column of bootstrap intervals.
+const BOOTSTRAP: &str = "bootstrap over launches";
+
+/// Points shown at most in the table of residuals.
+const MOST_POINTS: usize = 24;
+
+fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -> String {
+    let about = model.about();
+    let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
+    let quality = &fit.quality;
+    let _ = writeln!(
+        text,
+        "fitted to {} of {}: {} samples, {} points, {} launches\n",
+        about.column, data.kernel, data.samples, quality.points, quality.launches
+    );
+    if quality.fitted_points < quality.points {
+        let _ = writeln!(
+            text,
+            "The numbers are fitted to {} of the points, evenly spread, and judged on all.\n",
+            quality.fitted_points
+        );
+    }
+    if data.oversubscribed {
+        text.push_str("Oversubscribed: some launches had more ranks than processors; this is no model of a machine with enough.\n\n");
+    }
+    let _ = writeln!(text, "{:<40}{:>12}   {:<28}{}", "number", "estimate", "95 % interval (profile)", BOOTSTRAP);
+    for estimate in &fit.estimates {
+        let unit = models::scan::parameter(model, estimate.number).map_or(crate::units::Unit::None, |p| p.unit());
+        let interval = |(low, high): (f64, f64)| format!("[{}, {}]", amount(low, unit), amount(high, unit));
+        let name = format!("{} ({})", estimate.number, estimate.symbol);
+        let bootstrap = estimate.bootstrap.map_or(String::new(), interval);
+        let profile = interval((estimate.low, estimate.high));
+        let _ = writeln!(text, "{name:<40}{:>12}   {profile:<28}{bootstrap}", amount(estimate.value, unit));
+    }
+    for (name, value) in &fit.held {
+        let unit = models::scan::parameter(model, name).map_or(crate::units::Unit::None, |p| p.unit());
+        let _ = writeln!(text, "{name:<40}{:>12}   given", amount(*value, unit));
+    }
+    for name in &fit.absent {
+        let _ = writeln!(text, "{name:<40}{:>12}   no point depends on it", "");
+    }
+    let _ = writeln!(
+        text,
+        "\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}",
+        100.0 * quality.smape,
+        quality.log_spread
+    );
+    if let Some(error) = quality.left_out {
+        let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);
+    }
+    if let Some((largest, error)) = quality.largest_left_out {
+        let _ = writeln!(text, "P = {largest} left out: SMAPE {:.1} % there", 100.0 * error);
+    }
+    if let Some(aicc) = quality.aicc {
+        let _ = writeln!(text, "AICc {aicc:.1}");
+    }
+    residuals(model, fit, &mut text);
+    let _ = writeln!(text, "\n{}\nIt assumes: {}.", model_fit::sentence(model, fit, curve), about.assumes);
+    text
+}
+
+/// The points that are farthest off, or all if they are few.
+fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
+    let varied = model_fit::varied(&fit.points);
+    let mut points: Vec<&fit::Point> = fit.points.iter().collect();
+    let ratio = |point: &fit::Point| point.measured / point.predicted;
+    if points.len() > MOST_POINTS {
+        points.sort_by(|a, b| ratio(b).ln().abs().total_cmp(&ratio(a).ln().abs()));
+        points.truncate(MOST_POINTS);
+        let _ = writeln!(text, "\nThe {MOST_POINTS} of {} points that are farthest off:", fit.points.len());
+    } else {
+        text.push('\n');
+    }
+    let about = model.about();
+    let width = |at: usize| {
+        let words = points.iter().map(|point| model_fit::said(model, at, point.x[at]).len());
+        words.chain([about.variables[at].name.len(), 10]).max().unwrap_or(10) + 2
+    };
+    for &at in &varied {
+        let (name, width) = (about.variables[at].name, width(at));
+        let _ = write!(text, "{name:>width$}");
+    }
+    let _ = writeln!(text, "{:>14}{:>14}{:>10}  {:<30}set by", "measured", "predicted", "ratio", "95 % band");
+    for point in &points {
+        for &at in &varied {
+            let width = width(at);
+            let _ = write!(text, "{:>width$}", model_fit::said(model, at, point.x[at]));
+        }
+        let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
+        let _ = writeln!(
+            text,
+            "{:>14}{:>14}{:>10.3}  {band:<30}{}",
+            amount(point.measured, about.unit),
+            amount(point.predicted, about.unit),
+            ratio(point),
+            point.binding
+        );
+    }
+}

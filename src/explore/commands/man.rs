@@ -1,0 +1,61 @@
+//! `apexmap man`: manual pages, one a command, from what `--help` says.
+
+use crate::error::{Error, Result};
+use crate::explore::nearest::suggest;
+use crate::terminal::print;
+use clap_mangen::Man;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap man | man -l -
+  apexmap man fit | man -l -
+  apexmap man --out ~/.local/share/man/man1    then: man apexmap, man apexmap-fit")]
+pub struct Arguments {
+    /// Page of this command [default: of the program]
+    command: Option<String>,
+    /// Write the pages of the program and all its commands into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    out: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, program: clap::Command) -> Result<()> {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let commands: Vec<&clap::Command> = program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    if let Some(folder) = &arguments.out {
+        std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+        for command in std::iter::once(&program).chain(commands) {
+            let file = folder.join(format!("{}.1", name(command)));
+            std::fs::write(&file, page(command)?).map_err(|e| Error::file("write", &file, e))?;
+        }
+        return print(&format!("{}\n", folder.join("apexmap.1").display()));
+    }
+    let command = match &arguments.command {
+        None => &program,
+        Some(name) => commands.iter().copied().find(|command| command.get_name() == name).ok_or_else(|| {
+            let known: Vec<_> = commands.iter().map(|command| command.get_name()).collect();
+            Error::input(format!("there is no command \"{name}\""), suggest(name, &known))
+        })?,
+    };
+    print(&page(command)?)
+}
+
+/// `apexmap-fit`.
+fn name(command: &clap::Command) -> String {
+    command.get_display_name().unwrap_or(command.get_name()).to_owned()
+}
+
+fn page(command: &clap::Command) -> Result<String> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page).map_err(|e| Error::internal(e.to_string()))?;
+    let page = String::from_utf8(page).map_err(|e| Error::internal(e.to_string()))?;
+    Ok(examples_as_they_stand(&page))
+}
+
+/// What follows the options keeps its lines: examples are commands, not running text.
+fn examples_as_they_stand(page: &str) -> String {
+    let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
+    let (extra, rest) = after.find("\n.SH").map_or((after, ""), |at| after.split_at(at + 1));
+    format!("{before}.SH EXAMPLES\n.nf\n{}\n.fi\n{rest}", extra.trim_end())
+}

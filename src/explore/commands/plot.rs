@@ -1,0 +1,108 @@
+//! `apexmap plot`: any figure from any store.
+
+use super::samples::{column, names, read, rows};
+use crate::error::{Error, Result};
+use crate::explore::figure::select::{self, Kind, Request};
+use crate::explore::figure::{self, Figure, Style};
+use crate::explore::store::bound_columns;
+use crate::explore::store::{Folder, columns};
+use crate::measure::kernels;
+use crate::terminal::print;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap plot results/quickstart surface --where 'P == 1'
+  apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
+  apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
+  apexmap plot results/quickstart binding --where 'P == 1'        (needs a card: apexmap report --card)
+  apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
+  apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// surface, contour, heat, curves, or binding: which of the machine's limits binds, and the share of it reached
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
+    kind: String,
+    /// First axis: a parameter by the paper's name or a column
+    #[arg(long, default_value = "L")]
+    x: String,
+    /// Second axis of a grid; for curves what tells them apart, several with commas, or none
+    #[arg(long, default_value = "alpha")]
+    y: String,
+    /// What is shown: a column such as bytes_per_second, cycles_per_operation, seconds [default: what the kernel is
+    /// judged by]
+    #[arg(long)]
+    z: Option<String>,
+    /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Title of the picture [default: what is shown]
+    #[arg(long)]
+    title: Option<String>,
+    /// Picture to write, .svg or .png [default: the kind, as SVG and PNG, in the result's figures/]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// screen, or paper: one column of a paper, 3.3 inches wide, 8 points, told apart in grey too; PNG with 600 dots an inch
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
+}
+
+/// The style of a name that the parser of the command line knows.
+pub fn style(name: &str) -> Style {
+    Style::ALL.into_iter().find(|(known, _)| *known == name).map_or(Style::Screen, |(_, style)| style)
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let table = read(&arguments.result)?;
+    let rows = rows(&table, arguments.condition.as_deref())?;
+    let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let headline =
+        || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
+    let share = (kind == Kind::Binding).then_some(bound_columns::SHARE);
+    let z = match &arguments.z {
+        Some(given) => column("--z", given, &table)?,
+        None => share.or_else(headline).unwrap_or("seconds"),
+    };
+    let request = Request {
+        kind,
+        title: arguments.title.clone().unwrap_or_else(|| columns::describe(z).label),
+        x: column("--x", &arguments.x, &table)?.into(),
+        by: names("--y", &arguments.y, &table)?.into_iter().map(str::to_owned).collect(),
+        z: z.into(),
+    };
+    let drawn = select::figure(&table, &rows, &request)?;
+    let drawn = select::with_bounds(&table, &rows, &request, drawn)?;
+    let files = match &arguments.out {
+        Some(out) => vec![out.clone()],
+        None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],
+        None => {
+            let figures = Folder::open(&arguments.result)?.figures();
+            ["svg", "png"].map(|end| figures.join(&arguments.kind).with_extension(end)).to_vec()
+        }
+    };
+    for file in &files {
+        write_in(&drawn, style(&arguments.style), file)?;
+        print(&format!("{}\n", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes a figure as what its name ends in.
+pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
+    write_in(drawn, Style::Screen, file)
+}
+
+fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
+    match file.extension().and_then(|end| end.to_str()) {
+        Some("svg") => {
+            std::fs::write(file, figure::drawing(drawn, style)?.svg).map_err(|e| Error::file("write", file, e))
+        }
+        Some("png") => figure::png_in(drawn, style, file),
+        _ => Err(Error::input(
+            format!("--out {} is neither .svg nor .png", file.display()),
+            "let the name end in .svg or .png",
+        )),
+    }
+}

@@ -1,0 +1,281 @@
+//! `apexmap predict`: a model's equation with a machine's numbers. `apexmap models`: which there are.
+
+use crate::error::{Error, Result};
+use crate::explore::html::picture;
+use crate::explore::machine::{self, Card};
+use crate::explore::model_fit::nic;
+use crate::explore::models::scan::{self, Numbers, Row};
+use crate::explore::models::{self, ALL, Model, Variable};
+use crate::explore::nearest::suggest;
+use crate::terminal::print;
+use crate::units::{self, Unit, amount};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Table,
+    Json,
+    Toml,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
+  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 --set ranks_per_node=4
+  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+
+FROM..TO means powers of two times FROM, up to TO. Machines are the published ones, or files.")]
+pub struct Arguments {
+    /// A model; `apexmap models` lists them
+    model: String,
+    /// Machine card: the name of a published machine, or a file
+    #[arg(long, value_name = "CARD")]
+    machine: String,
+    /// Values of P, such as 1..131072 or 1,4,16
+    #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
+    ranks: Option<String>,
+    /// Values of a variable, or a number of the machine in base units or with a unit
+    #[arg(long, value_name = "NAME=VALUES")]
+    set: Vec<String>,
+    /// How the predictions are printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let model = models::find(&arguments.model)?;
+    let card = Card::find(&arguments.machine)?;
+    let (mut variables, mut numbers) = (Vec::new(), Vec::new());
+    if let Some(ranks) = &arguments.ranks {
+        variables.push(("P".to_owned(), values(variable(model, "P")?, ranks)?));
+    }
+    for setting in &arguments.set {
+        let (name, text) = setting.split_once('=').ok_or_else(|| {
+            Error::input(format!("--set {setting} has no value"), "write --set NAME=VALUE, such as --set Q=1024")
+        })?;
+        match scan::parameter(model, name) {
+            Some(parameter) => numbers.push((parameter.number.to_owned(), number(parameter.unit(), name, text)?)),
+            None => variables.push((name.to_owned(), values(variable(model, name)?, text)?)),
+        }
+    }
+    let numbers = Numbers::new(model, &card, &numbers)?;
+    let rows = scan::scan(model, &numbers, &variables)?;
+    print(&match arguments.format {
+        Format::Table => table(model, &card, &numbers, &rows),
+        Format::Json => pretty(&structured(model, &card, &numbers, &rows))?,
+        Format::Toml => toml::to_string_pretty(&structured(model, &card, &numbers, &rows))
+            .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
+    })
+}
+
+pub fn pretty(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|e| Error::internal(format!("cannot write JSON: {e}")))
+}
+
+/// A variable of a model by its name.
+pub fn variable(model: &dyn Model, name: &str) -> Result<&'static Variable> {
+    let about = model.about();
+    let variables = about.variables.iter();
+    variables.clone().find(|variable| variable.name == name).ok_or_else(|| {
+        let numbers = about.parameters.iter().map(|parameter| parameter.number);
+        let known: Vec<_> = variables.map(|variable| variable.name).chain(numbers).collect();
+        Error::input(format!("{} has no \"{name}\"", about.id), suggest(name, &known))
+    })
+}
+
+/// A number with or without a unit.
+pub fn number(unit: Unit, name: &str, text: &str) -> Result<f64> {
+    let value =
+        units::parse(text, unit).map_err(|what| Error::input(format!("{name}: {what}"), "correct the value"))?;
+    if !value.is_finite() || value < 0.0 {
+        let what = format!("{name} must be finite and not negative, found {text}");
+        return Err(Error::input(what, "correct the value"));
+    }
+    Ok(value)
+}
+
+/// `4`, `1,2,4`, `1..64` or words.
+pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
+    let name = variable.name;
+    let one = |text: &str| match variable.words.iter().position(|word| *word == text) {
+        Some(at) => Ok(at as f64),
+        None if !variable.words.is_empty() => {
+            Err(Error::input(format!("{name} cannot be \"{text}\""), suggest(text, variable.words)))
+        }
+        None => {
+            let value = number(variable.unit, name, text)?;
+            let domain = variable.domain.check(value);
+            domain.map_err(|(what, next)| Error::input(format!("{name} must be {what}, found {text}"), next))?;
+            Ok(value)
+        }
+    };
+    let Some((from, to)) = text.split_once("..") else { return text.split(',').map(|text| one(text.trim())).collect() };
+    let (from, to) = (one(from)?, one(to)?);
+    if from <= 0.0 || to < from {
+        let what = format!("{name}={text} is no range of powers of two");
+        return Err(Error::input(what, "begin above 0 and end at or above the beginning, as in 1..1024"));
+    }
+    Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
+}
+
+/// A variable's value for people.
+fn shown(variable: &Variable, value: f64) -> String {
+    match variable.words.get(value as usize) {
+        Some(word) => (*word).to_owned(),
+        None => value.to_string(),
+    }
+}
+
+fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> String {
+    let about = model.about();
+    let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
+    let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
+    for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {
+        if value.is_nan() {
+            continue;
+        }
+        let interval = interval.map_or(String::new(), |(low, high)| {
+            format!("  [{}, {}]", amount(low, parameter.unit()), amount(high, parameter.unit()))
+        });
+        let name = format!("{} ({})", parameter.number, parameter.symbol);
+        let _ = writeln!(text, "  {name:<48} {}{interval}", amount(*value, parameter.unit()));
+    }
+    let _ = writeln!(text, "it assumes: {}\n", about.assumes);
+    let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
+    let shown_columns: Vec<usize> = (0..about.variables.len()).filter(|&at| varied(at) || rows.len() == 1).collect();
+    for &at in &shown_columns {
+        let _ = write!(text, "{:>12}", about.variables[at].name);
+    }
+    let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
+    for row in rows {
+        for &at in &shown_columns {
+            let _ = write!(text, " {:>11}", shown(&about.variables[at], row.at[at]));
+        }
+        let band = row.band.map_or(String::new(), |(low, high)| {
+            format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))
+        });
+        let value = amount(row.prediction.value, about.unit);
+        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.binding);
+    }
+    text
+}
+
+/// For JSON and TOML; both know no NaN.
+#[derive(serde::Serialize)]
+struct Structured<'a> {
+    model: &'a str,
+    source: String,
+    machine: &'a str,
+    column: &'a str,
+    unit: &'a str,
+    numbers: std::collections::BTreeMap<&'a str, f64>,
+    predictions: Vec<std::collections::BTreeMap<&'a str, serde_json::Value>>,
+}
+
+fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[Row]) -> Structured<'a> {
+    let about = model.about();
+    let known = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
+    let prediction = |row: &Row| {
+        let mut cells: std::collections::BTreeMap<&str, serde_json::Value> = about
+            .variables
+            .iter()
+            .zip(&row.at)
+            .map(|(variable, value)| match variable.words.get(*value as usize) {
+                Some(word) => (variable.name, (*word).into()),
+                None => (variable.name, (*value).into()),
+            })
+            .collect();
+        cells.insert("value", row.prediction.value.into());
+        cells.insert("set_by", row.prediction.binding.into());
+        if let Some((low, high)) = row.band {
+            cells.insert("low", low.into());
+            cells.insert("high", high.into());
+        }
+        cells
+    };
+    Structured {
+        model: about.id,
+        source: format!("{}, {}", about.source.short, about.place),
+        machine: &card.name,
+        column: about.column,
+        unit: about.unit.symbol(),
+        numbers: known.map(|(parameter, value)| (parameter.number, *value)).collect(),
+        predictions: rows.iter().map(prediction).collect(),
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap models
+  apexmap models random_access.hypercube
+  apexmap models message_rate.nic --figures figures        draws Figures 11 to 13 of its paper")]
+pub struct ModelsArguments {
+    /// Only this model
+    model: Option<String>,
+    /// Draw the figures of the model's paper into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER", requires = "model")]
+    figures: Option<PathBuf>,
+}
+
+/// `apexmap models`.
+pub fn list(arguments: &ModelsArguments) -> Result<()> {
+    let mut text = String::new();
+    match &arguments.model {
+        Some(id) => {
+            let model = models::find(id)?;
+            describe(model, &mut text);
+            if let Some(folder) = &arguments.figures {
+                draw(model, folder, &mut text)?;
+            }
+        }
+        None => {
+            ALL.iter().for_each(|model| describe(*model, &mut text));
+            text.push_str("Published machines, for --machine:\n");
+            for (name, _) in machine::PUBLISHED {
+                let card = Card::find(name)?;
+                let _ = writeln!(text, "  {name:<14} {} ({})", card.summary, card.source);
+            }
+        }
+    }
+    print(&text)
+}
+
+fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
+    if !nic::are_of(model) {
+        let what = format!("apexmap draws no figures of the paper of {}", model.about().id);
+        return Err(Error::input(what, "name message_rate.nic, or draw fits with apexmap fit --figures"));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    for drawing in nic::paper()? {
+        let file = drawing.file.to_owned();
+        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
+        let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
+    }
+    Ok(())
+}
+
+fn describe(model: &dyn Model, text: &mut String) {
+    let about = model.about();
+    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
+    let _ = writeln!(text, "  assumes: {}", about.assumes);
+    if !about.explains.is_empty() {
+        let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
+    }
+    let _ = writeln!(text, "  variables:");
+    for variable in about.variables {
+        let default = variable.default.map_or(String::new(), |value| format!("; default {}", shown(variable, value)));
+        let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
+        let _ = writeln!(text, "    {:<32} {}{words}{default}", variable.name, variable.meaning);
+    }
+    let _ = writeln!(text, "  numbers of the machine:");
+    for parameter in about.parameters {
+        let given = if parameter.given { " (not fitted)" } else { "" };
+        let _ = writeln!(text, "    {:<32} {}: {}{given}", parameter.number, parameter.symbol, parameter.meaning());
+    }
+    text.push('\n');
+}

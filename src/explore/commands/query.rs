@@ -1,0 +1,84 @@
+//! `apexmap query`: medians by groups, from any result.
+
+use super::predict::pretty;
+use super::samples::{names, read, rows};
+use crate::error::Result;
+use crate::explore::query::{self, Groups};
+use crate::explore::store::columns;
+use crate::terminal::print;
+use std::path::PathBuf;
+
+/// How groups are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people, with units
+    Table,
+    /// One line a group, in base units
+    Csv,
+    /// An array of groups, in base units
+    Json,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap query results/quickstart --where 'P == 1' --group-by alpha,L
+  apexmap query results/quickstart --where 'L == 64' --select cycles_per_operation,seconds
+  apexmap query results/random-access-ranks --group-by P,Q --select operations_per_second --format csv
+  apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
+
+n counts the good samples; failed ones have a column of their own. The median stands beside its 95 % interval by order \
+statistics, which needs six samples. Rates are per second, bytes and words as the column's name says: `apexmap kernels` \
+names each kernel's parameters and outputs.")]
+pub struct Arguments {
+    /// A result folder, or a Parquet file of samples
+    result: PathBuf,
+    /// Samples to count, such as 'P == 2 && alpha <= 0.1'
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Columns that samples are grouped by, with commas, by the papers' names or their own; '' for one group of all
+    /// [default: what tells the points apart]
+    #[arg(long, value_name = "COLUMNS")]
+    group_by: Option<String>,
+    /// Columns to sum up, with commas, such as seconds,bytes_per_second [default: what the kernels are judged by]
+    #[arg(long, value_name = "COLUMNS")]
+    select: Option<String>,
+    /// How the groups are printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let table = read(&arguments.result)?;
+    let rows = rows(&table, arguments.condition.as_deref())?;
+    let by = match &arguments.group_by {
+        Some(list) => names("--group-by", list, &table)?,
+        None => columns::axes(&table, &rows),
+    };
+    let selected = match &arguments.select {
+        Some(list) => names("--select", list, &table)?,
+        None => query::headlines(&table, &rows),
+    };
+    let groups = query::groups(&table, &rows, &by, &selected)?;
+    print(&match arguments.format {
+        Format::Table => query::text(&groups),
+        Format::Csv => query::csv(&groups),
+        Format::Json => pretty(&query::json(&groups))?,
+    })?;
+    warn(&groups);
+    Ok(())
+}
+
+/// What a reader of the table should know; on standard error, as standard output may be a file.
+fn warn(groups: &Groups) {
+    if !groups.mixed.is_empty() {
+        let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
+        let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
+        eprintln!(
+            "note: groups mix points that differ in {}; add {them} to --group-by, or choose one value{each} with --where",
+            mixed.join(", ")
+        );
+    }
+    if groups.left_out > 0 {
+        eprintln!("note: {} samples have no value in a grouping column and are in no group", groups.left_out);
+    }
+}

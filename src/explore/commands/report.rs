@@ -1,0 +1,54 @@
+//! `apexmap report`: draws a result's figures and writes its report anew.
+
+use super::card::CardArguments;
+use super::plot::style;
+use super::samples;
+use crate::error::{Error, Result};
+use crate::explore::figure::Style;
+use crate::explore::html::PAPER;
+use crate::explore::report::{self, summary};
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Table};
+use crate::terminal::print;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap report results/quickstart
+  apexmap report results/quickstart --card results/calibrate/card.toml
+  apexmap report results/quickstart --style paper")]
+pub struct Arguments {
+    /// The result folder
+    #[arg(default_value = "results/quickstart")]
+    result: PathBuf,
+    #[command(flatten)]
+    card: CardArguments,
+    /// paper: each figure also for a column of a paper, in figures/paper, which later reports keep in step
+    #[arg(long, default_value = "screen",
+        value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
+    style: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let folder = Folder::open(&arguments.result)?;
+    if arguments.card.card.is_some() {
+        let _lock = folder.lock()?;
+        let manifest = Manifest::read(&folder)?;
+        let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
+        if let Some(card) = arguments.card.find(&manifest.machine, &hosts)? {
+            folder.replace_card(&card)?;
+        }
+        folder.compact()?;
+    }
+    if style(&arguments.style) == Style::Paper {
+        let paper = folder.figures().join(PAPER);
+        std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
+    }
+    print(&make(&folder, &samples::table(&folder)?)?)
+}
+
+/// Makes the report; returns the summary for the terminal.
+pub fn make(folder: &Folder, table: &Table) -> Result<String> {
+    let made = report::make(folder, table)?;
+    Ok(format!("{}report: {}\n", summary::text(&made.rows), folder.report().display()))
+}

@@ -1,0 +1,35 @@
+//! `apexmap validate`: the models against the papers.
+
+use super::predict::{Format, pretty};
+use crate::error::{Error, Result};
+use crate::explore::validate;
+use crate::terminal::print;
+use std::path::PathBuf;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap validate
+  apexmap validate --format json
+  apexmap validate --report validation       a page with figures: validation/validate.html
+
+Values that differ, differ in the papers themselves, and say so; none is tuned away.")]
+pub struct Arguments {
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Folder for a page with figures instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "format")]
+    report: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let report = validate::validate()?;
+    if let Some(to) = &arguments.report {
+        return print(&format!("report: {}\n", validate::page::write(&report, to)?.display()));
+    }
+    print(&match arguments.format {
+        Format::Table => report.text(),
+        Format::Json => pretty(&report)?,
+        Format::Toml => toml::to_string_pretty(&report)
+            .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,
+    })
+}

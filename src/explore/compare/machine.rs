@@ -1,0 +1,146 @@
+//! What is compared: the samples of a result, or what is published of a machine.
+
+use crate::error::{Error, Result};
+use crate::explore::machine::Card;
+use crate::explore::store::Table;
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::table::Column;
+use crate::measure::kernels;
+use crate::provenance::Host;
+
+/// Where a machine's numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Measured,
+    /// A paper's tables and, where they have nothing, models with the numbers of a machine card.
+    Published,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// As in tables and legends; different from all others.
+    pub name: String,
+    /// As on the command line: for messages and for the page's provenance.
+    pub given: String,
+    pub origin: Origin,
+    pub table: Table,
+    /// The rows that count: current, and chosen by a condition.
+    pub rows: Vec<usize>,
+    pub manifest: Option<Manifest>,
+    pub card: Option<Card>,
+}
+
+impl Machine {
+    /// A machine of measured samples.
+    ///
+    /// # Errors
+    /// If no row is of a known kernel; `given` is named.
+    pub fn measured(given: &str, table: Table, rows: Vec<usize>, manifest: Option<Manifest>) -> Result<Self> {
+        if rows.is_empty() {
+            let (what, next) = match table.rows {
+                0 => ("holds no sample", "run its sweep first: apexmap run"),
+                _ => ("has no sample left to compare", "widen the condition; stale samples are never compared"),
+            };
+            return Err(Error::input(format!("{given} {what}"), next));
+        }
+        let known = |&&row: &&usize| kernels::find(table.word("kernel", row)).is_ok();
+        if rows.iter().find(known).is_none() {
+            return Err(Error::input(
+                format!("{given} has no sample of a kernel that this apexmap knows"),
+                "`apexmap kernels` lists those it knows",
+            ));
+        }
+        let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
+        let card = manifest.as_ref().map(|manifest| told(manifest, &name));
+        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, table, rows, manifest, card })
+    }
+
+    /// The host of rank 0 of its first launch.
+    pub fn host(&self) -> Option<&Host> {
+        let manifest = self.manifest.as_ref()?;
+        Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
+    }
+
+    /// Distinct words of a column among its rows, in order.
+    pub fn words(&self, column: &str) -> Vec<String> {
+        let Some(Column::Words { codes, dictionary }) = self.table.column(column) else { return Vec::new() };
+        let mut seen = vec![false; dictionary.len()];
+        self.rows.iter().filter_map(|&row| codes[row]).for_each(|code| seen[code as usize] = true);
+        let mut words: Vec<String> =
+            dictionary.iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.clone()).collect();
+        words.sort();
+        words
+    }
+
+    /// Distinct numbers of a column among its rows, ascending.
+    pub fn numbers(&self, column: &str) -> Vec<f64> {
+        let Some(column) = self.table.column(column) else { return Vec::new() };
+        let of = |row: usize| match column {
+            Column::Numbers(values) => values[row],
+            Column::Whole(values) => values[row].map_or(f64::NAN, |v| v as f64),
+            Column::Words { .. } => f64::NAN,
+        };
+        let mut seen = std::collections::BTreeSet::new();
+        // Numbers that are not negative are in the order of their bits.
+        seen.extend(self.rows.iter().map(|&row| of(row)).filter(|v| *v >= 0.0).map(f64::to_bits));
+        seen.into_iter().map(f64::from_bits).collect()
+    }
+}
+
+/// What the operating system told of a machine, as a card.
+fn told(manifest: &Manifest, name: &str) -> Card {
+    let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
+    let mut card = Card::new(name, &host.cpu_model, "what the operating system told when it was measured");
+    let mut numbers =
+        vec![("cores".to_owned(), f64::from(host.processors)), ("memory_bytes".to_owned(), host.memory_bytes as f64)];
+    numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
+    numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
+    for (number, value) in numbers {
+        // A level that cards do not know is left out.
+        let _ = card.set_base(&number, value, "told by the operating system");
+    }
+    card
+}
+
+/// Gives every machine a name of its own: what was asked for, or what it is called, with what was given where that is not
+/// enough to tell them apart.
+///
+/// # Errors
+/// If the names asked for are too few, too many, or not different.
+pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
+    if !asked.is_empty() && asked.len() != machines.len() {
+        return Err(Error::input(
+            format!("--names has {} names for {} machines", asked.len(), machines.len()),
+            "give one name for each, with commas between them",
+        ));
+    }
+    for (machine, name) in machines.iter_mut().zip(asked) {
+        machine.name.clone_from(name);
+    }
+    let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
+    let twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    if let Some(name) = asked.iter().find(|name| twice(name)) {
+        return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a name of its own"));
+    }
+    for (machine, name) in machines.iter_mut().zip(&names) {
+        if twice(name) {
+            machine.name = short(&machine.given);
+        }
+    }
+    let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
+    for (at, machine) in machines.iter_mut().enumerate() {
+        if names.iter().filter(|other| **other == names[at]).count() > 1 {
+            machine.name = format!("{} ({})", names[at], at + 1);
+        }
+    }
+    Ok(())
+}
+
+/// `quickstart` of `results/quickstart/`; a condition stays.
+fn short(given: &str) -> String {
+    let (path, condition) = given.find('[').map_or((given, ""), |at| given.split_at(at));
+    let path = path.trim_end_matches('/').trim_end_matches("/samples.parquet");
+    let last = path.rsplit('/').next().unwrap_or(path);
+    format!("{last} {condition}").trim().to_owned()
+}

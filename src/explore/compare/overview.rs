@@ -1,0 +1,218 @@
+//! What a manager reads first: who is faster, by how much, how sure that is.
+
+use super::Comparison;
+use super::machine::{Machine, Origin};
+use super::pictures::of_point;
+use super::points::Point;
+use super::ranking::Rank;
+use super::ratio::{Basis, GeometricMean, geometric_mean};
+use super::regression::Check;
+use super::statistics::MannWhitney;
+use super::summary::{ends, written};
+use crate::explore::html::Tile;
+use crate::measure::numerics::statistics::median;
+use crate::units::{significant, utc};
+
+/// A machine against the base, over all points.
+struct Told<'a> {
+    of: &'a str,
+    base: &'a str,
+    mean: GeometricMean,
+    faster: usize,
+    slower: usize,
+    /// Points whose 95 % interval includes 1.
+    open: usize,
+    /// Points without an interval.
+    bare: usize,
+    failed: usize,
+    /// The least and the largest ratio and where they are.
+    least: (f64, String),
+    most: (f64, String),
+}
+
+fn told<'a>(comparison: &'a Comparison, of: usize) -> Option<Told<'a>> {
+    let mut tests = MannWhitney::default();
+    let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
+    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
+    let mut found = Vec::new();
+    for &at in &comparison.matched {
+        match of_point(comparison, at, of, &mut tests) {
+            Some(ratio) => {
+                match (ratio.is_decided(), ratio.value > 1.0) {
+                    (false, _) if ratio.interval.is_none() => bare += 1,
+                    (false, _) => open += 1,
+                    (true, true) => faster += 1,
+                    (true, false) => slower += 1,
+                }
+                found.push((ratio.value, at));
+            }
+            None => failed += usize::from(both(&comparison.points.points[at], of)),
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let varying = comparison.points.varying();
+    let place = |(ratio, at): &(f64, usize)| (*ratio, comparison.points.points[*at].short(&varying));
+    let (least, most) = (place(found.first()?), place(found.last()?));
+    let name = |machine: usize| comparison.machines[machine].name.as_str();
+    Some(Told { of: name(of), base: name(0), mean, faster, slower, open, bare, failed, least, most })
+}
+
+/// Whether the base has the point too.
+fn both(point: &Point, of: usize) -> bool {
+    point.seen[of].is_some() && point.seen[0].is_some()
+}
+
+impl Told<'_> {
+    fn sentence(&self) -> String {
+        let Told { of, base, mean, .. } = self;
+        let value = written(mean.value);
+        let measured = mean.interval.filter(|_| mean.basis != Basis::Nothing);
+        let who = match measured {
+            Some((low, _)) if low > 1.0 => format!("{of} is faster than {base}: {value} times its speed"),
+            Some((_, high)) if high < 1.0 => format!("{of} is slower than {base}: {value} times its speed"),
+            Some(_) => format!("Neither is faster on the whole: {of} has {value} times the speed of {base}"),
+            None => format!("{of} has {value} times the speed of {base}"),
+        };
+        let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
+        let known = match (mean.basis, mean.interval) {
+            (_, None) => "without an interval",
+            (Basis::Launches, _) => "95 % interval over launches",
+            (Basis::Samples, _) => {
+                "95 % interval over samples of single launches, which does not know how launches differ"
+            }
+            (Basis::Nothing, _) => "the interval is that of the choice of points, as these have none of their own",
+        };
+        format!(
+            "{who}{interval} (geometric mean over {} points, {known}). {}; from {} at {} to {} at {}.",
+            mean.cells,
+            self.counts(),
+            written(self.least.0),
+            self.least.1,
+            written(self.most.0),
+            self.most.1
+        )
+    }
+
+    /// `Faster at 46 points, slower at 0, undecided at 3`; what is none is told only where there are intervals.
+    fn counts(&self) -> String {
+        let points = |count: usize| if count == 1 { "1 point".to_owned() } else { format!("{count} points") };
+        let mut said = Vec::new();
+        if self.faster + self.slower + self.open > 0 {
+            let faster = points(self.faster);
+            said.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
+        }
+        if self.bare > 0 {
+            said.push(format!("No interval at {}", points(self.bare)));
+        }
+        if self.failed > 0 {
+            said.push(format!("Unfinished at {}", points(self.failed)));
+        }
+        said.join(". ")
+    }
+
+    fn tiles(&self, alone: bool) -> Vec<Tile> {
+        let tile = |label: String, value: String, note: String| Tile { value, label, note };
+        let times = |ratio: f64| format!("{} \u{d7}", written(ratio));
+        let interval = match (self.mean.interval, self.mean.basis) {
+            (Some((low, high)), Basis::Launches | Basis::Samples) => {
+                format!("{} to {} with 95 %, ", written(low), written(high))
+            }
+            _ => String::new(),
+        };
+        let mean = tile(
+            format!("{} over {}", self.of, self.base),
+            times(self.mean.value),
+            format!("{interval}geometric mean over {} points", self.mean.cells),
+        );
+        if !alone {
+            return vec![mean];
+        }
+        let won = format!("{} of {}", self.faster, self.mean.cells);
+        vec![
+            mean,
+            tile(format!("Points where {} is faster", self.of), won, self.counts()),
+            tile(format!("Best for {}", self.of), times(self.most.0), format!("at {}", self.most.1)),
+            tile(format!("Worst for {}", self.of), times(self.least.0), format!("at {}", self.least.1)),
+        ]
+    }
+}
+
+/// What is read first.
+pub struct Lead {
+    /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
+    pub verdicts: Vec<String>,
+    /// The key numbers.
+    pub tiles: Vec<Tile>,
+}
+
+impl Lead {
+    pub fn of(comparison: &Comparison, ranks: &[Rank], check: Option<&Check>) -> Self {
+        let all: Vec<Option<Told>> = (1..comparison.machines.len()).map(|of| told(comparison, of)).collect();
+        let verdict = |(told, machine): (&Option<Told>, &Machine)| match told {
+            Some(told) => told.sentence(),
+            None => format!("{} and {} have no number at a common point.", machine.name, comparison.machines[0].name),
+        };
+        let verdicts = match comparison.matched.is_empty() {
+            true => Vec::new(),
+            false => all.iter().zip(&comparison.machines[1..]).map(verdict).collect(),
+        };
+        let mut tiles = judged(ranks, check);
+        tiles.extend(all.iter().flatten().flat_map(|told| told.tiles(all.len() == 1)));
+        Self { verdicts, tiles }
+    }
+}
+
+/// The outcome of the check, and the first of the ranking.
+fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    if let Some(check) = check {
+        tiles.push(Tile {
+            label: format!("More than {} % slower?", significant(100.0 * (check.limit - 1.0))),
+            value: if check.has_failed() { "failed" } else { "passed" }.into(),
+            note: format!(
+                "{} of {} points slower, {} unfinished",
+                check.slower.len(),
+                check.tested,
+                check.not_finished.len()
+            ),
+        });
+    }
+    if let Some(first) = ranks.iter().find(|rank| rank.rank == 1) {
+        let sure = first.first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
+        tiles.push(Tile {
+            label: "Fastest on the whole".into(),
+            value: first.machine.clone(),
+            note: sure.unwrap_or_default(),
+        });
+    }
+    tiles
+}
+
+/// When a machine's samples were taken: from, to (seconds since 1970), and the median load average.
+pub fn moments(machine: &Machine) -> Option<(f64, f64, f64)> {
+    let times = machine.numbers("unix_seconds");
+    let load = machine.table.column("load").and_then(|_| median(&machine.table.numbers("load", &machine.rows)));
+    Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
+}
+
+/// A warning where results of one host were taken one after the other: launches know nothing of what changed in between.
+pub fn one_after_the_other(comparison: &Comparison) -> Option<String> {
+    let measured = comparison.machines.iter().filter(|machine| machine.origin == Origin::Measured);
+    let mut when: Vec<_> = measured.filter_map(|machine| Some((machine, moments(machine)?))).collect();
+    when.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
+    let apart = |pair: &[(&Machine, (f64, f64, f64))]| {
+        pair[0].0.words("host") == pair[1].0.words("host") && pair[0].1.1 < pair[1].1.0
+    };
+    if !when.windows(2).any(apart) {
+        return None;
+    }
+    let one = |(machine, (from, _, load)): &(&Machine, (f64, f64, f64))| {
+        let load = if load.is_nan() { String::new() } else { format!(", load average {}", significant(*load)) };
+        format!("{} {}{load}", machine.name, utc(*from))
+    };
+    Some(format!(
+        "Measured one after the other on one host ({}): whatever else changed on it in between counts as a difference, and no \
+         interval knows of it. Alternate the runs, or repeat one of them, to see how much that is.",
+        when.iter().map(one).collect::<Vec<_>>().join("; ")
+    ))
+}

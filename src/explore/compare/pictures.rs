@@ -1,0 +1,297 @@
+//! The figures of a comparison: ratios as maps, contours and surfaces; who wins where; contours side by side.
+
+use super::Comparison;
+use super::groups::{Group, number};
+use super::ratio::{Ratio, ratio};
+use super::statistics::MannWhitney;
+use crate::error::Result;
+use crate::explore::figure::{
+    Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
+};
+use crate::explore::html::{Picture, Surface, picture};
+use crate::explore::store::columns;
+use crate::units::Unit;
+use ndarray::Array2;
+use std::path::Path;
+
+/// A group with its figures.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Section {
+    pub label: String,
+    pub pictures: Vec<Picture>,
+    /// The surface of each machine, to be turned.
+    #[serde(skip)]
+    pub surfaces: Vec<Surface>,
+}
+
+/// All figures of a group; `number` is part of their files' names.
+pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {
+    let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
+    for of in 1..comparison.machines.len() {
+        if group.is_map() {
+            drawer.ratios(of)?;
+        } else if group.axes.len() == 1 {
+            drawer.curves(of)?;
+        }
+    }
+    if group.is_map() {
+        drawer.winners()?;
+    }
+    if group.is_surface() {
+        drawer.contours()?;
+    }
+    Ok(Section { label: group.label.clone(), pictures: drawer.pictures, surfaces: drawer.surfaces })
+}
+
+struct Drawer<'a> {
+    comparison: &'a Comparison<'a>,
+    group: &'a Group,
+    number: usize,
+    folder: &'a Path,
+    pictures: Vec<Picture>,
+    surfaces: Vec<Surface>,
+}
+
+impl Drawer<'_> {
+    fn add(&mut self, drawn: &Figure, name: &str, title: String, caption: String) -> Result<()> {
+        let file = format!("{name}-{}", self.number);
+        self.pictures.push(picture(self.folder, drawn, file, title, caption)?);
+        Ok(())
+    }
+
+    fn name(&self, machine: usize) -> &str {
+        &self.comparison.machines[machine].name
+    }
+
+    /// What stands below the title of every figure: the points, the basis, and every unfairness that was allowed.
+    fn subtitle(&self, what: String) -> String {
+        warned(format!("{}: {what}", self.group.label), &self.comparison.stamps_at(&self.group.points))
+    }
+
+    fn axis(&self, at: usize) -> Axis {
+        let values = self.group.values(&self.comparison.points, at);
+        Axis { quantity: quantity(&self.group.axes[at], &values), values }
+    }
+
+    fn ratios(&mut self, of: usize) -> Result<()> {
+        let found = self.ratios_of(of);
+        let which = if self.comparison.machines.len() > 2 { format!("-{of}-over-0") } else { String::new() };
+        if found.grid.values.iter().all(|ratio| ratio.is_nan()) {
+            return Ok(());
+        }
+        let caption = format!(
+            "Speed of {} by that of {} at every point; above 1 (blue) {} is faster, below 1 (red) slower. Hatched: the 95 % \
+             interval of the ratio includes 1, or there are too few samples for one.",
+            self.name(of),
+            self.name(0),
+            self.name(of)
+        );
+        let title = found.grid.title.clone();
+        let file = |kind: &str| format!("ratio-{kind}{which}");
+        self.add(&Figure::RatioMap(found.clone()), &file("map"), format!("{title}: map"), caption)?;
+        if !has_square(&found.grid.values) {
+            return Ok(());
+        }
+        let like = if self.group.is_surface() { " (as Figures 5 and 6 of the Apex-Map paper)" } else { "" };
+        let marks = "Triangles point up where it is above 1 and down where it is below, beyond the 95 % interval; rings: the \
+                     interval includes 1.";
+        let caption = format!("The same ratio as contours{like}. {marks}");
+        self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
+        let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
+        // With alpha along x, as the paper's surfaces have it.
+        let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
+        let caption = format!("The same ratio as a surface{like}; white, and the bold line, are 1. {marks}");
+        let drawn = Figure::RatioSurface(turned, View::default());
+        self.add(&drawn, &file("surface"), format!("{title}: surface"), caption)
+    }
+
+    fn ratios_of(&self, of: usize) -> Ratios {
+        let points = &self.comparison.points;
+        let places = self.group.grid(points);
+        let mut values = Array2::from_elem(places.dim(), f64::NAN);
+        let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tests = MannWhitney::default();
+        for (at, index) in places.indexed_iter() {
+            let Some(index) = *index else { continue };
+            let (Some(a), Some(b)) = (&points.points[index].seen[of], &points.points[index].seen[0]) else { continue };
+            match ratio(a, b, &mut tests) {
+                Some(ratio) => {
+                    values[at] = ratio.value;
+                    if !ratio.is_decided() {
+                        undecided.push(at);
+                    }
+                }
+                None => {
+                    let who = match (a.samples(), b.samples()) {
+                        (0, 0) => "both".to_owned(),
+                        (0, _) => self.name(of).to_owned(),
+                        _ => self.name(0).to_owned(),
+                    };
+                    failed.push(at);
+                    unfinished.push(who);
+                }
+            }
+        }
+        let cells = values.iter().filter(|ratio| !ratio.is_nan()).count();
+        let open = undecided.len();
+        let grid = Grid {
+            title: format!("Speed of {} over {}", self.name(of), self.name(0)),
+            subtitle: self.subtitle(format!("{cells} points, at {open} of which the 95 % interval includes 1")),
+            x: self.axis(0),
+            y: self.axis(1),
+            z: Quantity { label: format!("{} over {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
+            values,
+            failed,
+        };
+        Ratios { grid, undecided, unfinished }
+    }
+
+    /// The ratio over a single axis, with its interval.
+    fn curves(&mut self, of: usize) -> Result<()> {
+        let axis = self.axis(0);
+        let mut tests = MannWhitney::default();
+        let mut points = Vec::new();
+        for &at in &self.group.points {
+            let point = &self.comparison.points.points[at];
+            let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
+            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else {
+                continue;
+            };
+            let (low, high) = found.interval.unwrap_or((f64::NAN, f64::NAN));
+            points.push(CurvePoint { x, y: found.value, low, high });
+        }
+        if points.len() < 2 {
+            return Ok(());
+        }
+        let banded = points.iter().any(|point| point.low.is_finite());
+        let band = if banded { "the band is its 95 % interval" } else { "nothing is known of its uncertainty" };
+        let which = format!("{} over {}", self.name(of), self.name(0));
+        let title = format!("Speed of {which}");
+        let y = Quantity { label: which, unit: Unit::None, log: true };
+        let curves = Curves {
+            title: title.clone(),
+            subtitle: self.subtitle(format!("{} points", points.len())),
+            x: axis.quantity,
+            y,
+            series: vec![Series { label: String::new(), points }],
+            marks: Vec::new(),
+        };
+        let caption = format!("{title}: above the line at 1 the first is faster; {band}.");
+        self.add(&Figure::RatioCurve(curves), &format!("ratio-curve-{of}"), title, caption)
+    }
+
+    fn winners(&mut self) -> Result<()> {
+        if self.comparison.machines.len() > MOST_WINNERS {
+            return Ok(());
+        }
+        let points = &self.comparison.points;
+        let places = self.group.grid(points);
+        let mut fastest = Array2::from_elem(places.dim(), None);
+        let mut lead = Array2::from_elem(places.dim(), f64::NAN);
+        let (mut undecided, mut failed) = (Vec::new(), Vec::new());
+        let mut tests = MannWhitney::default();
+        for (at, index) in places.indexed_iter() {
+            let Some(index) = *index else { continue };
+            let seen = &points.points[index].seen;
+            if seen.iter().flatten().any(|seen| seen.samples() == 0) {
+                failed.push(at);
+            }
+            let mut order: Vec<(usize, f64)> =
+                seen.iter().enumerate().filter_map(|(k, seen)| Some((k, seen.as_ref()?.speed()?))).collect();
+            order.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let Some(&(mut first, _)) = order.first() else { continue };
+            if let Some(&(second, _)) = order.get(1)
+                && let (Some(a), Some(b)) = (&seen[first], &seen[second])
+                && let Some(found) = ratio(a, b, &mut tests)
+            {
+                // By the ratio as everywhere: where two are close, it may turn the order of the medians around.
+                if found.value < 1.0 {
+                    first = second;
+                }
+                lead[at] = found.value.max(1.0 / found.value);
+                if !found.is_decided() {
+                    undecided.push(at);
+                }
+            }
+            fastest[at] = Some(first);
+        }
+        let title = "Who is fastest where".to_owned();
+        let winners = Winners {
+            title: title.clone(),
+            subtitle: self.subtitle("its speed by that of the next".into()),
+            x: self.axis(0),
+            y: self.axis(1),
+            names: self.comparison.machines.iter().map(|machine| machine.name.clone()).collect(),
+            fastest,
+            lead,
+            undecided,
+            failed,
+        };
+        let caption = "The fastest machine at every point, and its speed by that of the next. Pale and hatched: the 95 % interval \
+                       of that ratio includes 1, so that the two may be equally fast.";
+        self.add(&Figure::Winners(winners), "winners", title, caption.into())
+    }
+
+    /// Figure 7: contour plots of the machines next to each other, on one scale.
+    fn contours(&mut self) -> Result<()> {
+        let points = &self.comparison.points;
+        let places = self.group.grid(points);
+        let mut grids: Vec<Grid> = Vec::new();
+        for (k, machine) in self.comparison.machines.iter().enumerate() {
+            let mut values = Array2::from_elem(places.dim(), f64::NAN);
+            let mut failed = Vec::new();
+            for (at, index) in places.indexed_iter() {
+                let Some(seen) = index.and_then(|index| points.points[index].seen[k].as_ref()) else { continue };
+                match seen.speed() {
+                    Some(speed) => values[at] = speed,
+                    None => failed.push(at),
+                }
+            }
+            let described = columns::describe(self.group.headline);
+            let z = Quantity { label: described.label, unit: described.unit, log: true };
+            let (x, y) = (self.axis(0), self.axis(1));
+            let subtitle = String::new();
+            grids.push(Grid { title: machine.name.clone(), subtitle, x, y, z, values, failed });
+        }
+        grids.retain(|grid| has_square(&grid.values));
+        // A surface needs two values along each axis; contours say so.
+        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
+        self.surfaces = grids.iter().filter_map(surface).collect();
+        for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
+            let title = "Contours next to each other, on one scale".to_owned();
+            let caption = "Lines of equal bandwidth of each machine at the matched points (as Figure 7 of the Apex-Map paper). \
+                           Lines along L: spatial locality hardly matters there; lines along alpha: temporal locality hardly \
+                           matters.";
+            let subtitle = self.subtitle("medians".into());
+            let panels = Panels { title: title.clone(), subtitle, grids: grids.to_vec() };
+            let name = if k == 0 { "contours".to_owned() } else { format!("contours-{k}") };
+            self.add(&Figure::Panels(panels), &name, title, caption.into())?;
+        }
+        Ok(())
+    }
+}
+
+/// A subtitle with warnings, which stand on their own line.
+pub fn warned(subtitle: String, stamps: &[String]) -> String {
+    if stamps.is_empty() { subtitle } else { format!("{subtitle}\n{}", stamps.join(". ")) }
+}
+
+/// Whether there are four neighbours, between which contours and surfaces are drawn.
+fn has_square(values: &Array2<f64>) -> bool {
+    values.windows((2, 2)).into_iter().any(|four| four.iter().all(|value| !value.is_nan()))
+}
+
+/// An axis of a column; log where its values spread.
+pub fn quantity(column: &str, values: &[f64]) -> Quantity {
+    let described = columns::describe(column);
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let label = if column == "message_bytes" { "message size".into() } else { described.label };
+    Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+}
+
+/// The ratio of a machine to the first at a point.
+pub fn of_point(comparison: &Comparison, at: usize, of: usize, tests: &mut MannWhitney) -> Option<Ratio> {
+    let seen = &comparison.points.points[at].seen;
+    ratio(seen[of].as_ref()?, seen[0].as_ref()?, tests)
+}

@@ -1,0 +1,314 @@
+//! Points matched by their parameters, and what does not match.
+
+use super::comparability::{Allowed, Facts};
+use super::machine::{Machine, Origin};
+use crate::error::{Error, Result};
+use crate::explore::figure::select::label;
+use crate::explore::store::cells::{self, cells};
+use crate::explore::store::columns;
+use crate::measure::kernels::{self, Kernel};
+use crate::point::Value;
+use crate::sample::Status;
+use crate::units::Unit;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What a machine holds of one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// Logarithms of the speed of each good sample, by launch, each ascending. A speed is a rate, or one over a time: more is
+    /// better.
+    pub launches: Vec<Vec<f64>>,
+    /// Status of the samples that gave no number.
+    pub failures: Vec<Status>,
+    pub facts: Facts,
+    /// Published: a value that stands for itself.
+    pub exact: bool,
+}
+
+impl Seen {
+    /// The median speed of all samples; `None` if none is good.
+    pub fn speed(&self) -> Option<f64> {
+        let all = self.all();
+        let middle = all.len().checked_sub(1)? / 2;
+        let median =
+            if all.len() % 2 == 1 { all[middle] } else { (all[middle].exp() + all[middle + 1].exp()).ln() - 2f64.ln() };
+        Some(median.exp())
+    }
+
+    pub fn samples(&self) -> usize {
+        self.launches.iter().map(Vec::len).sum()
+    }
+
+    /// Logarithms of all samples, ascending.
+    pub fn all(&self) -> Vec<f64> {
+        let mut all: Vec<f64> = self.launches.iter().flatten().copied().collect();
+        all.sort_by(f64::total_cmp);
+        all
+    }
+
+    /// Logarithms of the launches' medians.
+    pub fn medians(&self) -> Vec<f64> {
+        let middle = |v: &Vec<f64>| {
+            let half = v.len() / 2;
+            if v.len() % 2 == 1 { v[half] } else { ((v[half - 1].exp() + v[half].exp()) / 2.0).ln() }
+        };
+        self.launches.iter().map(middle).collect()
+    }
+}
+
+/// A point that at least one machine has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// A kernel, or a family where kernels were allowed to differ.
+    pub class: String,
+    /// Columns that it was matched by and their values.
+    pub at: Vec<(String, Value)>,
+    /// By machine, in their order.
+    pub seen: Vec<Option<Seen>>,
+}
+
+impl Point {
+    /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
+    pub fn short(&self, varying: &HashSet<&str>) -> String {
+        let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
+        let words: Vec<String> = named.map(|(column, value)| label(column, value)).collect();
+        match varying.contains("kernel") {
+            true => std::iter::once(self.class.clone()).chain(words).collect::<Vec<_>>().join(", "),
+            false => words.join(", "),
+        }
+    }
+
+    /// Whether at least two machines have it, with a number or without.
+    pub fn is_matched(&self) -> bool {
+        self.seen.iter().flatten().count() > 1
+    }
+
+    pub fn is_in_all(&self) -> bool {
+        self.seen.iter().all(Option::is_some)
+    }
+}
+
+/// All points of a comparison.
+#[derive(Clone, Debug)]
+pub struct Points {
+    /// Sorted by class and values.
+    pub points: Vec<Point>,
+    /// Class to its first kernel, by whose headline it is judged.
+    pub classes: BTreeMap<String, &'static str>,
+    /// Parameters that points were not matched by, as a machine does not tell them: machine, class, their names.
+    pub untold: Vec<(String, String, Vec<String>)>,
+    /// Values that are no rate, by machine: not positive, not finite.
+    pub unusable: Vec<usize>,
+}
+
+impl Points {
+    /// The column that a class is judged by.
+    pub fn headline(&self, class: &str) -> &'static str {
+        let kernel = self.classes.get(class).and_then(|id| kernels::find(id).ok());
+        kernel.map_or("seconds", |kernel| kernel.about().headline)
+    }
+
+    /// Columns that tell points apart; `kernel` if there are several classes. What follows from others, as N does from L where
+    /// a sweep moves them together, is left out.
+    pub fn varying(&self) -> HashSet<&str> {
+        const FIRST: [&str; 5] = ["alpha", "block_words", "ranks", "look_ahead", "message_bytes"];
+        let mut columns: Vec<&str> = FIRST.to_vec();
+        for (column, _) in self.points.iter().flat_map(|point| &point.at) {
+            if !columns.contains(&column.as_str()) {
+                columns.push(column);
+            }
+        }
+        // Points by the values of the columns kept so far, as numbers of groups.
+        let mut group: Vec<usize> = vec![0; self.points.len()];
+        let mut kept = HashSet::new();
+        if self.classes.len() > 1 {
+            let names: Vec<&String> = self.classes.keys().collect();
+            group = self
+                .points
+                .iter()
+                .map(|point| names.iter().position(|name| **name == point.class))
+                .map(Option::unwrap_or_default)
+                .collect();
+            kept.insert("kernel");
+        }
+        for column in columns {
+            let mut finer: HashMap<(usize, Option<Part>), usize> = HashMap::new();
+            let value =
+                |point: &Point| point.at.iter().find(|(name, _)| name == column).map(|(_, value)| Part::of(value));
+            let mut number = |(point, group): (&Point, &usize)| {
+                let next = finer.len();
+                *finer.entry((*group, value(point))).or_insert(next)
+            };
+            let split: Vec<usize> = self.points.iter().zip(&group).map(&mut number).collect();
+            if split.iter().max() > group.iter().max() {
+                kept.insert(column);
+                group = split;
+            }
+        }
+        kept
+    }
+}
+
+/// What points are matched by besides all of their parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Matching {
+    pub allowed: Allowed,
+    /// Columns of parameters that may differ.
+    pub ignored: Vec<String>,
+}
+
+/// Matches the points of all machines.
+///
+/// # Errors
+/// If a cell would mix points of one machine, which is then named with what tells them apart.
+pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
+    let mut found =
+        Points { points: Vec::new(), classes: BTreeMap::new(), untold: Vec::new(), unusable: vec![0; machines.len()] };
+    let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
+    let by_kernel: Vec<HashMap<&str, Vec<usize>>> = machines.iter().map(rows_of).collect();
+    for kernel in
+        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|rows| rows.contains_key(kernel.id())))
+    {
+        let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
+        classes.entry(class.to_owned()).or_default().push(kernel);
+    }
+    for (class, kernels) in classes {
+        let rows_of_class = |at: usize| -> Vec<usize> {
+            kernels.iter().filter_map(|kernel| by_kernel[at].get(kernel.id())).flatten().copied().collect()
+        };
+        let rows: Vec<Vec<usize>> = (0..machines.len()).map(rows_of_class).collect();
+        let columns = columns_of(machines, &rows, &kernels, matching, &class, &mut found.untold);
+        found.classes.insert(class.clone(), kernels[0].id());
+        let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
+        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !rows[*at].is_empty()) {
+            let headline = kernels[0].about().headline;
+            for (values, seen, unusable) in seen(machine, &rows[at], &columns, headline, matching)? {
+                found.unusable[at] += unusable;
+                let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
+                    let at = columns.iter().cloned().zip(values).collect();
+                    found.points.push(Point { class: class.clone(), at, seen: vec![None; machines.len()] });
+                    found.points.len() - 1
+                });
+                found.points[index].seen[at] = Some(seen);
+            }
+        }
+    }
+    found.points.sort_by(|a, b| a.class.cmp(&b.class).then_with(|| cells::compare(&values(a), &values(b))));
+    Ok(found)
+}
+
+fn values(point: &Point) -> Vec<Value> {
+    point.at.iter().map(|(_, value)| value.clone()).collect()
+}
+
+/// Rows by kernel.
+fn rows_of(machine: &Machine) -> HashMap<&str, Vec<usize>> {
+    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+    for &row in &machine.rows {
+        found.entry(machine.table.word("kernel", row)).or_default().push(row);
+    }
+    found
+}
+
+/// The columns that the points of a class are matched by: parameters that all machines tell.
+fn columns_of(
+    machines: &[Machine],
+    rows: &[Vec<usize>],
+    kernels: &[&'static dyn Kernel],
+    matching: &Matching,
+    class: &str,
+    untold: &mut Vec<(String, String, Vec<String>)>,
+) -> Vec<String> {
+    let mut columns = vec!["ranks"];
+    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
+        let by_allowance = matching.allowed.page_size && parameter.column == "pages";
+        // Other random numbers are no other point.
+        if !columns.contains(&parameter.column) && parameter.column != "seed" && !by_allowance {
+            columns.push(parameter.column);
+        }
+    }
+    columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
+    let tells = |at: usize, column: &str| rows[at].iter().any(|&row| machines[at].table.value(column, row).is_some());
+    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !rows[*at].is_empty()).collect();
+    let mut missing = HashSet::new();
+    for &at in &has_class {
+        let not_told: Vec<&str> = columns.iter().copied().filter(|column| !tells(at, column)).collect();
+        if !not_told.is_empty() {
+            let names = not_told.iter().map(|column| columns::short(column).to_owned()).collect();
+            untold.push((machines[at].name.clone(), class.to_owned(), names));
+            missing.extend(not_told);
+        }
+    }
+    columns.into_iter().filter(|column| !missing.contains(column)).map(str::to_owned).collect()
+}
+
+/// A value that is equal for equal parameters, whatever their type and last digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Number(u64),
+    Word(String),
+}
+
+impl Part {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Text(word) => Part::Word(word.clone()),
+            // Twelve digits: another program may have computed 0.1 otherwise.
+            value => {
+                let number = value.as_f64().unwrap_or(f64::NAN);
+                Part::Number(format!("{number:.11e}").parse().unwrap_or(number).to_bits())
+            }
+        }
+    }
+}
+
+type Found = (Vec<Value>, Seen, usize);
+
+/// The cells of one machine.
+fn seen(
+    machine: &Machine,
+    rows: &[usize],
+    columns: &[String],
+    headline: &str,
+    matching: &Matching,
+) -> Result<Vec<Found>> {
+    let table = &machine.table;
+    if table.column(headline).is_none() {
+        return Err(Error::input(
+            format!("{} has no column \"{headline}\", by which its kernel is judged", machine.given),
+            "compare a store that this version of apexmap wrote",
+        ));
+    }
+    let by: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
+    let mut found = Vec::new();
+    for cell in cells(table, rows, &by, headline)? {
+        refuse_mixture(machine, &cell.rows, &by, matching)?;
+        let mut launches: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut unusable = 0;
+        for &row in &cell.rows {
+            let value = table.number(headline, row);
+            let speed = if smaller_is_better { -value.ln() } else { value.ln() };
+            match speed.is_finite() {
+                true => launches.entry(table.word("launch", row)).or_default().push(speed),
+                false => unusable += 1,
+            }
+        }
+        let mut launches: Vec<Vec<f64>> = launches.into_values().collect();
+        launches.iter_mut().for_each(|samples| samples.sort_by(f64::total_cmp));
+        let facts = Facts::of(table, &cell.rows);
+        let exact = machine.origin == Origin::Published;
+        found.push((cell.by, Seen { launches, failures: cell.failures, facts, exact }, unusable));
+    }
+    Ok(found)
+}
+
+/// A cell of one machine must hold samples of one point only; seeds may differ.
+fn refuse_mixture(machine: &Machine, rows: &[usize], by: &[&str], matching: &Matching) -> Result<()> {
+    let Some(mixed) = columns::mixed(&machine.table, rows, &[by, &["seed"]].concat()) else { return Ok(()) };
+    let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
+    Err(Error::input(
+        format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
+        format!("choose one: '{}[{}]'", machine.given, mixed.choice),
+    ))
+}

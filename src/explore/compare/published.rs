@@ -1,0 +1,186 @@
+//! Published machines as sides of a comparison: what the papers' tables print, and what models say with their cards.
+
+use super::machine::{Machine, Origin};
+use crate::error::Result;
+use crate::explore::machine::Card;
+use crate::explore::models::scan::Numbers;
+use crate::explore::models::{self, Model};
+use crate::explore::published::table;
+use crate::explore::store::cells::cells;
+use crate::explore::store::{Table, columns};
+use crate::measure::kernels::{self, Kernel};
+use crate::point::Value;
+
+/// A column of a published table that holds rates of a machine.
+struct Printed {
+    /// Name of the machine's card.
+    machine: &'static str,
+    table: &'static str,
+    rate: &'static str,
+    kernel: &'static str,
+    /// Column of P or of the look-ahead, and what the other one is.
+    axis: &'static str,
+    column: &'static str,
+    /// Ranks by a value of the axis.
+    times: f64,
+    fixed: &'static [(&'static str, u64)],
+    source: &'static str,
+}
+
+/// Where the papers print rates of whole machines. Rates are in 1e9 updates a second.
+const PRINTED: &[Printed] = &[
+    Printed {
+        machine: "red-storm",
+        table: "hypercube-table-2",
+        rate: "gups",
+        kernel: "random_access.hypercube",
+        axis: "processors",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[("look_ahead", 1024)],
+        source: "measured: hypercube paper, Table 2",
+    },
+    Printed {
+        machine: "red-storm",
+        table: "hypercube-table-4",
+        rate: "gups",
+        kernel: "random_access.hypercube",
+        axis: "look_ahead",
+        column: "look_ahead",
+        times: 1.0,
+        fixed: &[("ranks", 32)],
+        source: "measured: hypercube paper, Table 4",
+    },
+    Printed {
+        machine: "bluegene-p",
+        table: "bluegene-table-4",
+        rate: "bgp_multi_gups",
+        kernel: "random_access.roles",
+        axis: "nodes",
+        column: "ranks",
+        times: 4.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, four cores with roles",
+    },
+    Printed {
+        machine: "bluegene-p",
+        table: "bluegene-table-4",
+        rate: "bgp_single_gups",
+        kernel: "random_access.routed",
+        axis: "nodes",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, one core",
+    },
+    Printed {
+        machine: "bluegene-l",
+        table: "bluegene-table-4",
+        rate: "bgl_gups",
+        kernel: "random_access.routed",
+        axis: "nodes",
+        column: "ranks",
+        times: 1.0,
+        fixed: &[],
+        source: "measured: Blue Gene/P paper, Table 4, Blue Gene/L, one core",
+    },
+];
+
+/// A machine of a card: what is printed of it, and at the points of the others, or at powers of two of ranks if they are
+/// published too, what models say. Its rows say which in the column `origin`.
+///
+/// # Errors
+/// If a published table cannot be read, which is a fault of the program.
+pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
+    let mut rows = Table::default();
+    for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
+        let table = table(printed.table)?;
+        for (at, gups) in table.pairs(printed.axis, printed.rate) {
+            rows.begin_row();
+            rows.set("kernel", &Value::from(printed.kernel));
+            rows.set(printed.column, &Value::Integer((at * printed.times) as u64));
+            printed.fixed.iter().for_each(|(column, value)| rows.set(column, &Value::Integer(*value)));
+            finish(&mut rows, "operations_per_second", gups * 1e9, printed.source);
+        }
+    }
+    for model in models::ALL {
+        let Ok(numbers) = Numbers::new(*model, &card, &[]) else { continue };
+        for id in model.about().explains {
+            let Ok(kernel) = kernels::find(id) else { continue };
+            if kernel.about().headline == model.about().column {
+                predict(&mut rows, *model, &numbers, kernel, others)?;
+            }
+        }
+    }
+    let count = rows.rows;
+    Ok(Machine {
+        name: card.name.clone(),
+        given: given.to_owned(),
+        origin: Origin::Published,
+        table: rows,
+        rows: (0..count).collect(),
+        manifest: None,
+        card: Some(card),
+    })
+}
+
+fn finish(rows: &mut Table, column: &str, rate: f64, origin: &str) {
+    rows.set(column, &Value::Real(rate));
+    rows.set("status", &Value::from("ok"));
+    rows.set("origin", &Value::from(origin));
+}
+
+/// Adds a model's predictions where nothing is printed.
+fn predict(
+    rows: &mut Table,
+    model: &dyn Model,
+    numbers: &Numbers,
+    kernel: &'static dyn Kernel,
+    others: &[Machine],
+) -> Result<()> {
+    let about = model.about();
+    let names: Vec<&str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+    let origin = format!("predicted: {} with the numbers of the card", about.id);
+    let mut done: Vec<Vec<f64>> = (0..rows.rows)
+        .filter(|&row| rows.word("kernel", row) == kernel.id())
+        .map(|row| names.iter().map(|name| rows.number(name, row)).collect())
+        .collect();
+    for x in wanted(model, kernel, &names, others)? {
+        let value = model.predict(&x, &numbers.values).value;
+        if done.contains(&x) || !(value.is_finite() && value > 0.0) {
+            continue;
+        }
+        rows.begin_row();
+        rows.set("kernel", &Value::from(kernel.id()));
+        for (name, value) in names.iter().zip(&x) {
+            let whole = value.fract() == 0.0 && *value >= 0.0 && *name != "alpha";
+            rows.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
+        }
+        finish(rows, about.column, value, &origin);
+        done.push(x);
+    }
+    Ok(())
+}
+
+/// Where to predict: at the points that others measured of this kernel; at powers of two of ranks if nobody did and the model
+/// has defaults for all else.
+fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others: &[Machine]) -> Result<Vec<Vec<f64>>> {
+    let mut wanted: Vec<Vec<f64>> = Vec::new();
+    for other in others {
+        let table = &other.table;
+        let rows = table.with_word("kernel", &[kernel.id()], &other.rows);
+        if rows.is_empty() || names.iter().any(|name| table.column(name).is_none()) {
+            continue;
+        }
+        for cell in cells(table, &rows, names, "ranks")? {
+            let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
+            wanted.extend(x.filter(|x| !wanted.contains(x)));
+        }
+    }
+    if others.iter().all(|other| other.origin == Origin::Published) {
+        let powers = (0..18).map(|power| f64::from(1u32 << power));
+        let at = |ranks: f64| model.variables(&|name: &str| (name == "P").then_some(ranks)).ok();
+        wanted.extend(powers.filter_map(at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
+    }
+    Ok(wanted)
+}

@@ -1,0 +1,355 @@
+//! Fits of models to measurements: estimates with intervals, and how far to trust them.
+//!
+//! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
+//! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
+//! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
+//! refused, with the points that would.
+//!
+//! ```
+//! use apexmap::explore::fit::{self, Observation, Options, Role};
+//! use apexmap::explore::models;
+//!
+//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
+//! let model = models::find("point_to_point.switch")?;
+//! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+//! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+//! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+//! let roles = [Role::Fit, Role::Fit, Role::Hold(0.0), Role::Hold(0.0), Role::Hold(1.0)];
+//! let fit = fit::fit(model, &measured, &roles, Options::default())?;
+//! let latency = &fit.estimates[0];
+//! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
+
+pub mod baseline;
+pub mod bootstrap;
+pub mod breaks;
+pub mod identify;
+pub mod interval;
+pub mod optimum;
+pub mod quality;
+pub mod subsample;
+pub mod task;
+
+use crate::error::{Error, Result};
+use crate::explore::machine::{Card, Number};
+use crate::explore::models::{Model, Parameter};
+use optimum::Optimum;
+use quality::Quality;
+use serde::Serialize;
+use std::collections::HashSet;
+use task::Task;
+
+/// A measured rate at a point: the median of a launch's samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Observation {
+    /// The model's variables, in its order.
+    pub x: Vec<f64>,
+    /// The column that the model predicts; positive.
+    pub y: f64,
+    /// Which launch it is from: launches are independent of each other, samples within one are not.
+    pub launch: u32,
+}
+
+/// A parameter, found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Name on machine cards.
+    pub number: &'static str,
+    pub symbol: &'static str,
+    /// In the base unit.
+    pub value: f64,
+    /// 95 % profile-likelihood interval. A low end of 0 says that the data do without this parameter.
+    pub low: f64,
+    pub high: f64,
+    /// 95 % interval by studentised bootstrap over launches, if there are enough.
+    pub bootstrap: Option<(f64, f64)>,
+}
+
+/// A measurement beside its prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    pub x: Vec<f64>,
+    pub launch: u32,
+    pub measured: f64,
+    pub predicted: f64,
+    /// 95 % band for another measurement at this point.
+    pub low: f64,
+    pub high: f64,
+    pub binding: &'static str,
+    /// What a fit to all other points predicts here, if that was asked for.
+    pub left_out: Option<f64>,
+}
+
+/// What a fit found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fit {
+    pub model: &'static str,
+    pub estimates: Vec<Estimate>,
+    /// Parameters that were given, in base units.
+    pub held: Vec<(&'static str, f64)>,
+    /// Parameters on which no point depends.
+    pub absent: Vec<&'static str>,
+    pub points: Vec<Point>,
+    pub quality: Quality,
+    /// Every parameter of the model, in its order; NaN where absent.
+    #[serde(skip)]
+    pub parameters: Vec<f64>,
+}
+
+/// What is to be done with a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Role {
+    Hold(f64),
+    Fit,
+    /// Fitted, beginning here.
+    From(f64),
+    /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
+    Unknown,
+}
+
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    pub seed: u64,
+    /// Resamples of the bootstrap; 0 for none.
+    pub resamples: u32,
+    /// Errors with points left out, which cost a fit each.
+    pub leave_out: bool,
+    /// Of more points the numbers are fitted to so many, evenly spread; the others are foretold.
+    pub most_points: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { seed: 1, resamples: 499, leave_out: true, most_points: 400 }
+    }
+}
+
+/// Fits a model's parameters.
+///
+/// `roles` are in the order of the model's parameters.
+///
+/// # Errors
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
+/// points that would.
+pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
+    if roles.len() != model.about().parameters.len() {
+        let wanted = model.about().parameters.len();
+        return Err(Error::internal(format!("{} has {wanted} parameters, not {}", model.about().id, roles.len())));
+    }
+    check(model, data)?;
+    let to = |kept: &[bool]| match breaks::sought(model, roles) {
+        Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
+        None => straight(model, data, kept, roles, options),
+    };
+    // What a part of the points cannot tell, all may.
+    match subsample::kept(data, options.most_points) {
+        Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
+        None => to(&vec![true; data.len()]),
+    }
+}
+
+/// A fit without breaks to be found, to the observations that are kept.
+fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
+    let (task, absent) = prepare(model, data, kept, roles)?;
+    let optimum = solve(&task)?;
+    identify::check(&task, &optimum)?;
+    let covariance = interval::covariance(&task, &optimum);
+    let deviation = |at: usize| covariance.as_ref().map_or(1.0, |c| c[(at, at)].sqrt());
+    let mut parameters = task.parameters(&optimum.theta);
+    let mut estimates = Vec::new();
+    for (at, &index) in task.free.iter().enumerate() {
+        let parameter = &model.about().parameters[index];
+        let (low, high) = interval::profile(&task, &optimum, at, deviation(at));
+        // The logarithm of a parameter that the data do without runs to its bound.
+        let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
+        let value = parameters[index];
+        let value = if value <= parameter.least * 1.001 { 0.0 } else { value };
+        estimates.push(Estimate {
+            number: parameter.number,
+            symbol: parameter.symbol,
+            value,
+            low,
+            high,
+            bootstrap: None,
+        });
+    }
+    bootstrap::add(&task, &optimum, &mut estimates, options);
+    let free = |at: &usize| task.free.contains(at) || absent.contains(at);
+    let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
+    let name = |at: usize| model.about().parameters[at].number;
+    let held = given.map(|at| (name(at), parameters[at])).collect();
+    let mut points = points(&task, data, &optimum, covariance.as_ref(), &parameters);
+    if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
+        let mut left_out = left_out.into_iter();
+        for (point, kept) in points.iter_mut().zip(kept) {
+            // The fit has not seen the points that are not kept.
+            point.left_out = if *kept { left_out.next() } else { Some(point.predicted) };
+        }
+    }
+    absent.iter().for_each(|&at| parameters[at] = f64::NAN);
+    Ok(Fit {
+        model: model.about().id,
+        held,
+        absent: absent.iter().map(|&at| name(at)).collect(),
+        quality: quality::of(&task, &optimum, &points, options.leave_out),
+        points,
+        estimates,
+        parameters,
+    })
+}
+
+fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
+    let about = model.about();
+    if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
+        let what = format!("{} is {} at a point: rates must be positive to be fitted", about.column, wrong.y);
+        return Err(Error::input(what, "leave such points out with --where"));
+    }
+    Ok(())
+}
+
+/// Sorts the parameters into held, fitted and absent; the task is that of the observations that are kept.
+fn prepare<'a>(
+    model: &'a dyn Model,
+    data: &'a [Observation],
+    kept: &[bool],
+    roles: &[Role],
+) -> Result<(Task<'a>, Vec<usize>)> {
+    let about = model.about();
+    let parameters = about.parameters;
+    let value = |(parameter, role): (&Parameter, &Role)| match role {
+        Role::Hold(value) | Role::From(value) => *value,
+        Role::Fit | Role::Unknown => parameter.first,
+    };
+    let base = parameters.iter().zip(roles).map(value).collect();
+    let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
+    let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
+    if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
+        let parameter = &parameters[at];
+        return Err(Error::input(
+            format!("{} is not fitted unless asked, and not known: {}", parameter.number, parameter.meaning()),
+            format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
+        ));
+    }
+    free.retain(|at| !absent.contains(at));
+    task.free = free;
+    let different = different(data).len();
+    if task.free.is_empty() {
+        return Err(Error::input(
+            format!("{}: no point depends on a parameter that is to be fitted", about.id),
+            format!("measure {}", about.design),
+        ));
+    }
+    if different <= task.free.len() {
+        let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
+        return Err(Error::input(
+            format!(
+                "{}: {different} different points cannot tell {} parameters: {}",
+                about.id,
+                names.len(),
+                names.join(", ")
+            ),
+            format!("measure {}; or hold a parameter with --hold NAME=VALUE", about.design),
+        ));
+    }
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
+    Ok((task, absent))
+}
+
+/// Whether any prediction depends on a parameter, at the first guesses or far from them.
+fn matters(task: &Task, at: usize) -> bool {
+    let parameter = &task.model.about().parameters[at];
+    let mut p = task.base.clone();
+    let mut predictions = |value: f64| {
+        p[at] = value;
+        task.data.iter().map(|seen| task.model.predict(&seen.x, &p).value.to_bits()).collect::<Vec<_>>()
+    };
+    let first = predictions(parameter.first);
+    [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
+}
+
+/// The different points of the data, in the order of their first appearance.
+fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
+    let mut known = HashSet::new();
+    data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+}
+
+/// A point as a key of maps.
+fn bits(x: &[f64]) -> Vec<u64> {
+    x.iter().map(|value| value.to_bits()).collect()
+}
+
+fn solve(task: &Task) -> Result<Optimum> {
+    optimum::minimise(task, &task.starts(), None).ok_or_else(|| no_rates(task.model))
+}
+
+fn no_rates(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: the fit found no parameters that give finite rates at all points", model.about().id),
+        "see that the numbers held with --machine and --hold are right, and leave points out with --where",
+    )
+}
+
+fn points(
+    task: &Task,
+    data: &[Observation],
+    optimum: &Optimum,
+    covariance: Option<&nalgebra::DMatrix<f64>>,
+    parameters: &[f64],
+) -> Vec<Point> {
+    let t = interval::t_quantile(task.data.len() - optimum.theta.len());
+    let noise = interval::variance(optimum, optimum.theta.len());
+    let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
+    let point = |(at, seen): (usize, &Observation)| {
+        let prediction = task.model.predict(&seen.x, parameters);
+        let gradient = slopes.row(at).transpose();
+        let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
+        let width = (t * (noise + of_parameters).sqrt()).exp();
+        Point {
+            x: seen.x.clone(),
+            launch: seen.launch,
+            measured: seen.y,
+            predicted: prediction.value,
+            low: prediction.value / width,
+            high: prediction.value * width,
+            binding: prediction.binding,
+            left_out: None,
+        }
+    };
+    data.iter().enumerate().map(point).collect()
+}
+
+impl Fit {
+    /// The parameters as a machine card, for `apexmap predict`.
+    ///
+    /// # Errors
+    /// If a parameter is no number of machine cards, which is a fault of the model.
+    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
+        let mut card = Card::new(name, &format!("numbers of {} fitted to a measurement", self.model), source);
+        for (number, value) in &self.held {
+            card.set_base(number, *value, "given to the fit")?;
+        }
+        for estimate in &self.estimates {
+            let how = format!(
+                "fit of {} to {} points; 95 % profile-likelihood interval",
+                self.model, self.quality.fitted_points
+            );
+            let name = card.set_base(estimate.number, estimate.value, &how)?;
+            let (low, high) = if name == estimate.number {
+                (estimate.low, estimate.high)
+            } else {
+                (1.0 / estimate.high, 1.0 / estimate.low)
+            };
+            let number = card.numbers()[&name].clone();
+            if low.is_finite() && high.is_finite() {
+                card.set(
+                    &name,
+                    Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number },
+                )?;
+            }
+        }
+        Ok(card)
+    }
+}

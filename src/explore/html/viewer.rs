@@ -1,0 +1,94 @@
+//! What the live 3-D viewer of a page shows: surfaces of one or several machines.
+
+use crate::error::Result;
+use crate::explore::figure::ticks::{self, Scale};
+use crate::explore::figure::{Grid, Quantity, colour};
+use serde::Serialize;
+
+/// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once in a page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Viewer {
+    pub surfaces: Vec<Surface>,
+}
+
+/// A quantity over two others, with all that its drawing needs: the script only projects and paints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Surface {
+    pub machine: String,
+    /// What tells it from others of its machine.
+    pub label: String,
+    pub x: Axis,
+    pub y: Axis,
+    pub z: Axis,
+    /// By [row of y][column of x]; none is a gap.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Cells (row, column) that failed.
+    pub failed: Vec<(usize, usize)>,
+    /// `#rrggbb` from the lowest to the highest value, evenly spaced.
+    pub colours: Vec<String>,
+}
+
+/// An axis of the box around a surface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Axis {
+    pub label: String,
+    /// As it stands after a value: `B/s`; empty for a pure number.
+    pub unit: &'static str,
+    pub log: bool,
+    pub low: f64,
+    pub high: f64,
+    pub ticks: Vec<Tick>,
+    /// The values measured at; none for the height.
+    pub values: Vec<f64>,
+    /// The same for people.
+    pub names: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tick {
+    pub value: f64,
+    pub label: String,
+}
+
+/// Labels of an axis at most.
+const MOST_TICKS: usize = 10;
+/// Colours from which the script mixes those between.
+const COLOURS: usize = 33;
+
+impl Surface {
+    /// The surface of a grid, in the colours and on the scales of its figures.
+    ///
+    /// # Errors
+    /// If the grid has nothing to draw.
+    pub fn of(machine: impl Into<String>, label: impl Into<String>, grid: &Grid) -> Result<Self> {
+        let [x, y, z] = grid.scales(None)?;
+        let known = |value: &f64| value.is_finite().then_some(*value);
+        Ok(Self {
+            machine: machine.into(),
+            label: label.into(),
+            x: axis(&grid.x.quantity, x, &grid.x.values),
+            y: axis(&grid.y.quantity, y, &grid.y.values),
+            z: axis(&grid.z, z, &[]),
+            values: grid.values.rows().into_iter().map(|row| row.iter().map(known).collect()).collect(),
+            failed: grid.failed.clone(),
+            colours: colour::hexadecimal(colour::viridis, COLOURS),
+        })
+    }
+}
+
+fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> Axis {
+    let binary = ticks::is_binary(values);
+    let sets = ticks::tick_sets(&scale, values, quantity.unit, binary);
+    let chosen = sets.iter().find(|set| set.len() <= MOST_TICKS).or(sets.last()).cloned().unwrap_or_default();
+    let labels = ticks::labels(&chosen, quantity.unit, binary);
+    Axis {
+        label: quantity.label.clone(),
+        unit: quantity.unit.symbol(),
+        log: scale.log,
+        low: scale.low,
+        high: scale.high,
+        ticks: chosen.into_iter().zip(labels).map(|(value, label)| Tick { value, label }).collect(),
+        values: values.to_vec(),
+        names: ticks::labels(values, quantity.unit, binary),
+    }
+}

@@ -1,0 +1,40 @@
+//! `mpich`: the mpiexec (Hydra) of MPICH and its relatives.
+
+use super::{Fit, LaunchJob, Launcher};
+use crate::explore::sweep::execute::CommandLine;
+
+pub struct Mpich;
+
+impl Launcher for Mpich {
+    fn id(&self) -> &'static str {
+        "mpich"
+    }
+
+    fn transport(&self) -> &'static str {
+        "mpi"
+    }
+
+    /// Names that only MPICH uses first.
+    fn programs(&self) -> Vec<&str> {
+        vec!["mpiexec.mpich", "mpiexec.hydra", "mpiexec"]
+    }
+
+    fn install(&self) -> &'static str {
+        "install MPICH (Debian, Ubuntu: apt-get install mpich libmpich-dev; clusters: module load mpich)"
+    }
+
+    fn command(&self, job: &LaunchJob) -> CommandLine {
+        let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string()];
+        if let Some(ranks) = job.ranks_per_node {
+            argv.extend(["-ppn".into(), ranks.to_string()]);
+        }
+        let binding = match job.fit() {
+            Fit::Cores => Some("core"),
+            Fit::Processors => Some("hwthread"),
+            Fit::Oversubscribed => None,
+        };
+        argv.extend(binding.into_iter().flat_map(|to| ["-bind-to".into(), to.into()]));
+        argv.extend(job.worker_line());
+        CommandLine { argv, env: Vec::new() }
+    }
+}

@@ -1,0 +1,48 @@
+//! `openmpi`: Open MPI's mpirun, alone or in an allocation that it recognises.
+
+use super::{Fit, LaunchJob, Launcher};
+use crate::explore::sweep::execute::CommandLine;
+
+pub struct OpenMpi;
+
+impl Launcher for OpenMpi {
+    fn id(&self) -> &'static str {
+        "openmpi"
+    }
+
+    fn transport(&self) -> &'static str {
+        "mpi"
+    }
+
+    /// Debian's name first: there, `mpirun` is whichever MPI was chosen last.
+    fn programs(&self) -> Vec<&str> {
+        vec!["mpirun.openmpi", "mpirun"]
+    }
+
+    fn install(&self) -> &'static str {
+        "install Open MPI (Debian, Ubuntu: apt-get install openmpi-bin libopenmpi-dev; clusters: module load openmpi)"
+    }
+
+    fn command(&self, job: &LaunchJob) -> CommandLine {
+        let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string(), "--stdin".into(), "none".into()];
+        if let Some(ranks) = job.ranks_per_node {
+            argv.extend(["--map-by".into(), format!("ppr:{ranks}:node")]);
+        }
+        // Without the second, a hardware thread is no slot of its own.
+        let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
+            Fit::Cores => (&["--bind-to", "core"], &[]),
+            Fit::Processors => (&["--use-hwthread-cpus", "--bind-to", "hwthread"], &[]),
+            // Ranks that wait must yield: without this, a barrier takes milliseconds instead of microseconds.
+            Fit::Oversubscribed => (
+                &["--bind-to", "none"],
+                &[("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_mpi_yield_when_idle", "1")],
+            ),
+        };
+        argv.extend(binding.iter().map(|argument| argument.to_string()));
+        argv.extend(job.worker_line());
+        // Open MPI refuses to work for root unless told twice.
+        let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
+        let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
+        CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
+    }
+}

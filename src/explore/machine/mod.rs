@@ -1,0 +1,349 @@
+//! Machine cards: the numbers of a machine, each with its unit, interval and origin, as TOML.
+//!
+//! ```toml
+//! name = "Red Storm"
+//! summary = "Cray XT3 of Sandia National Laboratories"
+//! source = "hypercube paper, Section 1"
+//!
+//! [numbers.network_latency_seconds]
+//! value = 7
+//! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
+//! low = 6.8               # 95 % interval, in the same unit; both or neither
+//! high = 7.3
+//! best = 6.7              # of the runs; bounds are made of it
+//! how = "MPI send and receive, Section 1"
+//! ```
+//!
+//! Names are those of [`CATALOGUE`]. A number that holds only under a condition carries it behind two dashes, as
+//! words joined by one dash, size first: `update_seconds--128MiB-huge`, `update_seconds--128MiB-base`. Models use the names
+//! without a qualifier; [`Card::variants`] lists the others.
+//!
+//! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are each other's inverse: a card holds one of them,
+//! [`Card::get`] gives either.
+
+mod catalogue;
+
+pub use catalogue::{CATALOGUE, Entry, entry_of};
+
+use crate::error::{Error, Result};
+use crate::explore::nearest::suggest;
+use crate::explore::toml_file::{self, Page};
+use crate::units::Unit;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Spanned;
+
+/// The published machines, each a file of `models/`: its name there and its text.
+pub const PUBLISHED: &[(&str, &str)] = &[
+    ("red-storm", include_str!("../../../models/red-storm.toml")),
+    ("bluegene-l", include_str!("../../../models/bluegene-l.toml")),
+    ("bluegene-p", include_str!("../../../models/bluegene-p.toml")),
+    ("seaborg", include_str!("../../../models/seaborg.toml")),
+    ("cheetah", include_str!("../../../models/cheetah.toml")),
+    ("phoenix", include_str!("../../../models/phoenix.toml")),
+    ("simulated-nic", include_str!("../../../models/simulated-nic.toml")),
+];
+
+/// A machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Card {
+    pub name: String,
+    pub summary: String,
+    /// Paper and place, or the command that measured it.
+    pub source: String,
+    /// Whatever tells more about where the numbers come from: host, pages, build, options.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    pub provenance: toml::Table,
+    numbers: BTreeMap<String, Number>,
+}
+
+/// One number of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Number {
+    pub value: f64,
+    /// The unit of `value`, `low` and `high`; empty for pure numbers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unit: String,
+    /// 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// The best of the runs, in the unit of the value: what bounds are made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<f64>,
+    /// How it was found: a method or a place in a paper.
+    pub how: String,
+}
+
+impl Number {
+    pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
+        Self { value, unit: unit.to_owned(), low: None, high: None, best: None, how: how.into() }
+    }
+
+    /// With a 95 % interval, in the unit of the value.
+    pub fn with_interval(self, low: f64, high: f64) -> Self {
+        Self { low: Some(low), high: Some(high), ..self }
+    }
+
+    /// With the best run, in the unit of the value.
+    pub fn with_best(self, best: f64) -> Self {
+        Self { best: Some(best), ..self }
+    }
+}
+
+/// The shape of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    summary: String,
+    source: String,
+    #[serde(default)]
+    provenance: toml::Table,
+    #[serde(default)]
+    numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
+}
+
+impl Card {
+    pub fn new(name: &str, summary: &str, source: &str) -> Self {
+        Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
+    }
+
+    /// Reads a card.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a card; these name the file and the place in it.
+    pub fn read(path: &Path) -> Result<Self> {
+        let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+        let next = format!("check the path, or name a published machine: {}", known.join(", "));
+        Self::parse(&toml_file::text(path, "machine card", &next)?, path)
+    }
+
+    /// As [`Card::read`], of a text that stands in the file `path`.
+    pub fn parse(text: &str, path: &Path) -> Result<Self> {
+        let page = Page { path, text, examples: "models/" };
+        let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+        let mut card = Self { provenance: file.provenance, ..Self::new(&file.name, &file.summary, &file.source) };
+        let clocked = file.numbers.keys().any(|name| name.get_ref() == "clock_hz");
+        for (name, number) in file.numbers {
+            let span = name.span();
+            let (name, number) = (name.into_inner(), number.into_inner());
+            check(&name, &number, clocked).map_err(|e| e.at(path, text, span))?;
+            card.numbers.insert(name, number);
+        }
+        Ok(card)
+    }
+
+    /// A published machine by its name in `models/` (`red-storm`), or else a file.
+    pub fn find(name: &str) -> Result<Self> {
+        match PUBLISHED.iter().find(|(known, _)| *known == name) {
+            Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
+            None if !name.contains(['/', '.']) && !Path::new(name).exists() => {
+                let known: Vec<_> = PUBLISHED.iter().map(|(known, _)| *known).collect();
+                let next = format!("{}; or give the path of a card", suggest(name, &known));
+                Err(Error::input(format!("there is no machine \"{name}\""), next))
+            }
+            None => Self::read(Path::new(name)),
+        }
+    }
+
+    /// The card as text, which [`Card::parse`] reads back to the last bit.
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("a card is TOML")
+    }
+
+    /// Writes the card as a file.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        std::fs::write(path, self.to_toml()).map_err(|e| Error::file("write", path, e))
+    }
+
+    /// Adds a number, or replaces it.
+    ///
+    /// # Errors
+    /// If no such number is known, its unit is not one of its kind, it is negative or not finite, or lies outside its
+    /// interval. Numbers in cycles need `clock_hz` first.
+    pub fn set(&mut self, name: &str, number: Number) -> Result<()> {
+        check(name, &number, self.numbers.contains_key("clock_hz"))?;
+        self.numbers.insert(name.to_owned(), number);
+        Ok(())
+    }
+
+    /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
+    ///
+    /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
+        let base = name.split("--").next().unwrap_or(name);
+        let instead = inverse(name).filter(|_| entry_of(base).is_none());
+        let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
+        let unit = entry_of(name.split("--").next().unwrap_or(&name)).map_or("", |entry| accepted(entry.unit)[0].0);
+        if let Some(other) = inverse(&name) {
+            self.numbers.remove(&other);
+        }
+        self.set(&name, Number::new(value, unit, how))?;
+        Ok(name)
+    }
+
+    /// The numbers as they stand on the card, by name.
+    pub fn numbers(&self) -> &BTreeMap<String, Number> {
+        &self.numbers
+    }
+
+    /// A number in its base unit (seconds, bytes, bytes a second, hertz).
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.base(name, |number| Some(number.value))
+            .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))
+    }
+
+    /// Its 95 % interval in its base unit.
+    pub fn interval(&self, name: &str) -> Option<(f64, f64)> {
+        if let Some(low) = self.base(name, |number| number.low) {
+            return Some((low, self.base(name, |number| number.high)?));
+        }
+        let inverse = inverse(name)?;
+        Some((1.0 / self.base(&inverse, |n| n.high)?, 1.0 / self.base(&inverse, |n| n.low)?))
+    }
+
+    /// The best that was measured, in its base unit; of a number that was not measured here, the number itself.
+    pub fn best(&self, name: &str) -> Option<f64> {
+        self.base(name, |number| number.best.or(Some(number.value)))
+    }
+
+    /// As [`Card::get`]; the error says what is missing and how to find it.
+    pub fn require(&self, name: &str) -> Result<f64> {
+        self.get(name).ok_or_else(|| {
+            let meaning = meaning_of(name).unwrap_or_default();
+            Error::input(
+                format!("the card of {} has no {name} ({meaning})", self.name),
+                format!("add [numbers.{name}] to the card, or give it with --set {name}=..."),
+            )
+        })
+    }
+
+    /// Numbers of this name with a qualifier: the qualifier and the value in its base unit.
+    pub fn variants(&self, name: &str) -> Vec<(&str, f64)> {
+        let of = |full: &'_ str| full.split_once("--").is_some_and(|(base, _)| base == name);
+        let found = self.numbers.keys().filter(|full| of(full));
+        found.filter_map(|full| Some((full.split_once("--")?.1, self.get(full)?))).collect()
+    }
+
+    fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
+        let number = self.numbers.get(name)?;
+        let entry = entry_of(name.split("--").next()?)?;
+        match factor(entry.unit, &number.unit)? {
+            Factor::Times(factor) => Some(of(number)? * factor),
+            Factor::Per(divisor) => Some(of(number)? / divisor),
+            Factor::Cycles => Some(of(number)? / self.get("clock_hz")?),
+        }
+    }
+}
+
+/// The base unit of a number, which may be the inverse of one in the catalogue.
+pub fn unit_of(name: &str) -> Option<Unit> {
+    if let Some(entry) = entry_of(name) {
+        return Some(entry.unit);
+    }
+    entry_of(&inverse(name)?).map(|entry| match entry.unit {
+        Unit::BytesPerSecond => Unit::SecondsPerByte,
+        _ => Unit::BytesPerSecond,
+    })
+}
+
+/// What a number means, which may be the inverse of one in the catalogue.
+pub fn meaning_of(name: &str) -> Option<String> {
+    match entry_of(name) {
+        Some(entry) => Some(entry.meaning.to_owned()),
+        None => entry_of(&inverse(name)?).map(|entry| format!("{}: one over the rate", entry.meaning)),
+    }
+}
+
+/// The name of the number that is one over this one.
+fn inverse(name: &str) -> Option<String> {
+    const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
+    let (base, qualifier) = name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)));
+    let swapped = match base.strip_suffix(PAIR[0]) {
+        Some(stem) => format!("{stem}{}", PAIR[1]),
+        None => format!("{}{}", base.strip_suffix(PAIR[1])?, PAIR[0]),
+    };
+    Some(qualifier.map_or(swapped.clone(), |qualifier| format!("{swapped}--{qualifier}")))
+}
+
+/// From a unit on a card to the base unit. Powers of ten below one are divided by, which rounds once.
+enum Factor {
+    Times(f64),
+    Per(f64),
+    Cycles,
+}
+
+/// The units accepted for a kind of number; the first is the base.
+fn accepted(unit: Unit) -> &'static [(&'static str, Factor)] {
+    use Factor::{Cycles, Per, Times};
+    match unit {
+        Unit::Seconds => &[("s", Times(1.0)), ("ms", Per(1e3)), ("us", Per(1e6)), ("ns", Per(1e9)), ("cycles", Cycles)],
+        Unit::SecondsPerByte => &[("s/B", Times(1.0)), ("ns/B", Per(1e9)), ("cycles/B", Cycles)],
+        Unit::Bytes => &[
+            ("B", Times(1.0)),
+            ("KiB", Times(1024.0)),
+            ("MiB", Times(1048576.0)),
+            ("GiB", Times(1073741824.0)),
+            ("words", Times(8.0)),
+        ],
+        Unit::BytesPerSecond => {
+            &[("B/s", Times(1.0)), ("MB/s", Times(1e6)), ("GB/s", Times(1e9)), ("TB/s", Times(1e12))]
+        }
+        Unit::PerSecond => &[("1/s", Times(1.0)), ("M/s", Times(1e6))],
+        Unit::Hertz => &[("Hz", Times(1.0)), ("MHz", Times(1e6)), ("GHz", Times(1e9))],
+        Unit::None | Unit::Words | Unit::Cycles => &[("", Times(1.0))],
+    }
+}
+
+fn factor(unit: Unit, name: &str) -> Option<&'static Factor> {
+    accepted(unit).iter().find(|(known, _)| *known == name).map(|(_, factor)| factor)
+}
+
+/// Whether a number may stand on a card.
+fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
+    let (base, qualifier) = name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)));
+    let Some(entry) = entry_of(base) else {
+        let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        return Err(Error::input(format!("machine cards have no number \"{base}\""), suggest(base, &known)));
+    };
+    let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if qualifier.is_some_and(|qualifier| !qualifier.split('-').all(word)) {
+        return Err(Error::input(
+            format!("\"{name}\" is not a name with a qualifier"),
+            "write NAME--WORD-WORD, size first, such as update_seconds--128MiB-huge",
+        ));
+    }
+    let units = accepted(entry.unit);
+    match factor(entry.unit, &number.unit) {
+        None => {
+            let known: Vec<_> = units.iter().map(|(known, _)| format!("\"{known}\"")).collect();
+            let what = format!("{name} cannot be in \"{}\"", number.unit);
+            return Err(Error::input(what, format!("write unit = {}", known.join(" or "))));
+        }
+        Some(Factor::Cycles) if !clocked => {
+            return Err(Error::input(format!("{name} is in cycles of an unknown clock"), "add [numbers.clock_hz]"));
+        }
+        Some(_) => {}
+    }
+    let values = [Some(number.value), number.low, number.high, number.best];
+    if values.iter().flatten().any(|value| !value.is_finite() || *value < 0.0) {
+        return Err(Error::input(
+            format!("{name} must be finite and not negative"),
+            "correct value, low, high or best",
+        ));
+    }
+    let within = match (number.low, number.high) {
+        (None, None) => true,
+        (Some(low), Some(high)) => low <= number.value && number.value <= high,
+        _ => false,
+    };
+    if !within {
+        let what = format!("the interval of {name} must have both ends, with the value between them");
+        return Err(Error::input(what, "give low and high in the unit of the value, or neither"));
+    }
+    Ok(())
+}

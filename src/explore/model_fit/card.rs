@@ -1,0 +1,74 @@
+//! What a machine card alone says of a measurement: numbers measured one by one, or published, and nothing fitted.
+
+use super::{Data, observations};
+use crate::error::Result;
+use crate::explore::fit::Point;
+use crate::explore::fit::quality::smape;
+use crate::explore::machine::Card;
+use crate::explore::models::Model;
+use crate::explore::models::scan::{Numbers, at};
+use crate::explore::store::Table;
+
+/// Predictions of a card beside a measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foretold {
+    pub numbers: Numbers,
+    pub points: Vec<Point>,
+    pub smape: f64,
+    /// Median of measured by predicted.
+    pub bias: f64,
+}
+
+/// Predicts these samples from a card. The bands are what the intervals of the card's numbers make of it.
+///
+/// # Errors
+/// If the card lacks a number that the model needs at these points, or the samples are of several kinds.
+pub fn foretell(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -> Result<(Data, Foretold)> {
+    let data = observations(table, rows, model, &[])?;
+    let numbers = Numbers::new(model, card, &[])?;
+    let point = |seen: &crate::explore::fit::Observation| {
+        let row = at(model, &numbers, seen.x.clone());
+        let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
+        let (predicted, binding) = (row.prediction.value, row.prediction.binding);
+        Point {
+            x: seen.x.clone(),
+            launch: seen.launch,
+            measured: seen.y,
+            predicted,
+            low,
+            high,
+            binding,
+            left_out: None,
+        }
+    };
+    let points: Vec<Point> = data.observations.iter().map(point).collect();
+    if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
+        let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
+        return Err(crate::error::Error::input(
+            format!("the card of {} lacks what {} needs at {place}", card.name, model.about().id),
+            "calibrate with two ranks or more, which measures the network too: apexmap calibrate",
+        ));
+    }
+    let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
+    let foretold = Foretold {
+        numbers,
+        smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
+        bias: crate::measure::numerics::statistics::median(&ratios).unwrap_or(f64::NAN),
+        points,
+    };
+    Ok((data, foretold))
+}
+
+/// How well a card foretells a measurement, and where it does not: one sentence.
+pub fn sentence(model: &dyn Model, card: &Card, foretold: &Foretold) -> String {
+    let way = if foretold.bias >= 1.0 { "faster" } else { "slower" };
+    let off = foretold.bias.max(1.0 / foretold.bias);
+    let farthest = super::farthest(model, &foretold.points).map(|words| format!("; {words}")).unwrap_or_default();
+    format!(
+        "From the card of {} alone {} foretells the measurement within {:.1} % (SMAPE), at the median point {off:.2} times {way} \
+         than foretold{farthest}.",
+        card.name,
+        model.about().id,
+        100.0 * foretold.smape
+    )
+}

@@ -1,0 +1,240 @@
+//! Analytic models: equations of the papers that predict a rate at a point from a machine's numbers.
+//!
+//! A model is one file and one line in [`ALL`]. Its parameters are numbers of machine cards, so that what one fit finds,
+//! or a calibration measures, predicts elsewhere. Predictions, fits, validation and help take it from there.
+//!
+//! ```
+//! use apexmap::explore::machine::Card;
+//! use apexmap::explore::models;
+//!
+//! // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
+//! let model = models::find("random_access.hypercube")?;
+//! let numbers = model.parameters(&Card::find("red-storm")?)?;
+//! let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
+//! assert_eq!(format!("{gups:.2}"), "2.71");
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
+
+pub mod apex_map;
+pub mod bottleneck;
+pub mod hypercube;
+pub mod log_gp;
+pub mod lost_updates;
+pub mod nic;
+pub mod point_to_point;
+pub mod roles;
+pub mod scan;
+pub mod topology;
+
+use crate::error::{Error, Result};
+use crate::explore::machine::{Card, meaning_of, unit_of};
+use crate::explore::nearest::suggest;
+use crate::source::Source;
+use crate::units::Unit;
+
+/// Every model of the program.
+pub const ALL: &[&dyn Model] = &[
+    &hypercube::Hypercube,
+    &hypercube::AllToAll,
+    &bottleneck::Bottleneck,
+    &roles::Roles,
+    &roles::Routed,
+    &nic::Nic,
+    &apex_map::Surface,
+    &point_to_point::PointToPoint,
+    &log_gp::LogGp,
+    &lost_updates::LostUpdates,
+];
+
+/// The model with this id; the error names the nearest one.
+pub fn find(id: &str) -> Result<&'static dyn Model> {
+    ALL.iter().copied().find(|model| model.about().id == id).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|model| model.about().id).collect();
+        Error::input(format!("there is no model \"{id}\""), suggest(id, &known))
+    })
+}
+
+/// What a prediction is made at: a parameter of a kernel by the paper's name, or `P`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variable {
+    pub name: &'static str,
+    pub unit: Unit,
+    pub meaning: &'static str,
+    /// `None` if it must be given.
+    pub default: Option<f64>,
+    /// The words it may be, if it is one: its value is their index.
+    pub words: &'static [&'static str],
+    pub domain: Domain,
+}
+
+/// Which numbers a variable may be, none of them negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    Any,
+    /// Whole, from 1 to 2^31: as many ranks as MPI can count.
+    Ranks,
+    /// Above 0, at most 1.
+    Share,
+}
+
+impl Domain {
+    /// Refuses a number outside, by what it must be and what to do.
+    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+        match self {
+            Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
+                Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
+            }
+            Domain::Share if value <= 0.0 || value > 1.0 => Err(("above 0 and at most 1", "correct the value")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A number of the machine that a model needs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name on machine cards, which gives unit and meaning.
+    pub number: &'static str,
+    /// Its name in the paper.
+    pub symbol: &'static str,
+    /// Bounds and first guess of fits, in the base unit.
+    pub least: f64,
+    pub most: f64,
+    pub first: f64,
+    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
+    pub given: bool,
+    pub breaks: Break,
+}
+
+/// Whether a parameter has to do with a place where the model jumps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Break {
+    No,
+    /// It is that place, a value of this variable.
+    At(&'static str),
+    /// It is 0 where there is no such place.
+    Beside,
+}
+
+impl Parameter {
+    /// Found from measurements, between these bounds.
+    pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+        Self { number, symbol, least, most, first, given: false, breaks: Break::No }
+    }
+
+    /// Taken from a machine card, or from the machine.
+    pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
+        Self { number, symbol, least, most, first, given: true, breaks: Break::No }
+    }
+
+    pub fn unit(&self) -> Unit {
+        unit_of(self.number).unwrap_or(Unit::None)
+    }
+
+    /// What the number is; for the inverse of a bandwidth what the bandwidth is.
+    pub fn meaning(&self) -> String {
+        meaning_of(self.number).unwrap_or_default()
+    }
+}
+
+/// A prediction and which of the model's terms sets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    pub value: f64,
+    pub binding: &'static str,
+}
+
+/// What a model is.
+#[derive(Debug)]
+pub struct About {
+    /// `family.formula`, unique.
+    pub id: &'static str,
+    pub summary: &'static str,
+    pub source: &'static Source,
+    /// Equation, table or section.
+    pub place: &'static str,
+    pub variables: &'static [Variable],
+    pub parameters: &'static [Parameter],
+    /// Ids of the kernels whose measurements it explains; empty if there is none yet.
+    pub explains: &'static [&'static str],
+    /// Column of stores that it predicts.
+    pub column: &'static str,
+    pub unit: Unit,
+    /// One over the prediction is a sum of the fitted parameters, each times a function of the variables.
+    pub linear: bool,
+    /// The points that tell its parameters apart, after "measure".
+    pub design: &'static str,
+    /// What it leaves out.
+    pub assumes: &'static str,
+}
+
+/// An equation.
+pub trait Model: Sync {
+    fn about(&self) -> &'static About;
+
+    /// Predicts at variables `x` with parameters `p`, both in the order of [`About`] and in base units.
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction;
+
+    /// The variables from what a point or the user gives.
+    ///
+    /// # Errors
+    /// If one that has no default is missing.
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        let variables = self.about().variables.iter();
+        let value = |variable: &Variable| {
+            given(variable.name).or(variable.default).ok_or_else(|| {
+                let (id, name) = (self.about().id, variable.name);
+                Error::input(format!("{id} needs {name} ({})", variable.meaning), format!("give it: --set {name}=..."))
+            })
+        };
+        variables.map(value).collect()
+    }
+
+    /// Variables of which a fit may have one value only: the parameters are those of that value.
+    fn apart(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The parameters from a machine card.
+    ///
+    /// # Errors
+    /// If the card lacks one.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        self.about().parameters.iter().map(|parameter| in_parts(card, parameter.number)).collect()
+    }
+}
+
+const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {
+    Variable { name, unit, meaning, default, words: &[], domain: Domain::Any }
+}
+
+const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
+const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, a rank", Some(1024.0));
+
+/// A number of a card, or what a calibration has instead: of t_g + t_u + t_os and of t_s + t_r + t_op the parts, of a packet's
+/// receipt that of a message, of a byte's way to the network interface that of a copy.
+pub fn on_card(card: &Card, number: &str) -> Option<f64> {
+    let (parts, overhead): (&[&str], _) = match number {
+        "local_seconds" => (&["generate_seconds", "update_seconds"], "loop_seconds"),
+        "remote_seconds" => (&["send_seconds", "receive_seconds"], "operation_seconds"),
+        "packet_receive_seconds" => (&["receive_seconds"], ""),
+        "store_seconds_per_byte" => (&["copy_seconds_per_byte"], ""),
+        _ => return card.get(number),
+    };
+    let sum = || parts.iter().map(|part| card.get(part)).sum::<Option<f64>>();
+    // The overhead is small and often not told.
+    card.get(number).or_else(|| Some(sum()? + card.get(overhead).unwrap_or(0.0)))
+}
+
+fn in_parts(card: &Card, number: &str) -> Result<f64> {
+    on_card(card, number).map_or_else(|| card.require(number), Ok)
+}
+
+/// The smallest prediction of several, which binds.
+fn least(bounds: &[Prediction]) -> Prediction {
+    *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
+}
+
+fn bound(value: f64, binding: &'static str) -> Prediction {
+    Prediction { value, binding }
+}

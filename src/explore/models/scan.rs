@@ -1,0 +1,110 @@
+//! A model over ranges of its variables, with the machine's numbers and their intervals.
+
+use super::{Model, Parameter, Prediction};
+use crate::error::{Error, Result};
+use crate::explore::machine::Card;
+use crate::explore::nearest::suggest;
+
+/// Numbers a machine gives to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// In the order of the model's parameters, in base units.
+    pub values: Vec<f64>,
+    /// 95 % intervals, where the card has them.
+    pub intervals: Vec<Option<(f64, f64)>>,
+}
+
+impl Numbers {
+    /// From a card, with some numbers replaced; a replaced number has no interval.
+    pub fn new(model: &dyn Model, card: &Card, replaced: &[(String, f64)]) -> Result<Self> {
+        let mut card = card.clone();
+        for (name, value) in replaced {
+            card.set_base(name, *value, "given on the command line")?;
+        }
+        let values = model.parameters(&card)?;
+        let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
+        Ok(Self { values, intervals })
+    }
+}
+
+/// One prediction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Values of the variables, in the model's order.
+    pub at: Vec<f64>,
+    pub prediction: Prediction,
+    /// What the intervals of the numbers make of it, if any number has one.
+    pub band: Option<(f64, f64)>,
+}
+
+/// Predictions at every combination of the variables' values; the last variable changes fastest.
+///
+/// # Errors
+/// If a value is named that the model does not have, or a variable without default is missing.
+pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<Row>> {
+    let about = model.about();
+    let known: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
+    if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(Error::input(format!("{} has no variable {name}", about.id), suggest(name, &known)));
+    }
+    let first =
+        |name: &str| given.iter().find(|(known, _)| known == name).and_then(|(_, values)| values.first().copied());
+    let mut points = vec![model.variables(&first)?];
+    for (at, name) in known.iter().enumerate() {
+        let Some((_, values)) = given.iter().find(|(known, _)| known == name) else { continue };
+        points = points.iter().flat_map(|point| values.iter().map(|value| with(point, at, *value))).collect();
+    }
+    points.into_iter().map(|point| possible(model, numbers, at(model, numbers, point))).collect()
+}
+
+/// Refuses a rate that is none, as of no ranks.
+fn possible(model: &dyn Model, numbers: &Numbers, row: Row) -> Result<Row> {
+    if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
+        return Ok(row);
+    }
+    let about = model.about();
+    let values = about.variables.iter().zip(&row.at).map(|(variable, value)| format!("{} = {value}", variable.name));
+    let place = values.collect::<Vec<_>>().join(", ");
+    let lacking: Vec<&str> =
+        about.parameters.iter().zip(&numbers.values).filter(|(_, v)| v.is_nan()).map(|(p, _)| p.number).collect();
+    if row.prediction.value.is_nan() && !lacking.is_empty() {
+        return Err(Error::input(
+            format!("the card lacks {}, and {} at {place} needs some of them", lacking.join(", "), about.id),
+            "give them with --set NAME=VALUE, or choose values that do not need them",
+        ));
+    }
+    Err(Error::input(
+        format!("{} has no rate at {place}", about.id),
+        format!("choose values that can be measured; `apexmap models {}` says what they are", about.id),
+    ))
+}
+
+fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
+    let mut point = point.to_vec();
+    point[at] = value;
+    point
+}
+
+/// The prediction at one point. The band takes the numbers as independent: the changes in log that their ends make are
+/// added in quadrature.
+pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> Row {
+    let prediction = model.predict(&at, &numbers.values);
+    let (mut down, mut up, mut any) = (0.0, 0.0, false);
+    for (place, interval) in numbers.intervals.iter().enumerate() {
+        let Some((low, high)) = *interval else { continue };
+        any = true;
+        let change =
+            |value: f64| (model.predict(&at, &with(&numbers.values, place, value)).value / prediction.value).ln();
+        let (a, b) = (change(low), change(high));
+        let (least, most) = (a.min(b).min(0.0), a.max(b).max(0.0));
+        down += least * least;
+        up += most * most;
+    }
+    let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
+    Row { at, prediction, band }
+}
+
+/// The parameter of a model by its number's name or its symbol.
+pub fn parameter(model: &dyn Model, name: &str) -> Option<&'static Parameter> {
+    model.about().parameters.iter().find(|parameter| parameter.number == name || parameter.symbol == name)
+}

@@ -1,0 +1,119 @@
+//! Groups as a table for people, as CSV and as JSON.
+
+use super::{Group, Groups};
+use crate::explore::export::csv::field;
+use crate::explore::store::columns;
+use crate::point::Value;
+use crate::units;
+use serde_json::{Map, json};
+use std::fmt::Write;
+
+/// For people: short names, units, an interval beside each median.
+pub fn text(groups: &Groups) -> String {
+    let mut head: Vec<String> = groups.by.iter().map(|name| columns::short(name).to_owned()).collect();
+    head.push("n".into());
+    let failures = groups.groups.iter().any(|group| !group.failures.is_empty());
+    head.extend(failures.then(|| "failed".to_owned()));
+    for name in &groups.selected {
+        head.push(name.clone());
+        head.push("95 % interval".into());
+    }
+    let rows = groups.groups.iter().map(|group| line(groups, group, failures));
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut row = String::new();
+        for ((at, cell), &width) in line.iter().enumerate().zip(&widths) {
+            let gap = if at == 0 { "" } else { "  " };
+            // Words begin at the left, and numbers end at the right.
+            let word = groups.groups.iter().any(|group| matches!(group.by.get(at), Some(Value::Text(_))));
+            let _ = if word { write!(row, "{gap}{cell:<width$}") } else { write!(row, "{gap}{cell:>width$}") };
+        }
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+    if groups.groups.iter().any(|group| group.samples < 6) {
+        text.push_str("\nBelow six samples a median has no 95 % interval.\n");
+    }
+    text
+}
+
+fn line(groups: &Groups, group: &Group, failures: bool) -> Vec<String> {
+    let mut cells: Vec<String> = group.by.iter().map(shown).collect();
+    cells.push(group.samples.to_string());
+    cells.extend(failures.then(|| group.failures.len().to_string()));
+    for (name, summary) in groups.selected.iter().zip(&group.summaries) {
+        let unit = columns::describe(name).unit;
+        cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
+        let interval = summary.and_then(|summary| summary.interval);
+        cells.push(interval.map_or("-".into(), |(low, high)| {
+            format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit))
+        }));
+    }
+    cells
+}
+
+/// A word of a file may hold what moves a terminal's cursor.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(word) => {
+            word.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+        }
+        Value::Integer(number) => number.to_string(),
+        Value::Real(number) => units::exact(*number),
+    }
+}
+
+/// The columns of a selected one, after its name.
+const PARTS: [&str; 6] = ["n", "median", "low", "high", "min", "max"];
+
+/// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
+/// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units.
+pub fn csv(groups: &Groups) -> String {
+    let mut head: Vec<String> = groups.by.iter().map(|name| field(name)).collect();
+    head.extend(["samples".to_owned(), "failed".to_owned()]);
+    head.extend(groups.selected.iter().flat_map(|name| PARTS.map(|part| field(&format!("{name}_{part}")))));
+    let mut text = head.join(",") + "\n";
+    for group in &groups.groups {
+        let word = |value: &Value| match value {
+            Value::Text(word) => field(word),
+            Value::Integer(number) => number.to_string(),
+            Value::Real(number) => format!("{number:?}"),
+        };
+        let mut cells: Vec<String> = group.by.iter().map(word).collect();
+        cells.extend([group.samples.to_string(), group.failures.len().to_string()]);
+        for summary in &group.summaries {
+            let number = |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:?}"));
+            cells.push(summary.map_or(0, |summary| summary.n).to_string());
+            cells.push(number(summary.map(|summary| summary.median)));
+            cells.push(number(summary.and_then(|summary| summary.interval).map(|(low, _)| low)));
+            cells.push(number(summary.and_then(|summary| summary.interval).map(|(_, high)| high)));
+            cells.push(number(summary.map(|summary| summary.min)));
+            cells.push(number(summary.map(|summary| summary.max)));
+        }
+        text.push_str(&(cells.join(",") + "\n"));
+    }
+    text
+}
+
+/// An array of objects: `by`, `samples`, `failures` (the statuses) and of each selected column its summary in base units,
+/// `null` where there is none.
+pub fn json(groups: &Groups) -> serde_json::Value {
+    let one = |group: &Group| {
+        let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();
+        let summary = |(name, summary): (&String, &Option<_>)| {
+            let summary: &Option<crate::measure::numerics::statistics::Summary> = summary;
+            let value = summary.map(|summary| {
+                let (low, high) = summary.interval.unzip();
+                json!({ "n": summary.n, "median": summary.median, "low": low, "high": high, "min": summary.min,
+                    "max": summary.max, "outliers": summary.outliers })
+            });
+            (name.clone(), json!(value))
+        };
+        let values: Map<_, _> = groups.selected.iter().zip(&group.summaries).map(summary).collect();
+        let failures: Vec<&str> = group.failures.iter().map(|status| status.name()).collect();
+        json!({ "by": by, "samples": group.samples, "failures": failures, "values": values })
+    };
+    groups.groups.iter().map(one).collect()
+}

@@ -1,0 +1,30 @@
+//! The surfaces that a reader of the report can turn.
+
+use super::groups::{ALPHA, BLOCK, Group};
+use crate::error::Result;
+use crate::explore::figure::Figure;
+use crate::explore::figure::select::{Kind, Request, figure};
+use crate::explore::html::{Surface, Viewer};
+use crate::explore::store::Table;
+
+/// Values in all surfaces of a page at most.
+const MOST_VALUES: usize = 40_000;
+
+/// All surfaces of a result, those not drawn as figures too.
+pub fn viewer(table: &Table, groups: &[Group], machine: &str) -> Result<Viewer> {
+    let (mut viewer, mut values) = (Viewer::default(), 0);
+    for group in groups.iter().filter(|group| group.is_surface()) {
+        values += group.alphas.len() * group.blocks.len();
+        if values > MOST_VALUES {
+            break;
+        }
+        let title = group.label();
+        let request =
+            Request { kind: Kind::Surface, title, x: ALPHA.into(), by: vec![BLOCK.into()], z: group.headline.into() };
+        // A group without a number has no surface.
+        if let Ok(Figure::Surface(grid, _)) = figure(table, &group.rows, &request) {
+            viewer.surfaces.extend(Surface::of(machine, group.label(), &grid).ok());
+        }
+    }
+    Ok(viewer)
+}

@@ -1,0 +1,314 @@
+//! The report: one self-contained HTML file about one result.
+//!
+//! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
+
+pub mod groups;
+mod live;
+mod model_fits;
+pub mod nic_figures;
+mod overview;
+mod pictures;
+pub mod ratio;
+pub mod regimes;
+pub mod share;
+pub mod summary;
+pub mod trade;
+
+use crate::error::Result;
+use crate::explore::bounds;
+use crate::explore::figure::select;
+use crate::explore::html::{self, Picture, Viewer};
+use crate::explore::store::manifest::{LaunchEnd, Manifest};
+use crate::explore::store::{Folder, Table, cells, columns};
+use crate::measure::kernels::{self, About};
+use crate::point::Value;
+use crate::sample::Status;
+use crate::units;
+use groups::{ALPHA, BLOCK, Group};
+use overview::Lead;
+use regimes::Regime;
+use serde::Serialize;
+use trade::Trade;
+
+const TEMPLATE: &str = include_str!("report.html");
+
+/// What was made, for the end of a run.
+pub struct Made {
+    /// Worst, median and best cell of every group.
+    pub rows: Vec<summary::Row>,
+}
+
+#[derive(Serialize)]
+struct Context<'a> {
+    manifest: &'a Manifest,
+    made: String,
+    facts: Vec<(&'static str, String)>,
+    warnings: Vec<String>,
+    lead: Lead,
+    viewer: Viewer,
+    summary: &'a [summary::Row],
+    shares: Option<share::Shares>,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
+    sections: Vec<Section>,
+    unshown: Vec<String>,
+    explained: model_fits::Explained,
+    effects: Vec<Picture>,
+    undrawn: Vec<String>,
+    methods: Vec<&'static str>,
+    sources: Vec<String>,
+    rates: Vec<String>,
+    failures: Vec<Failure>,
+    launches: Vec<Launched<'a>>,
+    samples_good: usize,
+}
+
+/// One surface and what follows from it.
+#[derive(Serialize)]
+struct Section {
+    label: String,
+    pictures: Vec<Picture>,
+    trades: Vec<Trade>,
+    levels: Vec<String>,
+    alphas: Vec<String>,
+    regimes: Vec<Regime>,
+    regime_names: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    status: String,
+    point: String,
+    message: String,
+}
+
+/// A launch with its times as text.
+#[derive(Serialize)]
+struct Launched<'a> {
+    end: &'a LaunchEnd,
+    placed: String,
+}
+
+/// Draws all figures of a result and writes its report.
+pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
+    let manifest = Manifest::read(folder)?;
+    let rows = select::rows(table, None);
+    let groups = groups::groups(table, &rows)?;
+    let mut summary = Vec::new();
+    let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+    for group in &groups {
+        summary.extend(summary::rows(table, group)?);
+    }
+    let drawable: Vec<&Group> =
+        groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+    let most = most_surfaces(&drawable);
+    for (number, group) in drawable.iter().enumerate() {
+        if shown(number, drawable.len(), most) {
+            sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
+        } else {
+            unshown.push(group.label());
+        }
+    }
+    let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
+    effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
+    effects.extend(nic_figures::of_streams(folder, table, &rows)?);
+    let held: Vec<(&str, &[Trade])> =
+        sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
+    let abouts: Vec<&About> = groups::kernels_of(table, &rows).iter().map(|(kernel, _)| kernel.about()).collect();
+    let lead = overview::lead(&manifest, table, &rows, &groups, &held)?;
+    let context = Context {
+        lead,
+        viewer: live::viewer(table, &groups, &manifest.machine)?,
+        made: units::utc(manifest.unix_seconds),
+        facts: facts(&manifest, table, &rows),
+        warnings: warnings(&manifest, table, &rows),
+        summary: &summary,
+        shares: share::of(folder, table, &groups)?,
+        unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
+        sections,
+        unshown,
+        explained: model_fits::section(folder, table, &rows, &manifest)?,
+        effects,
+        undrawn,
+        methods: distinct(abouts.iter().map(|about| about.method)),
+        sources: abouts.iter().map(|about| cited(about)).collect(),
+        rates: distinct(
+            abouts
+                .iter()
+                .map(|about| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label)),
+        ),
+        failures: failures(table, &rows),
+        launches: manifest.launches.iter().map(launched).collect(),
+        samples_good: table.with_word("status", &[Status::Ok.name()], &rows).len(),
+        manifest: &manifest,
+    };
+    let page = html::render(TEMPLATE, &context)?;
+    html::remove_unmade(&folder.figures(), &page)?;
+    folder.replace_text(&folder.report(), &page)?;
+    Ok(Made { rows: summary })
+}
+
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for one in all {
+        if !seen.contains(&one) {
+            seen.push(one);
+        }
+    }
+    seen
+}
+
+fn cited(about: &'static About) -> String {
+    format!(
+        "{}: {}. {}, \u{201c}{},\u{201d} {}.",
+        about.id, about.summary, about.source.authors, about.source.title, about.place
+    )
+}
+
+/// Of many groups a few are drawn, evenly spread, the first and the last among them.
+fn shown(number: usize, groups: usize, most: usize) -> bool {
+    groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
+}
+
+/// How many of these groups a page has room for.
+fn most_surfaces(groups: &[&Group]) -> usize {
+    let points = |group: &&Group| group.alphas.len().max(1) * group.blocks.len().max(1);
+    let largest = groups.iter().map(points).max().unwrap_or(1);
+    (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
+}
+
+fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {
+    let (mut trades, mut levels) = (Vec::new(), Vec::new());
+    if group.is_surface() {
+        let bandwidths = bandwidths(table, group)?;
+        for level in trade::levels(&bandwidths) {
+            trades.push(trade::trade(&group.blocks, &bandwidths, level));
+            levels.push(units::significant(level / 1e6));
+        }
+    }
+    let regimes = regimes(table, group, manifest);
+    Ok(Section {
+        label: group.label(),
+        pictures: pictures::of_group(folder, table, group, number)?,
+        trades,
+        levels,
+        alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
+        regime_names: regimes
+            .first()
+            .map(|r| r.levels.iter().map(|(name, _)| name.clone()).collect())
+            .unwrap_or_default(),
+        regimes,
+    })
+}
+
+/// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
+fn bandwidths(table: &Table, group: &Group) -> Result<Vec<Vec<f64>>> {
+    let mut grid = vec![vec![f64::NAN; group.blocks.len()]; group.alphas.len()];
+    for cell in cells::cells(table, &group.rows, &[ALPHA, BLOCK], group.headline)? {
+        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
+        if let (Some(a), Some(b), Some(summary)) = (at(&group.alphas, 0), at(&group.blocks, 1), cell.summary) {
+            grid[a][b] = summary.median;
+        }
+    }
+    Ok(grid)
+}
+
+/// Only where memory size, ranks and host are the same all over the group.
+fn regimes(table: &Table, group: &Group, manifest: &Manifest) -> Vec<Regime> {
+    let same = |name: &str| {
+        let column = table.column(name)?;
+        columns::constant(column, &group.rows).then(|| table.value(name, *group.rows.first()?)).flatten()
+    };
+    let number = |name: &str| same(name).and_then(|value| value.as_f64());
+    let Some(launch) = same("launch").or_else(|| table.value("launch", *group.rows.first()?)) else {
+        return Vec::new();
+    };
+    let Some(launch) = manifest.launches.iter().find(|l| Value::from(l.launch.launch.as_str()) == launch) else {
+        return Vec::new();
+    };
+    let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
+    let on_node = launch.launch.placement.iter().filter(|place| place.node == launch.launch.host.name).count().max(1);
+    let page = number("page_bytes");
+    let of =
+        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, on_node as u32, page, &launch.launch.host);
+    group.alphas.iter().map(of).collect()
+}
+
+fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static str, String)> {
+    let distinct = |column: &str| {
+        let mut values: Vec<String> = table.values(column, rows).iter().map(Value::to_string).collect();
+        values.sort();
+        values
+    };
+    let mut facts = vec![("Machine", manifest.machine.clone())];
+    if let Some(launch) = manifest.launches.last() {
+        let host = &launch.launch.host;
+        let caches = host.caches.iter().map(|c| {
+            let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
+            format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
+        });
+        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
+        facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
+        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
+        if let Some(hertz) = host.cycle_hertz {
+            facts.push(("Cycles", format!("{} GHz, {}", units::significant(hertz / 1e9), host.cycle_source)));
+        }
+    }
+    let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
+    facts.push(("Pages granted", if pages.is_empty() { "mixed or not told".into() } else { pages.join(", ") }));
+    facts.push(("Kernels", distinct("kernel").join(", ")));
+    facts.push(("Ranks", distinct("ranks").join(", ")));
+    facts.push(("Transport", distinct("library").join(", ")));
+    facts
+}
+
+/// What a reader must know before using a number.
+fn warnings(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if table.numbers("oversubscribed", rows).iter().any(|&is| is > 0.0) {
+        warnings.push("Oversubscribed: some launches had more ranks than processors. Their times are not those of a machine with enough.".into());
+    }
+    if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
+        warnings.push("Embedded transport: the ranks were threads of one process, their messages went through its memory. No network was measured.".into());
+    }
+    let stale = table.rows - rows.len();
+    if stale > 0 {
+        warnings.push(format!(
+            "{stale} samples of another build, machine or plan are in the store and not in this report."
+        ));
+    }
+    if manifest.launches.iter().any(|l| l.budget_spent) {
+        warnings.push("The time budget ended before every point was as precise as asked; n and intervals say how precise each is.".into());
+    }
+    warnings
+}
+
+fn failures(table: &Table, rows: &[usize]) -> Vec<Failure> {
+    let status = table.column("status");
+    let failed = rows.iter().filter(|&&row| status.is_none_or(|status| status.word(row) != Status::Ok.name()));
+    let point = |row: usize| {
+        let shown =
+            columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let one = |name: &str| table.value(name, row).map(|value| select::label(name, &value));
+        shown.filter_map(one).collect::<Vec<_>>().join(", ")
+    };
+    let failure = |&row: &usize| Failure {
+        status: table.word("status", row).to_owned(),
+        point: point(row),
+        message: table.word("message", row).to_owned(),
+    };
+    failed.map(failure).collect()
+}
+
+fn launched(end: &LaunchEnd) -> Launched<'_> {
+    let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
+    for place in &end.launch.placement {
+        let core = place.core.map_or("?".into(), |core| format!("{core}{}", if place.pinned { "" } else { "*" }));
+        match nodes.iter_mut().find(|(node, _)| *node == place.node) {
+            Some((_, cores)) => cores.push(core),
+            None => nodes.push((&place.node, vec![core])),
+        }
+    }
+    let node = |(node, cores): &(&str, Vec<String>)| format!("{node}: {}", cores.join(" "));
+    Launched { end, placed: nodes.iter().map(node).collect::<Vec<_>>().join("; ") }
+}

@@ -1,0 +1,315 @@
+//! Model against measurement: each model that explains a kernel of the result, fitted to it, and what a machine card alone
+//! foretells.
+
+use crate::error::{Error, Result};
+use crate::explore::fit::baseline::{self, Baseline};
+use crate::explore::fit::{self, Fit, Options};
+use crate::explore::html::{Picture, picture};
+use crate::explore::machine::Card;
+use crate::explore::model_fit::groups::{Group, groups};
+use crate::explore::model_fit::{self, Data, card, figures};
+use crate::explore::models::{self, Model};
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Table};
+use crate::units::{Unit, amount};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Groups of a model shown at most, those with the most points; the others are named.
+const MOST_GROUPS: usize = 3;
+
+/// Enough for an interval; `apexmap fit` draws more.
+const RESAMPLES: u32 = 199;
+
+/// Points fitted to at most; `apexmap fit` takes more.
+const MOST_POINTS: usize = 200;
+
+/// The machine card in a result's folder, whose numbers models predict from.
+const CARD: &str = "machine.toml";
+
+/// The section of a report.
+#[derive(Serialize)]
+pub struct Explained {
+    entries: Vec<Entry>,
+    refused: Vec<Refused>,
+    unshown: Vec<String>,
+    card: Option<String>,
+    resamples: u32,
+}
+
+/// A model and a group of samples.
+#[derive(Serialize)]
+struct Entry {
+    title: String,
+    /// Whether its numbers were fitted to these samples; otherwise they are a card's.
+    fitted: bool,
+    about: String,
+    sentence: String,
+    binding: Option<String>,
+    numbers: Vec<Number>,
+    quality: Vec<(&'static str, String)>,
+    pictures: Vec<Picture>,
+    assumes: &'static str,
+    oversubscribed: bool,
+}
+
+/// A number of the machine.
+#[derive(Serialize)]
+struct Number {
+    name: String,
+    meaning: String,
+    value: String,
+    interval: String,
+    bootstrap: String,
+}
+
+/// A model that could not be fitted, or a card that could not foretell, with the groups it was tried on.
+#[derive(Serialize)]
+struct Refused {
+    model: String,
+    groups: Vec<String>,
+    reason: String,
+    next: String,
+}
+
+/// Fits every model to what it explains, and draws it.
+///
+/// # Errors
+/// If the result's machine card is wrong or a file cannot be written. A model that cannot be fitted is no error.
+pub fn section(folder: &Folder, table: &Table, rows: &[usize], manifest: &Manifest) -> Result<Explained> {
+    let path = folder.figures().with_file_name(CARD);
+    let card = if path.is_file() { Some(Card::read(&path)?) } else { None };
+    let mut section = Section { folder, table, manifest, card: card.as_ref(), number: 0, explained: empty(&card) };
+    for model in models::ALL {
+        let about = model.about();
+        let groups = match groups(table, rows, *model) {
+            Ok(groups) => groups,
+            Err(refusal) => {
+                section.refuse(*model, about.explains.join(", "), &refusal);
+                continue;
+            }
+        };
+        for (number, group) in groups.iter().enumerate() {
+            if number < MOST_GROUPS {
+                section.add(*model, group)?;
+            } else {
+                section.explained.unshown.push(format!("{} on {}", about.id, group.label));
+            }
+        }
+    }
+    Ok(section.explained)
+}
+
+fn empty(card: &Option<Card>) -> Explained {
+    Explained {
+        entries: Vec::new(),
+        refused: Vec::new(),
+        unshown: Vec::new(),
+        card: card.as_ref().map(|card| card.name.clone()),
+        resamples: RESAMPLES,
+    }
+}
+
+/// The section being made.
+struct Section<'a> {
+    folder: &'a Folder,
+    table: &'a Table,
+    manifest: &'a Manifest,
+    card: Option<&'a Card>,
+    /// Entries with pictures so far.
+    number: usize,
+    explained: Explained,
+}
+
+impl Section<'_> {
+    fn add(&mut self, model: &dyn Model, group: &Group) -> Result<()> {
+        match self.fitted(model, group) {
+            Ok((fit, data, curve)) => {
+                let entry = self.of_fit(model, group, &fit, &data, curve.as_ref())?;
+                self.explained.entries.push(entry);
+            }
+            Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
+        }
+        let family = model.about().id.split('.').next().unwrap_or_default();
+        let Some(card) = self.card.filter(|_| ["random_access", "apex_map"].contains(&family)) else { return Ok(()) };
+        match card::foretell(self.table, &group.rows, model, card) {
+            Ok((data, foretold)) => {
+                let entry = self.of_card(model, group, card, &data, &foretold)?;
+                self.explained.entries.push(entry);
+            }
+            Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
+        }
+        Ok(())
+    }
+
+    fn fitted(&self, model: &dyn Model, group: &Group) -> Result<(Fit, Data, Option<Baseline>)> {
+        let data = model_fit::observations(self.table, &group.rows, model, &[])?;
+        let name = group.rows.first().map(|&row| self.table.word("launch", row));
+        let launch = self.manifest.launches.iter().find(|end| Some(end.launch.launch.as_str()) == name);
+        let host = launch.map_or(&self.manifest.driver_host, |end| &end.launch.host);
+        let told =
+            |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(self.table, &group.rows, number));
+        let roles = model_fit::roles(model, &told, self.card, &[], &[]);
+        let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
+        let fit = fit::fit(model, &data.observations, &roles, options)?;
+        let curve = baseline::choose(&data.observations, &model_fit::work(model));
+        Ok((fit, data, curve))
+    }
+
+    fn refuse(&mut self, model: &dyn Model, group: String, refusal: &Error) {
+        let id = model.about().id;
+        let same = |known: &&mut Refused| known.model == id && known.reason == refusal.what;
+        match self.explained.refused.iter_mut().find(same) {
+            Some(known) => known.groups.push(group),
+            None => self.explained.refused.push(Refused {
+                model: id.to_owned(),
+                groups: vec![group],
+                reason: refusal.what.clone(),
+                next: refusal.next.clone(),
+            }),
+        }
+    }
+
+    fn of_fit(
+        &mut self,
+        model: &dyn Model,
+        group: &Group,
+        fit: &Fit,
+        data: &Data,
+        curve: Option<&Baseline>,
+    ) -> Result<Entry> {
+        let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
+        let pictures = self.pictures(figures::of(model, &fit.points, &subtitle))?;
+        Ok(Entry {
+            fitted: true,
+            sentence: model_fit::sentence(model, fit, curve),
+            binding: model_fit::binding(model, &fit.points),
+            numbers: numbers(model, fit),
+            quality: quality(fit, curve),
+            pictures,
+            ..entry(model, group, data)
+        })
+    }
+
+    fn of_card(
+        &mut self,
+        model: &dyn Model,
+        group: &Group,
+        card: &Card,
+        data: &Data,
+        foretold: &card::Foretold,
+    ) -> Result<Entry> {
+        let what = format!("from the card of {} alone, SMAPE {:.1} %", card.name, 100.0 * foretold.smape);
+        let pictures = self.pictures(figures::of(model, &foretold.points, &subtitle(group, data, &what)))?;
+        let parameters = model.about().parameters.iter().zip(&foretold.numbers.values);
+        let known = parameters.zip(&foretold.numbers.intervals).filter(|((_, value), _)| value.is_finite());
+        let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| Number {
+            name: format!("{} ({})", parameter.number, parameter.symbol),
+            meaning: parameter.meaning(),
+            value: amount(*value, parameter.unit()),
+            interval: interval.map_or(String::new(), |ends| between(ends, parameter.unit())),
+            bootstrap: String::new(),
+        };
+        Ok(Entry {
+            fitted: false,
+            sentence: card::sentence(model, card, foretold),
+            binding: model_fit::binding(model, &foretold.points),
+            numbers: known.map(number).collect(),
+            quality: vec![
+                ("SMAPE", percent(foretold.smape)),
+                ("median of measured by predicted", format!("{:.2}", foretold.bias)),
+            ],
+            pictures,
+            ..entry(model, group, data)
+        })
+    }
+
+    fn pictures(&mut self, shown: Vec<figures::Shown>) -> Result<Vec<Picture>> {
+        self.number += 1;
+        let number = self.number;
+        let draw = |shown: figures::Shown| {
+            let file = format!("model-{number}-{}", shown.name);
+            let title = shown.caption.clone();
+            picture(&self.folder.figures(), &shown.figure, file, title, shown.caption)
+        };
+        shown.into_iter().map(draw).collect()
+    }
+}
+
+/// What a fit and a card have in common.
+fn entry(model: &dyn Model, group: &Group, data: &Data) -> Entry {
+    let about = model.about();
+    Entry {
+        title: format!("{}: {}", about.id, group.label),
+        fitted: false,
+        about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
+        sentence: String::new(),
+        binding: None,
+        numbers: Vec::new(),
+        quality: Vec::new(),
+        pictures: Vec::new(),
+        assumes: about.assumes,
+        oversubscribed: data.oversubscribed,
+    }
+}
+
+fn subtitle(group: &Group, data: &Data, what: &str) -> String {
+    let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than cores" } else { "" };
+    format!("{}; {} samples of {} points; {what}{over}", group.label, data.samples, group.points)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn between((low, high): (f64, f64), unit: Unit) -> String {
+    format!("{} to {}", amount(low, unit), amount(high, unit))
+}
+
+fn numbers(model: &dyn Model, fit: &Fit) -> Vec<Number> {
+    let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
+        let parameter = models::scan::parameter(model, name);
+        let unit = parameter.map_or(Unit::None, |parameter| parameter.unit());
+        Number {
+            name: parameter.map_or(name.to_owned(), |parameter| format!("{name} ({})", parameter.symbol)),
+            meaning: parameter.map_or(String::new(), |parameter| parameter.meaning()),
+            value: value.map_or(String::new(), |value| amount(value, unit)),
+            interval,
+            bootstrap,
+        }
+    };
+    let unit = |name: &str| models::scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit());
+    let fitted = fit.estimates.iter().map(|estimate| {
+        let ends = |ends| between(ends, unit(estimate.number));
+        let bootstrap = estimate.bootstrap.map_or(String::new(), ends);
+        number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
+    });
+    let held = fit.held.iter().map(|(name, value)| number(name, Some(*value), "given".into(), String::new()));
+    let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
+    fitted.chain(held).chain(absent).collect()
+}
+
+fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
+    let quality = &fit.quality;
+    let mut lines = vec![
+        ("points, launches", format!("{}, {}", quality.points, quality.launches)),
+        ("SMAPE", percent(quality.smape)),
+        ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
+    ];
+    if quality.fitted_points < quality.points {
+        lines.push(("points fitted to, evenly spread; the others are foretold", quality.fitted_points.to_string()));
+    }
+    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
+    lines.extend(quality.largest_left_out.map(|(ranks, error)| {
+        ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
+    }));
+    lines.extend(curve.map(|curve| ("the same of the baseline, a curve without knowledge", percent(curve.left_out))));
+    lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
+    let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
+        *terms.entry(point.binding).or_default() += 1;
+        terms
+    });
+    let share = |(name, count): (&str, usize)| format!("{name} {}", percent(count as f64 / fit.points.len() as f64));
+    lines.push(("what binds, share of the observations", terms.into_iter().map(share).collect::<Vec<_>>().join(", ")));
+    lines
+}

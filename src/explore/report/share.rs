@@ -1,0 +1,192 @@
+//! The share of the machine's own limit: which limit binds where, and how much of it was reached.
+
+use super::groups::Group;
+use crate::error::Result;
+use crate::explore::bounds::{self, Limits, Terms};
+use crate::explore::store::bound_columns::{self, BOUND_BY, SHARE};
+use crate::explore::store::cells::Cell;
+use crate::explore::store::{Folder, Table, columns};
+use crate::measure::kernels;
+use crate::measure::numerics::statistics::{Summary, median};
+use crate::units;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The section of a report.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    pub machine: String,
+    /// Set if the card is not known to be of the host of the samples: why it was taken.
+    pub accepted: Option<String>,
+    pub sentence: String,
+    /// Points whose share is above one, by the lower limit of its interval.
+    pub above: Vec<String>,
+    pub rows: Vec<Row>,
+    /// Limits whose inputs the card lacks, by kernel.
+    pub missing: Vec<String>,
+    pub limits: Vec<Formula>,
+}
+
+/// A point: its rate, its bound, what binds, and the limits that do not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub group: String,
+    /// `least`, `median` or `most` of the shares of the group.
+    pub which: &'static str,
+    pub place: String,
+    pub rate: String,
+    pub bound: String,
+    pub by: String,
+    pub share: String,
+    /// The other limits, the next one first.
+    pub others: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Formula {
+    pub family: &'static str,
+    pub name: &'static str,
+    pub formula: &'static str,
+    pub source: String,
+}
+
+/// The shares of all groups; `None` where the result has no card, or none of its points a bound.
+pub fn of(folder: &Folder, table: &Table, groups: &[Group]) -> Result<Option<Shares>> {
+    let Some(card) = folder.card()?.filter(|_| table.column(SHARE).is_some()) else { return Ok(None) };
+    let limits = Limits::of(&card);
+    let terms = terms(folder, &limits)?;
+    let (mut rows, mut above, mut all, mut binding) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    for group in groups {
+        let found = group.ranked(table, SHARE)?;
+        for (cell, share) in &found {
+            all.push(share.median);
+            *binding.entry(table.word(BOUND_BY, cell.rows[0])).or_insert(0) += 1;
+            if share.interval.is_some_and(|(low, _)| low > 1.0) {
+                above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
+            }
+        }
+        let Some(last) = found.len().checked_sub(1) else { continue };
+        for (which, at) in [("least", 0), ("median", last / 2), ("most", last)] {
+            rows.push(row(table, group, which, &found[at], &terms));
+        }
+    }
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let families: BTreeSet<&str> = groups.iter().filter_map(|group| family(table, group)).collect();
+    let limits_of = |name: &&str| {
+        let family = bounds::FAMILIES.iter().find(|family| family.name == *name)?;
+        Some(family.limits.iter().map(|limit| Formula {
+            family: family.name,
+            name: limit.name,
+            formula: limit.formula,
+            source: format!("{}, {}", limit.source.short, limit.place),
+        }))
+    };
+    Ok(Some(Shares {
+        machine: card.name.clone(),
+        accepted: limits.accepted.clone(),
+        sentence: sentence(&mut all, &binding),
+        above,
+        rows,
+        missing: missing(table, groups, &terms),
+        limits: families.iter().filter_map(limits_of).flatten().collect(),
+    }))
+}
+
+fn family<'a>(table: &'a Table, group: &Group) -> Option<&'a str> {
+    Some(kernels::family(table.word("kernel", *group.rows.first()?)))
+}
+
+/// The limits at every point, by key.
+pub(super) fn terms(folder: &Folder, limits: &Limits) -> Result<HashMap<String, Terms>> {
+    let mut known = HashMap::new();
+    for record in folder.records()? {
+        let Some(launch) = &record.launch else { continue };
+        for sample in &record.samples {
+            if !known.contains_key(&sample.key) {
+                let found = bound_columns::terms(sample, launch, limits).unwrap_or_default();
+                known.insert(sample.key.clone(), found);
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn per_cent(share: &Summary) -> String {
+    let one = |share: f64| units::significant(100.0 * share);
+    let interval = share.interval.map(|(low, high)| format!(" ({} to {})", one(low), one(high))).unwrap_or_default();
+    format!("{} %{interval}", one(share.median))
+}
+
+fn row(
+    table: &Table,
+    group: &Group,
+    which: &'static str,
+    (cell, share): &(Cell, Summary),
+    terms: &HashMap<String, Terms>,
+) -> Row {
+    let unit = columns::describe(group.headline).unit;
+    let rate = |column: Option<&str>| {
+        column
+            .and_then(|column| median(&table.numbers(column, &cell.rows)))
+            .map(|v| units::quantity(v, unit))
+            .unwrap_or_default()
+    };
+    let first = cell.rows[0];
+    let others = terms.get(table.word("key", first)).map(others).unwrap_or_default();
+    Row {
+        group: group.label(),
+        which,
+        place: group.place(cell),
+        rate: rate(Some(group.headline)),
+        bound: rate(bound_columns::bound_of(group.headline)),
+        by: table.word(BOUND_BY, first).to_owned(),
+        share: per_cent(share),
+        others,
+    }
+}
+
+/// The limits that do not bind, each at its least, as multiples of the bound.
+fn others(terms: &Terms) -> Vec<String> {
+    let Some(binding) = terms.binding() else { return Vec::new() };
+    let mut least: BTreeMap<&str, f64> = BTreeMap::new();
+    for term in terms.found.iter().filter(|term| term.name != binding.name) {
+        let times = term.rate / binding.rate;
+        least.entry(term.name).and_modify(|known| *known = known.min(times)).or_insert(times);
+    }
+    let mut least: Vec<_> = least.into_iter().collect();
+    least.sort_by(|a, b| a.1.total_cmp(&b.1));
+    least.iter().map(|(name, times)| format!("{name} {} x", units::significant(*times))).collect()
+}
+
+fn sentence(all: &mut [f64], binding: &BTreeMap<&str, usize>) -> String {
+    all.sort_by(f64::total_cmp);
+    let at = |k: usize| units::significant(100.0 * all[k]);
+    let last = all.len() - 1;
+    let mut names: Vec<_> = binding.iter().collect();
+    names.sort_by(|a, b| b.1.cmp(a.1));
+    let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
+    format!(
+        "{} points have a bound. They reach {} to {} % of it, half of them {} % or more. What binds: {}.",
+        all.len(),
+        at(0),
+        at(last),
+        at(last / 2),
+        names.join(", ")
+    )
+}
+
+fn missing(table: &Table, groups: &[Group], terms: &HashMap<String, Terms>) -> Vec<String> {
+    let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in groups.iter().flat_map(|group| &group.rows) {
+        let Some(terms) = terms.get(table.word("key", *row)) else { continue };
+        if !terms.missing.is_empty() {
+            lacking.entry(table.word("kernel", *row)).or_default().extend(&terms.missing);
+        }
+    }
+    let one = |(kernel, names): (&str, BTreeSet<&str>)| {
+        format!("{kernel}: {}", names.into_iter().collect::<Vec<_>>().join(", "))
+    };
+    lacking.into_iter().map(one).collect()
+}

@@ -1,0 +1,94 @@
+//! The table that ends a run and opens a report: worst, median and best cell of every group.
+
+use super::groups::Group;
+use crate::error::Result;
+use crate::explore::store::bound_columns;
+use crate::explore::store::cells::Cell;
+use crate::explore::store::{Table, columns};
+use crate::measure::numerics::statistics::{Summary, median};
+use crate::units::{self, Unit};
+use serde::Serialize;
+
+/// A cell for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    pub group: String,
+    /// `worst`, `median` or `best`.
+    pub which: &'static str,
+    pub place: String,
+    /// The kernel's headline: median and, if there are samples enough, its 95 % interval.
+    pub rate: String,
+    /// Bandwidth of all ranks.
+    pub aggregate: String,
+    pub cycles: String,
+    /// Share of the machine's own limit and what binds; empty where no bound is known.
+    pub limit: String,
+    pub samples: usize,
+}
+
+/// Three rows a group; groups without a good sample have none.
+pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
+    let found = group.ranked(table, group.headline)?;
+    let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
+    let picks = [("worst", 0), ("median", last / 2), ("best", last)];
+    Ok(picks.iter().map(|&(which, at)| row(table, group, which, &found[at])).collect())
+}
+
+fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
+    let of = |column: &str| median(&table.numbers(column, &cell.rows));
+    let unit = columns::describe(group.headline).unit;
+    let rate = |value: f64| units::quantity(value, unit);
+    let interval =
+        summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
+    Row {
+        group: group.label(),
+        which,
+        place: group.place(cell),
+        rate: format!("{}{interval}", rate(summary.median)),
+        aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
+        cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
+        limit: of(bound_columns::SHARE)
+            .map(|share| format!("{:.0} %, {}", 100.0 * share, table.word(bound_columns::BOUND_BY, cell.rows[0])))
+            .unwrap_or_default(),
+        samples: summary.n,
+    }
+}
+
+/// Groups that a terminal shows.
+const TERMINAL_GROUPS: usize = 6;
+
+/// The rows of the first groups as text, columns aligned.
+pub fn text(rows: &[Row]) -> String {
+    let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
+    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "of its limit", "n"].map(str::to_owned);
+    let mut lines = vec![head.to_vec()];
+    for row in rows {
+        let n = row.samples.to_string();
+        let group = if row.which == "worst" { row.group.clone() } else { String::new() };
+        lines.push(vec![
+            group,
+            row.which.into(),
+            row.place.clone(),
+            row.rate.clone(),
+            row.aggregate.clone(),
+            row.cycles.clone(),
+            row.limit.clone(),
+            n,
+        ]);
+    }
+    // Without a machine card no limit is known.
+    let shares = rows.iter().any(|row| !row.limit.is_empty());
+    lines.iter_mut().filter(|_| !shares).for_each(|line| drop(line.remove(6)));
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    if !rest.is_empty() {
+        text.push_str(&format!("and {} more groups, in the report\n", rest.len() / 3));
+    }
+    text
+}

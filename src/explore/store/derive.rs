@@ -1,0 +1,43 @@
+//! Rates: the one place where they are computed, from a sample's seconds and its kernel's work.
+
+use crate::measure::kernels;
+use crate::sample::Sample;
+use crate::units::Unit;
+
+/// A derived column and what it means.
+pub struct Derived {
+    pub column: &'static str,
+    pub unit: Unit,
+    /// As on an axis.
+    pub label: &'static str,
+}
+
+pub(super) const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
+    Derived { column, unit, label }
+}
+
+/// The derived columns, in the order in which [`rates`] returns them. MB are 10^6 bytes everywhere.
+pub const COLUMNS: [Derived; 6] = [
+    derived("operations", Unit::None, "operations of all ranks"),
+    derived("bytes", Unit::Bytes, "bytes of all ranks"),
+    derived("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
+    derived("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
+    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth of a process"),
+    derived("cycles_per_operation", Unit::Cycles, "cycles of a process an operation"),
+];
+
+/// Rates of a sample on processors of `hertz`; `None` where it has no time or its kernel is unknown to this program.
+pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {
+    let Ok(kernel) = kernels::find(&sample.point.kernel) else { return [None; 6] };
+    let work = kernel.done(&sample.point, &sample.outputs);
+    let ranks = sample.point.ranks as f64;
+    let a_second = |amount: f64| sample.seconds.map(|seconds| amount / seconds);
+    [
+        Some(work.operations),
+        Some(work.bytes),
+        a_second(work.operations),
+        a_second(work.bytes),
+        a_second(work.bytes / ranks),
+        sample.seconds.zip(hertz).map(|(seconds, hertz)| seconds * hertz * ranks / work.operations),
+    ]
+}

@@ -1,0 +1,286 @@
+//! The driver: launches what is missing, keeps every line, goes on after failures.
+
+use super::execute::{CommandLine, Ending, Executor, Limits};
+use super::plan::{Plan, Progress, State};
+use crate::error::{Error, Result};
+use crate::explore::store::Folder;
+use crate::explore::store::journal::Journal;
+use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
+use crate::sample::{Event, Sample, Status};
+use std::path::Path;
+use std::time::Instant;
+
+/// Follows a run, for people.
+pub trait Watcher {
+    /// `points` is the number of points still to be measured, over all launches.
+    fn begin(&mut self, points: usize, budget_seconds: Option<f64>);
+    fn launched(&mut self, launch: &str, ranks: usize, points: usize);
+    /// A sample came; `finished` if its point needs no more.
+    fn sample(&mut self, sample: &Sample, finished: bool);
+    fn ended(&mut self, ending: &Ending);
+}
+
+/// What a driver needs besides the plan.
+pub struct Setting<'a> {
+    pub folder: &'a Folder,
+    pub executor: &'a mut dyn Executor,
+    /// The command line that runs this job file on so many ranks.
+    pub command: &'a dyn Fn(&Path, usize) -> CommandLine,
+    pub limits: Limits,
+    pub retry_failed: bool,
+    pub watcher: &'a mut dyn Watcher,
+}
+
+/// Launches in a row that may end without a sample before the driver gives up.
+const FRUITLESS_LAUNCHES: u32 = 3;
+
+/// A point on its way.
+struct Pending {
+    entry: usize,
+    seconds: Vec<f64>,
+    next_repetition: u32,
+    /// A launch already died in it.
+    crashed: bool,
+    /// It has given something that is not a number; more of the same would not help.
+    failed: bool,
+}
+
+/// The points of one rank count in one block.
+struct Group {
+    block: u32,
+    ranks: usize,
+    pending: Vec<Pending>,
+}
+
+/// Measures whatever `plan` asks for and the folder's journals lack.
+pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
+    let progress = Progress::new(plan, &setting.folder.outcomes()?);
+    let groups = groups(plan, &progress, setting.retry_failed);
+    let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
+    setting.watcher.begin(left, plan.repeat.budget_seconds);
+    let mut budget = plan.repeat.budget_seconds;
+    let (mut started, mut failure) = (false, None);
+    for group in groups {
+        let points = group.pending.len();
+        let share = budget.map(|budget| budget * points as f64 / left as f64);
+        let begun = Instant::now();
+        match measure(plan, group, share, setting)? {
+            // A rank count that cannot be started does not keep others from being measured, if any can.
+            Some(error) if !started => return Err(error),
+            Some(error) => failure = failure.or(Some(error)),
+            None => started = true,
+        }
+        budget = budget.map(|budget| (budget - begun.elapsed().as_secs_f64()).max(0.0));
+        left -= points;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
+    let by_ranks = plan.by_ranks();
+    let mut groups = Vec::new();
+    for block in 0..plan.blocks {
+        for (&ranks, entries) in &by_ranks {
+            let open = |&&entry: &&usize| match progress.state(plan, entry, block) {
+                State::Done => false,
+                State::Failed => retry_failed,
+                State::Missing | State::Partial => true,
+            };
+            let pending = |&entry: &usize| {
+                let held = progress.held(&plan.entries[entry].key, block).cloned().unwrap_or_default();
+                Pending {
+                    entry,
+                    seconds: held.seconds,
+                    next_repetition: held.next_repetition,
+                    crashed: false,
+                    failed: false,
+                }
+            };
+            let pending: Vec<_> = entries.iter().filter(open).map(pending).collect();
+            if !pending.is_empty() {
+                groups.push(Group { block, ranks, pending });
+            }
+        }
+    }
+    groups
+}
+
+/// Launches a group until none of its points is left; returns why it had to give up.
+fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
+    let begun = Instant::now();
+    let mut fruitless = 0;
+    while !group.pending.is_empty() {
+        let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
+        if left.is_some_and(|left| left <= 0.0) {
+            return Ok(None);
+        }
+        let launch = setting.folder.next_launch()?;
+        let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
+        if attempt.hello {
+            conclude(plan, &mut group, &mut attempt, &ending, setting)?;
+        }
+        attempt.journal.finish()?;
+        if attempt.done {
+            return Ok(None);
+        }
+        // A run that ended its launch is settled; it does not come a third time.
+        let progressed = attempt.samples > 0 || attempt.in_flight.is_some();
+        fruitless = if progressed { 0 } else { fruitless + 1 };
+        // Whoever dies before the first word may have been killed by chance, once.
+        let most = if attempt.hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= most {
+            return Ok(Some(given_up(&launch, group.ranks, attempt.hello, &ending)));
+        }
+    }
+    Ok(None)
+}
+
+fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
+    let reason = reason(ending);
+    if hello {
+        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ranks ended without a sample: {reason}");
+        return Error::environment(what, "mend the cause and run again: finished points are kept");
+    }
+    Error::environment(
+        format!("launch {launch} on {ranks} ranks did not start: {reason}"),
+        "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
+    )
+}
+
+/// What a launch has shown so far.
+struct Attempt {
+    journal: Journal,
+    hello: bool,
+    done: bool,
+    samples: u32,
+    /// Index among the group's pending points.
+    in_flight: Option<usize>,
+}
+
+fn launch_once(
+    plan: &Plan,
+    group: &mut Group,
+    launch: &str,
+    budget: Option<f64>,
+    setting: &mut Setting,
+) -> Result<(Attempt, Ending)> {
+    let path = setting.folder.journal(launch);
+    let job = job(plan, group, launch, budget);
+    let job_file = path.with_extension("job");
+    let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
+    std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
+    let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
+
+    let mut attempt =
+        Attempt { journal: Journal::create(&path)?, hello: false, done: false, samples: 0, in_flight: None };
+    setting.watcher.launched(launch, group.ranks, group.pending.len());
+    let command = (setting.command)(&job_file, group.ranks);
+    let watcher = &mut *setting.watcher;
+    let ending = setting.executor.execute(&command, &path.with_extension("stderr"), setting.limits, &mut |event| {
+        note(plan, group, &mut attempt, event, watcher)
+    })?;
+    Ok((attempt, ending))
+}
+
+fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) -> Job {
+    let task = |pending: &Pending| Task {
+        key: plan.entries[pending.entry].key.clone(),
+        point: plan.entries[pending.entry].point.clone(),
+        seconds_so_far: pending.seconds.clone(),
+        next_repetition: pending.next_repetition,
+    };
+    Job {
+        launch: launch.to_owned(),
+        block: group.block,
+        launcher: plan.context.launcher.clone(),
+        transport: plan.context.transport.clone(),
+        ranks: group.ranks,
+        seed: plan.seed,
+        repeat: Repeat { budget_seconds, ..plan.repeat },
+        tasks: group.pending.iter().map(task).collect(),
+    }
+}
+
+/// Takes note of one event.
+fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, watcher: &mut dyn Watcher) -> Result<()> {
+    match &event {
+        Event::Hello(launch) => {
+            if launch.build != plan.context.build {
+                return Err(Error::input(
+                    "the worker was rebuilt while the sweep ran: its samples would not compare",
+                    "run again: what the new build has to measure is planned anew",
+                ));
+            }
+            attempt.hello = true;
+        }
+        Event::Start { index, .. } => {
+            attempt.in_flight = Some(*index);
+            return Ok(());
+        }
+        Event::Sample(sample) => {
+            let index = attempt.in_flight.take();
+            let Some(pending) = index.and_then(|index| group.pending.get_mut(index)) else {
+                return Err(Error::internal("a sample came that was not asked for"));
+            };
+            attempt.samples += 1;
+            pending.next_repetition = sample.repetition + 1;
+            match (sample.status, sample.seconds) {
+                (Status::Ok, Some(seconds)) => pending.seconds.push(seconds),
+                _ => pending.failed = true,
+            }
+            attempt.journal.append(&event)?;
+            watcher.sample(sample, pending.failed || plan.repeat.satisfied(&pending.seconds));
+            return Ok(());
+        }
+        Event::Done { .. } => attempt.done = true,
+        // Told by the ending.
+        Event::Fatal { .. } | Event::Ended { .. } => return Ok(()),
+    }
+    attempt.journal.append(&event)
+}
+
+/// Settles what the end of a launch means for its points, and drops those that need no other.
+fn conclude(
+    plan: &Plan,
+    group: &mut Group,
+    attempt: &mut Attempt,
+    ending: &Ending,
+    setting: &mut Setting,
+) -> Result<()> {
+    if let Some(pending) = attempt.in_flight.and_then(|index| group.pending.get_mut(index)) {
+        if ending.abrupt && !pending.crashed {
+            pending.crashed = true;
+        } else {
+            pending.failed = true;
+            let sample = failure(plan, group.block, pending, ending);
+            setting.watcher.sample(&sample, true);
+            attempt.journal.append(&Event::Sample(Box::new(sample)))?;
+        }
+    }
+    attempt.journal.append(&Event::Ended { status: ending.status, message: ending.message.clone() })?;
+    setting.watcher.ended(ending);
+    let repeat = plan.repeat;
+    group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
+    Ok(())
+}
+
+/// A point that gave no number is a result with a status.
+fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sample {
+    Sample {
+        point: plan.entries[pending.entry].point.clone(),
+        key: plan.entries[pending.entry].key.clone(),
+        block,
+        repetition: pending.next_repetition,
+        status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
+        message: reason(ending).to_owned(),
+        unix_seconds: unix_seconds(),
+        load: None,
+        seconds: None,
+        outputs: Default::default(),
+    }
+}
+
+/// Why a launch did not do what it was asked.
+fn reason(ending: &Ending) -> &str {
+    if ending.message.is_empty() { "the worker ended before it was done" } else { &ending.message }
+}

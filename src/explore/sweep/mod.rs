@@ -1,0 +1,36 @@
+//! From a sweep file to samples: its points, their plan, what of it is done, and the driver that does the rest.
+//!
+//! ```
+//! use apexmap::explore::sweep::{self, Machine};
+//! use std::path::Path;
+//!
+//! let text = r#"
+//!     [fixed]
+//!     kernel = "apex_map.sequential"
+//!     M = "64 Mwords"
+//!     [axes]
+//!     alpha = [0.01, 0.1, 1.0]
+//!     L = { from = 1, to = 4096, factor = 4 }
+//! "#;
+//! let sweep = sweep::parse(text, Path::new("my.toml"), Machine { cores: 2, memory: 8 << 30 })?;
+//! assert_eq!(sweep.points.len(), 3 * 7);
+//! assert_eq!(sweep.points[0].integer("M"), 64 << 20);
+//!
+//! // What is wrong is said with its place, and what to do about it.
+//! let wrong = sweep::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine { cores: 2, memory: 8 << 30 });
+//! assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
+
+pub mod driver;
+pub mod execute;
+mod expand;
+pub mod plan;
+mod read;
+mod settings;
+mod spec;
+mod values;
+
+pub use read::{Machine, Sweep, parse, read, schema};
+pub use settings::LaunchSpec;
+pub use spec::{Launcher, Transport};

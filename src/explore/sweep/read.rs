@@ -1,0 +1,93 @@
+//! Reading a sweep file into a checked [`Sweep`].
+//!
+//! `spec` is the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
+
+use super::settings::LaunchSpec;
+use super::{expand, settings, spec, values};
+use crate::error::Result;
+use crate::explore::toml_file;
+pub(super) use crate::explore::toml_file::Page;
+use crate::measure::worker::Repeat;
+use crate::point::Point;
+use crate::provenance;
+use std::path::{Path, PathBuf};
+
+/// A checked sweep: all its points can be run, as far as the kernels can tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Name of the result.
+    pub name: String,
+    /// One line for reports.
+    pub title: String,
+    /// The file as given, and where it was.
+    pub text: String,
+    pub path: PathBuf,
+    /// Seed of the random order of points and repetitions.
+    pub seed: u64,
+    /// Completed points, without duplicates, in the order of the file.
+    pub points: Vec<Point>,
+    pub launch: LaunchSpec,
+    /// The budget is of the whole sweep.
+    pub repeat: Repeat,
+}
+
+/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub cores: usize,
+    /// Of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
+    }
+}
+
+/// Reads a sweep file for a machine.
+///
+/// Every error names the file; those about its text hold the place.
+pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
+    let text = toml_file::text(path, "sweep", "check the path; the ready sweeps are the files of the folder sweeps/")?;
+    parse(&text, path, machine)
+}
+
+/// As [`read`], of a text that stands in the file `path`.
+pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
+    let page = Page { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    let name = settings::name(&file, &page)?;
+    let launch = settings::launch(&file.launch, &page)?;
+    let repeat = settings::repeat(&file.repeat, &page)?;
+    Ok(Sweep {
+        title: file.title.clone().unwrap_or_else(|| name.clone()),
+        name,
+        text: text.to_owned(),
+        path: path.to_owned(),
+        seed: file.seed,
+        points: expand::points(&file, machine, launch.ranks_per_node, &page)?,
+        launch,
+        repeat,
+    })
+}
+
+/// The JSON schema of sweep files, for editors: with every kernel's parameters.
+pub fn schema() -> String {
+    let mut schema = schemars::schema_for!(spec::File).to_value();
+    let names: serde_json::Map<_, _> = values::all_parameters()
+        .into_iter()
+        .map(|(name, meaning)| (name.to_owned(), serde_json::json!({ "description": meaning })))
+        .collect();
+    let places = ["/properties/fixed", "/properties/axes", "/properties/together/items", "/properties/include/items"];
+    for place in places {
+        let table = schema.pointer_mut(place).expect("a table of parameters in the schema");
+        let mut properties = names.clone();
+        for property in properties.values_mut() {
+            property["$ref"] = table["additionalProperties"]["$ref"].clone();
+        }
+        table["properties"] = properties.into();
+        table["additionalProperties"] = false.into();
+    }
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}

@@ -1,0 +1,195 @@
+//! Name, launch and repetitions of a sweep, checked.
+
+use super::read::Page;
+use super::spec::{File, Launch, Launcher, Repeat, Scalar, Transport};
+use super::values::quantity;
+use crate::error::Result;
+use crate::explore::nearest::suggest;
+use crate::measure::worker;
+use crate::units::Unit;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use toml::Spanned;
+
+/// How the ranks of a sweep are started.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchSpec {
+    pub transport: Transport,
+    pub launcher: Launcher,
+    /// Arguments of the custom launcher, with placeholders; empty for the others.
+    pub command: Vec<String>,
+    pub ranks_per_node: Option<usize>,
+    /// Launches for each rank count.
+    pub launches: u32,
+    /// Another build of this program to start, as the file names it.
+    pub worker: Option<PathBuf>,
+    /// Longest time of one sample.
+    pub timeout_seconds: f64,
+}
+
+impl Transport {
+    pub fn name(self) -> &'static str {
+        match self {
+            Transport::Threads => "threads",
+            Transport::Mpi => "mpi",
+        }
+    }
+}
+
+impl Launcher {
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::Local => "local",
+            Launcher::Openmpi => "openmpi",
+            Launcher::Mpich => "mpich",
+            Launcher::Srun => "srun",
+            Launcher::Custom => "custom",
+        }
+    }
+}
+
+/// What a custom command may name in braces.
+const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
+
+const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+const DEFAULT_MIN: u32 = 6;
+const DEFAULT_MAX: u32 = 30;
+/// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
+const LEAST_FOR_INTERVAL: u32 = 6;
+
+/// The sweep's name, which becomes a folder's.
+pub fn name(file: &File, page: &Page) -> Result<String> {
+    match &file.name {
+        Some(name) => {
+            let text = name.get_ref();
+            if text.trim().is_empty() || text.starts_with('.') || text.contains(['/', '\\', '\0']) {
+                let next = "write a word such as quickstart, without slashes and not beginning with a dot";
+                return Err(page.wrong(name.span(), format!("\"{text}\" cannot be the name of a folder"), next));
+            }
+            Ok(text.clone())
+        }
+        None => Ok(page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned())),
+    }
+}
+
+pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
+    let transport = launch.transport.as_ref().map_or(Transport::Threads, |t| *t.get_ref());
+    let launcher = match (transport, &launch.launcher) {
+        (_, Some(launcher)) => *launcher.get_ref(),
+        (Transport::Threads, None) => Launcher::Local,
+        (Transport::Mpi, None) => {
+            let place = launch.transport.as_ref().map_or(0..0, Spanned::span);
+            let next = "add launcher = \"openmpi\", \"mpich\", \"srun\" or \"custom\"";
+            return Err(page.wrong(place, "transport \"mpi\" needs a launcher", next));
+        }
+    };
+    if (transport == Transport::Threads) != (launcher == Launcher::Local) {
+        let place = launch.launcher.as_ref().map_or(0..0, Spanned::span);
+        let what = format!("launcher \"{}\" does not start transport \"{}\"", launcher.name(), transport.name());
+        let next = "transport \"threads\" goes with launcher \"local\", transport \"mpi\" with the others";
+        return Err(page.wrong(place, what, next));
+    }
+    if let (Transport::Threads, Some(number)) = (transport, &launch.ranks_per_node) {
+        let what = "threads all run on this machine: ranks_per_node has no meaning";
+        return Err(page.wrong(number.span(), what, "remove it, or choose transport = \"mpi\""));
+    }
+    Ok(LaunchSpec {
+        transport,
+        launcher,
+        command: command(launch, launcher, page)?,
+        ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
+        launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
+        worker: launch.worker.as_ref().map(PathBuf::from),
+        timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+    })
+}
+
+fn command(launch: &Launch, launcher: Launcher, page: &Page) -> Result<Vec<String>> {
+    let example = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
+    let command = match (&launch.command, launcher) {
+        (Some(command), Launcher::Custom) => command,
+        (None, Launcher::Custom) => {
+            let place = launch.launcher.as_ref().map_or(0..0, Spanned::span);
+            return Err(page.wrong(place, "launcher \"custom\" needs a command", format!("add {example}")));
+        }
+        (Some(command), other) => {
+            let what = format!("launcher \"{}\" has its own command", other.name());
+            return Err(page.wrong(command.span(), what, "remove the command, or choose launcher = \"custom\""));
+        }
+        (None, _) => return Ok(Vec::new()),
+    };
+    let arguments = command.get_ref();
+    for argument in arguments {
+        for name in argument.get_ref().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
+        {
+            if !PLACEHOLDERS.contains(&name) {
+                let what = format!("the command names {{{name}}}, which is unknown");
+                return Err(page.wrong(argument.span(), what, suggest(name, PLACEHOLDERS)));
+            }
+            if name == "ranks_per_node" && launch.ranks_per_node.is_none() {
+                let what = "the command names {ranks_per_node}, which is not set";
+                return Err(page.wrong(argument.span(), what, "add ranks_per_node = 1, for example, to [launch]"));
+            }
+        }
+    }
+    let holds = |needed: &str| match needed {
+        "{arguments}" => arguments.iter().any(|argument| argument.get_ref() == needed),
+        _ => arguments.iter().any(|argument| argument.get_ref().contains(needed)),
+    };
+    if let Some(lacking) = ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !holds(needed)) {
+        let what = format!("the command lacks the argument \"{lacking}\"");
+        return Err(page.wrong(command.span(), what, format!("write it as in {example}")));
+    }
+    Ok(arguments.iter().map(|argument| argument.get_ref().clone()).collect())
+}
+
+pub fn repeat(repeat: &Repeat, page: &Page) -> Result<worker::Repeat> {
+    let min = at_least_one(&repeat.min, "min", page)?.unwrap_or(DEFAULT_MIN);
+    let budget_seconds = seconds(&repeat.budget, "budget", page)?;
+    let Some(width) = &repeat.width else {
+        if let Some(max) = &repeat.max {
+            let what = "max has no meaning without width: every point is measured min times";
+            return Err(page.wrong(max.span(), what, "add width = 0.05, for example, or remove max"));
+        }
+        return Ok(worker::Repeat { min, max: min, width: None, budget_seconds });
+    };
+    if !(width.get_ref().is_finite() && *width.get_ref() > 0.0) {
+        let what = "width must be greater than 0";
+        return Err(page.wrong(width.span(), what, "write width = 0.05 for 5 % of the median"));
+    }
+    if let Some(place) = repeat.min.as_ref().filter(|_| min < LEAST_FOR_INTERVAL) {
+        let what = format!("{min} samples have no 95 % interval of the median; it needs {LEAST_FOR_INTERVAL}");
+        return Err(page.wrong(
+            place.span(),
+            what,
+            format!("write min = {LEAST_FOR_INTERVAL} or more, or remove width"),
+        ));
+    }
+    let max = match &repeat.max {
+        Some(max) if *max.get_ref() < min => {
+            let what = format!("max = {} is less than min = {min}", max.get_ref());
+            return Err(page.wrong(max.span(), what, format!("write max = {min} or more")));
+        }
+        Some(max) => *max.get_ref(),
+        None => DEFAULT_MAX.max(min),
+    };
+    Ok(worker::Repeat { min, max, width: Some(*width.get_ref()), budget_seconds })
+}
+
+fn at_least_one(number: &Option<Spanned<u32>>, name: &str, page: &Page) -> Result<Option<u32>> {
+    match number {
+        Some(number) if *number.get_ref() == 0 => {
+            Err(page.wrong(number.span(), format!("{name} must be at least 1"), format!("write {name} = 1 or more")))
+        }
+        _ => Ok(number.as_ref().map(|number| *number.get_ref())),
+    }
+}
+
+fn seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
+    let Some(time) = time else { return Ok(None) };
+    let wrong = |what: String| page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"));
+    match quantity(time.get_ref(), Unit::Seconds).map_err(wrong)?.as_f64() {
+        Some(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(Some(seconds)),
+        _ => Err(wrong(format!("{name} must be longer than 0 s"))),
+    }
+}

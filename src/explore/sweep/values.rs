@@ -1,0 +1,361 @@
+//! The values of parameters: names, units, domains, lists and ranges.
+
+use super::read::{Machine, Page};
+use super::spec::{Axis, Scalar, Scale, Steps};
+use crate::error::{Error, Result};
+use crate::explore::nearest::{nearest, suggest};
+use crate::measure::kernels::{self, Domain, Kernel, Parameter};
+use crate::point::{Point, Value};
+use crate::units::{self, Unit};
+use std::ops::Range;
+use toml::Spanned;
+
+/// A sweep of more combinations than this is refused: at a millisecond each it would measure for hours.
+pub const MOST_POINTS: usize = 1_000_000;
+
+/// The number of processes is read like a parameter.
+const RANKS: Parameter = Parameter {
+    name: "ranks",
+    column: "ranks",
+    unit: Unit::None,
+    meaning: "number of processes, the papers' P; \"cores\" is one a processor core",
+    domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
+};
+
+/// Every name that may stand in a table of parameters, with its meaning.
+pub fn all_parameters() -> Vec<(&'static str, String)> {
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
+    names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
+    for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
+        if names.iter().all(|(name, _)| *name != parameter.name) {
+            names.push((parameter.name, parameter.meaning.into()));
+        }
+    }
+    names
+}
+
+/// A value of a parameter, before the number of ranks is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub value: Value,
+    pub amount: Amount,
+}
+
+/// What a value is to be multiplied by, if anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    InAll,
+    PerRank,
+    /// This share of a node's memory instead of the value.
+    OfMemory(f64),
+}
+
+/// That of a parameter which a sweep does not name.
+pub fn default_amount(parameter: &Parameter) -> Amount {
+    if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
+}
+
+/// The largest power of two of words for which a rank needs at most so many bytes for what the words are.
+pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
+    let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
+    let fits = |words: &u64| {
+        let words = kernel.arena_words(&point.clone().with(name, *words));
+        words as f64 * units::WORD_BYTES as f64 <= bytes
+    };
+    (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
+}
+
+impl Setting {
+    /// The value on so many ranks.
+    pub fn on(&self, ranks: usize) -> Value {
+        match &self.value {
+            Value::Integer(v) if self.amount == Amount::PerRank => {
+                v.checked_mul(ranks as u64).unwrap_or(u64::MAX).into()
+            }
+            Value::Real(v) if self.amount == Amount::PerRank => (v * ranks as f64).into(),
+            value => value.clone(),
+        }
+    }
+}
+
+/// Reads the parameters of the kernels that a sweep names.
+pub struct Values<'a> {
+    pub page: &'a Page<'a>,
+    pub kernels: Vec<&'static dyn Kernel>,
+    pub machine: Machine,
+}
+
+impl Values<'_> {
+    /// A name as it stands in the file, checked; `P` becomes `ranks`.
+    pub fn name(&self, name: &Spanned<String>) -> Result<String> {
+        let text = name.get_ref().as_str();
+        if text == "P" {
+            return Ok("ranks".into());
+        }
+        let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
+        if matches!(text, "ranks" | "kernel") || self.kernels.iter().any(has) {
+            return Ok(text.to_owned());
+        }
+        let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
+        let selected: Vec<_> = self.kernels.iter().map(|kernel| kernel.id()).collect();
+        if let Some(other) = kernels::ALL.iter().copied().find(has) {
+            return wrong(
+                format!("{} has no parameter \"{text}\"", selected.join(", ")),
+                format!("leave it out, or add the kernel {}, which has it", other.id()),
+            );
+        }
+        if matches!(text, "where" | "exclude" | "name" | "title") {
+            return wrong(
+                format!("\"{text}\" is not a parameter"),
+                format!("move {text} = ... above the first [table], to the top of the file"),
+            );
+        }
+        let mut known = vec!["kernel", "ranks"];
+        known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
+        known.sort_unstable();
+        known.dedup();
+        wrong(format!("there is no parameter \"{text}\""), suggest(text, &known))
+    }
+
+    /// One value of a parameter, in its base unit and within its domain.
+    pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        match name {
+            "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
+            "ranks" => match scalar {
+                Scalar::Text(text) if text == "cores" => {
+                    Ok(Setting { value: (self.machine.cores as u64).into(), amount: Amount::InAll })
+                }
+                _ => accept(&RANKS, scalar)
+                    .map_err(|what| self.page.wrong(span, what, "write a whole number, or \"cores\"")),
+            },
+            _ => self.of_kernels(name, scalar, span),
+        }
+    }
+
+    /// The value as the selected kernels understand it; they must agree on the unit.
+    fn of_kernels(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        let (mut accepted, mut refused): (Option<Setting>, Option<(String, String)>) = (None, None);
+        for kernel in &self.kernels {
+            let Some(parameter) = kernel.parameters().iter().find(|p| p.name == name) else { continue };
+            match accept(parameter, scalar) {
+                Ok(setting) if accepted.as_ref().is_some_and(|other| *other != setting) => {
+                    return Err(self.page.wrong(
+                        span,
+                        format!("the kernels of this sweep understand {name} in different units"),
+                        "sweep them in separate files",
+                    ));
+                }
+                Ok(setting) => accepted = Some(setting),
+                Err(what) => refused = Some((what, advice(parameter, scalar))),
+            }
+        }
+        let (what, next) = refused.unwrap_or_default();
+        accepted.ok_or_else(|| self.page.wrong(span, what, next))
+    }
+
+    /// All values of an axis, in order.
+    pub fn settings(&self, name: &str, axis: &Spanned<Axis>) -> Result<Vec<Setting>> {
+        match axis.get_ref() {
+            Axis::One(scalar) => Ok(vec![self.setting(name, scalar, axis.span())?]),
+            Axis::List(list) if list.is_empty() => Err(self.page.wrong(
+                axis.span(),
+                format!("{name} has no values"),
+                "name at least one, or remove the line",
+            )),
+            Axis::List(list) => list.iter().map(|value| self.setting(name, value.get_ref(), value.span())).collect(),
+            Axis::Range(steps) => self.range(name, steps, axis.span()),
+        }
+    }
+
+    fn range(&self, name: &str, steps: &Steps, span: Range<usize>) -> Result<Vec<Setting>> {
+        let end = |value: &Spanned<Scalar>| {
+            let setting = self.setting(name, value.get_ref(), value.span())?;
+            let number = setting.value.as_f64().ok_or_else(|| {
+                self.page.wrong(value.span(), format!("{name} is a word, which has no range"), "write a list of words")
+            })?;
+            Ok::<_, Error>((number, setting))
+        };
+        let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
+        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_)) {
+            let what = "the ends of the range are amounts of different kinds: in all, per rank, or of memory";
+            return Err(self.page.wrong(
+                span,
+                what,
+                "write \"per rank\" at both ends or at none, and no share of memory",
+            ));
+        }
+        if from > to {
+            let what = format!("the range of {name} begins at {from} and ends at {to}, below it");
+            return Err(self.page.wrong(span, what, "exchange from and to"));
+        }
+        let numbers = self.numbers(name, steps, (from, to), span.clone())?;
+        let integer = matches!(first.value, Value::Integer(_));
+        let value = |number: f64| if integer { Value::Integer(number.round() as u64) } else { Value::Real(number) };
+        let mut settings: Vec<Setting> =
+            numbers.into_iter().map(|number| Setting { value: value(number), amount: first.amount }).collect();
+        settings.dedup();
+        Ok(settings)
+    }
+
+    fn numbers(&self, name: &str, steps: &Steps, ends: (f64, f64), span: Range<usize>) -> Result<Vec<f64>> {
+        let (from, to) = ends;
+        let wrong = |span: Range<usize>, what: String, next: &str| Err(self.page.wrong(span, what, next));
+        let factor = match (&steps.factor, &steps.step, &steps.points, steps.scale.as_ref().map(|s| *s.get_ref())) {
+            (Some(factor), None, None, None) if factor.get_ref().is_finite() && *factor.get_ref() > 1.0 => {
+                *factor.get_ref()
+            }
+            (Some(factor), None, None, None) => {
+                return wrong(factor.span(), "factor must be greater than 1".into(), "write factor = 2, for example");
+            }
+            (None, Some(step), None, None | Some(Scale::Linear)) => {
+                let step = self.step(name, step)?;
+                let count = ((to - from) / step * (1.0 + 1e-12)).floor() + 1.0;
+                self.check_count(name, count, span)?;
+                return Ok((0..count as usize).map(|k| tidy(from + k as f64 * step, from, to)).collect());
+            }
+            (None, None, Some(points), scale) => return self.spaced(name, points, scale, ends),
+            (None, None, None, Some(Scale::Log2)) => 2.0,
+            (None, None, None, Some(Scale::Log10)) => 10.0,
+            _ => {
+                let next = "add one of factor = 2, step = 1, points = 8 (with scale = \"log2\", \"log10\" or \"linear\"), \
+                            scale = \"log2\" or scale = \"log10\"";
+                return wrong(span, format!("the steps of {name} must be given in exactly one way"), next);
+            }
+        };
+        self.check_logarithm(name, from, &steps.from)?;
+        let count = ((to / from).ln() / factor.ln() * (1.0 + 1e-12)).floor() + 1.0;
+        self.check_count(name, count, span)?;
+        Ok((0..count as usize).map(|k| tidy(from * factor.powi(k as i32), from, to)).collect())
+    }
+
+    /// So many values, ends included.
+    fn spaced(&self, name: &str, points: &Spanned<u32>, scale: Option<Scale>, ends: (f64, f64)) -> Result<Vec<f64>> {
+        let ((from, to), count) = (ends, *points.get_ref());
+        if count < 2 && !(count == 1 && from == to) {
+            return Err(self.page.wrong(
+                points.span(),
+                "points must be at least 2: both ends",
+                "write points = 2 or more",
+            ));
+        }
+        self.check_count(name, f64::from(count), points.span())?;
+        let logarithmic = matches!(scale, Some(Scale::Log2 | Scale::Log10));
+        if logarithmic {
+            self.check_logarithm(name, from, points)?;
+        }
+        let part = |k: u32| f64::from(k) / f64::from(count.max(2) - 1);
+        let between =
+            |k: u32| if logarithmic { from * (to / from).powf(part(k)) } else { from + (to - from) * part(k) };
+        Ok((0..count).map(|k| if k + 1 == count { to } else { tidy(between(k), from, to) }).collect())
+    }
+
+    fn step(&self, name: &str, step: &Spanned<Scalar>) -> Result<f64> {
+        let unit = |kernel: &&dyn Kernel| kernel.parameters().iter().find(|p| p.name == name).map(|p| p.unit);
+        let unit = self.kernels.iter().find_map(unit).unwrap_or(Unit::None);
+        let wrong =
+            |what: String| self.page.wrong(step.span(), what, "write a number greater than 0, with a unit if need be");
+        match quantity(step.get_ref(), unit).map_err(wrong)?.as_f64() {
+            Some(step) if step.is_finite() && step > 0.0 => Ok(step),
+            _ => Err(wrong("step must be greater than 0".into())),
+        }
+    }
+
+    fn check_logarithm<T>(&self, name: &str, from: f64, place: &Spanned<T>) -> Result<()> {
+        if from > 0.0 {
+            return Ok(());
+        }
+        let what = format!("logarithmic steps of {name} cannot begin at {from}");
+        Err(self.page.wrong(place.span(), what, "begin above 0, or use linear steps"))
+    }
+
+    fn check_count(&self, name: &str, count: f64, span: Range<usize>) -> Result<()> {
+        if count <= MOST_POINTS as f64 {
+            return Ok(());
+        }
+        let what = format!("this range gives {name} {} values, more than {MOST_POINTS}", units::significant(count));
+        Err(self.page.wrong(span, what, "take larger steps"))
+    }
+}
+
+/// Twelve digits are enough of a fraction, so that 0.1 + 0.2 becomes 0.3; never beyond the ends.
+fn tidy(number: f64, from: f64, to: f64) -> f64 {
+    if let Some(end) = [from, to].into_iter().find(|end| (number - end).abs() <= 1e-12 * end.abs()) {
+        return end;
+    }
+    let rounded = if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) };
+    rounded.clamp(from, to)
+}
+
+/// The id of an existing kernel.
+pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Value> {
+    let known: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    match scalar {
+        Scalar::Text(id) if known.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
+        Scalar::Text(id) => Err(page.wrong(span, format!("there is no kernel \"{id}\""), suggest(id, &known))),
+        _ => Err(page.wrong(span, "a kernel is named by a text", format!("use one of {}", known.join(", ")))),
+    }
+}
+
+/// The value that a parameter makes of what stands in the file, or what is wrong with it.
+fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
+    if matches!(parameter.domain, Domain::Choice(_)) {
+        let value = match scalar {
+            Scalar::Text(word) => Value::from(word.as_str()),
+            other => quantity(other, Unit::None)?,
+        };
+        return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
+    }
+    if let (Domain::Size { .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: parameter.default_value(), amount: Amount::OfMemory(share) });
+    }
+    let (number, amount) = match scalar {
+        Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
+            Some(number) => (quantity(&Scalar::Text(number.to_owned()), parameter.unit)?, Amount::PerRank),
+            None => (quantity(scalar, parameter.unit)?, Amount::InAll),
+        },
+        _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
+    };
+    if amount == Amount::PerRank && parameter.name == RANKS.name {
+        return Err("ranks cannot be counted per rank".into());
+    }
+    Ok(Setting { value: parameter.accept(&number)?, amount })
+}
+
+/// "1/2 of memory", "25 % of memory", "0.1 of memory".
+fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
+    let Scalar::Text(text) = scalar else { return Ok(None) };
+    let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let value = match (share.split_once('/'), share.trim_end().strip_suffix('%')) {
+        (Some((above, below)), _) => number(above).zip(number(below)).map(|(above, below)| above / below),
+        (None, Some(percent)) => number(percent).map(|percent| percent / 100.0),
+        (None, None) => number(share),
+    };
+    match value {
+        Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
+        _ => Err(format!("\"{text}\" is no share of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
+    }
+}
+
+/// What to write instead of a value that was refused.
+fn advice(parameter: &Parameter, scalar: &Scalar) -> String {
+    let general = format!("see \"apexmap kernels\" for the meaning and range of {}", parameter.name);
+    let Scalar::Text(text) = scalar else { return general };
+    let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
+    let known =
+        if let Domain::Choice(words) = parameter.domain { words.to_vec() } else { units::names(parameter.unit) };
+    match nearest(word, known.iter().copied()) {
+        Some(other) if other != word => format!("did you mean \"{other}\"? Else {general}"),
+        _ => general,
+    }
+}
+
+/// A number in the base unit.
+pub fn quantity(scalar: &Scalar, unit: Unit) -> std::result::Result<Value, String> {
+    match scalar {
+        Scalar::Integer(v) => Ok(u64::try_from(*v).map_or(Value::Real(*v as f64), Value::Integer)),
+        Scalar::Real(v) => Ok(Value::Real(*v)),
+        Scalar::Text(text) => units::parse(text, unit).map(Value::Real),
+    }
+}

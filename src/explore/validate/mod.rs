@@ -1,0 +1,148 @@
+//! The models against the papers: every published model value recomputed, every model that can be fitted to published
+//! measurements fitted, and what disagrees said, with the reason where one is known.
+
+mod checks;
+mod fits;
+pub mod page;
+
+use crate::error::Result;
+use crate::explore::fit::Fit;
+use crate::explore::machine::Card;
+use crate::explore::models;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The rate of one processor of Red Storm, GUPS (hypercube paper, Table 2).
+const SINGLE: f64 = 0.0180;
+
+/// What became of a published value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// As near as the printed digits, or the tolerance that the check states, allow.
+    Agrees,
+    /// The paper differs from its own formula: the remark says how.
+    Differs,
+    /// The model is not made to explain this, or cannot.
+    NotExplained,
+}
+
+/// One published value beside the program's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// Paper and place.
+    pub source: String,
+    pub what: String,
+    pub published: f64,
+    pub recomputed: f64,
+    pub unit: &'static str,
+    pub verdict: Verdict,
+    /// Why it differs, or what was compared.
+    pub remark: String,
+}
+
+impl Check {
+    /// Relative difference of the recomputed value, in per cent.
+    pub fn difference(&self) -> f64 {
+        100.0 * (self.recomputed / self.published - 1.0)
+    }
+}
+
+/// A fit to published measurements.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fitted {
+    pub source: String,
+    pub model: &'static str,
+    /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
+    pub lines: Vec<String>,
+    pub smape: Option<f64>,
+    /// The fit itself; `None` if it was refused.
+    #[serde(skip)]
+    pub fit: Option<Fit>,
+}
+
+/// Everything that is compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub checks: Vec<Check>,
+    pub fits: Vec<Fitted>,
+}
+
+/// Recomputes and fits.
+///
+/// # Errors
+/// If a table or card of the program is at fault.
+pub fn validate() -> Result<Report> {
+    Ok(Report { checks: checks::all()?, fits: fits::all()? })
+}
+
+/// Predicts with the numbers of a published machine.
+fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Prediction> {
+    let model = models::find(id)?;
+    let value = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
+}
+
+impl Report {
+    /// Text for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = String::from("Published model values, recomputed from the papers' equations and numbers\n");
+        let mut source = "";
+        for check in &self.checks {
+            if check.source != source {
+                source = &check.source;
+                let _ = writeln!(
+                    text,
+                    "\n{source}\n{:<52}{:>12}{:>12}{:>9}  verdict",
+                    "", "published", "recomputed", "diff"
+                );
+            }
+            let verdict = match check.verdict {
+                Verdict::Agrees => "agrees",
+                Verdict::Differs => "DIFFERS",
+                Verdict::NotExplained => "NOT EXPLAINED",
+            };
+            let what = format!(
+                "{} {}",
+                check.what,
+                if check.unit.is_empty() { String::new() } else { format!("({})", check.unit) }
+            );
+            let _ = writeln!(
+                text,
+                "  {what:<50}{:>12}{:>12}{:>8.1}%  {verdict}{}{}",
+                digits(check.published),
+                digits(check.recomputed),
+                check.difference(),
+                if check.remark.is_empty() { "" } else { ": " },
+                check.remark
+            );
+        }
+        let count = |verdict: Verdict| self.checks.iter().filter(|check| check.verdict == verdict).count();
+        let _ = writeln!(
+            text,
+            "\n{} values: {} agree, {} differ, {} are not explained",
+            self.checks.len(),
+            count(Verdict::Agrees),
+            count(Verdict::Differs),
+            count(Verdict::NotExplained)
+        );
+        text.push_str("\nModels fitted to the published measurements\n");
+        for fitted in &self.fits {
+            let smape = fitted.smape.map_or(String::new(), |smape| format!("; SMAPE {:.1} %", 100.0 * smape));
+            let _ = writeln!(text, "\n{}: {}{smape}", fitted.source, fitted.model);
+            for line in &fitted.lines {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+        text
+    }
+}
+
+/// Four significant digits.
+fn digits(value: f64) -> String {
+    if value == 0.0 || !(1e-3..1e6).contains(&value.abs()) {
+        return format!("{value:.3e}");
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).max(0) as usize;
+    format!("{value:.decimals$}")
+}

@@ -1,0 +1,90 @@
+//! The exchange of all ranks with all others.
+
+use super::MpiComm;
+use crate::measure::comm::Comm;
+use mpi::ffi;
+use mpi::traits::AsRaw;
+use std::mem::MaybeUninit;
+use std::os::raw::c_int;
+
+/// Arrays of one integer a rank, kept from exchange to exchange.
+#[derive(Default)]
+pub(super) struct Lists {
+    sends: Vec<c_int>,
+    send_starts: Vec<c_int>,
+    receives: Vec<c_int>,
+    receive_starts: Vec<c_int>,
+}
+
+/// Counts first, then the words.
+pub(super) fn all_to_all(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+    assert_eq!(counts.len(), comm.size, "a count for every rank");
+    assert!(counts.iter().sum::<usize>() <= send.len(), "counts of more words than there are");
+    let lists = &mut *comm.lists.borrow_mut();
+    let Lists { sends, send_starts, receives, receive_starts } = lists;
+    sends.clear();
+    sends.extend(counts.iter().map(|&count| c_int::try_from(count).expect("MPI cannot send 2^31 words at once")));
+    receives.resize(comm.size, 0);
+    // SAFETY: both arrays hold one integer a rank, and live until the exchange has completed.
+    wait(comm, |request| unsafe {
+        let (from, to, int) = (sends.as_ptr().cast(), receives.as_mut_ptr().cast(), ffi::RSMPI_INT32_T);
+        ffi::MPI_Ialltoall(from, 1, int, to, 1, int, comm.world.as_raw(), request);
+    });
+    // Open MPI's (4.1) non-blocking collectives give a rank without any part in one the tag of the next, which then
+    // never completes: such a rank sends a word to itself.
+    let nothing = sends.iter().chain(&*receives).all(|&count| count == 0);
+    if nothing {
+        (sends[comm.rank], receives[comm.rank]) = (1, 1);
+    }
+    let send = if nothing { &[0] } else { send };
+    starts(sends, send_starts);
+    let words = starts(receives, receive_starts);
+    receive.clear();
+    receive.resize(words, 0);
+    // SAFETY: counts and starts stay within `send` (checked above) and `receive` (made to fit), which live as long.
+    wait(comm, |request| unsafe {
+        ffi::MPI_Ialltoallv(
+            send.as_ptr().cast(),
+            sends.as_ptr(),
+            send_starts.as_ptr(),
+            ffi::RSMPI_UINT64_T,
+            receive.as_mut_ptr().cast(),
+            receives.as_ptr(),
+            receive_starts.as_ptr(),
+            ffi::RSMPI_UINT64_T,
+            comm.world.as_raw(),
+            request,
+        );
+    });
+    if nothing {
+        receive.clear();
+    }
+}
+
+/// Where each part starts; returns the end of the last.
+fn starts(counts: &[c_int], starts: &mut Vec<c_int>) -> usize {
+    let mut end = 0usize;
+    starts.clear();
+    starts.extend(counts.iter().map(|&count| {
+        let start = c_int::try_from(end).expect("MPI cannot receive 2^31 words at once");
+        end += count as usize;
+        start
+    }));
+    end
+}
+
+/// Starts an operation and polls it until it is complete: ranks that share a processor must leave it to each other.
+fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
+    let (mut request, mut done) = (MaybeUninit::uninit(), 0);
+    // SAFETY: a constant of the library; `start` overwrites it.
+    let request = request.write(unsafe { ffi::RSMPI_REQUEST_NULL });
+    start(request);
+    loop {
+        // SAFETY: the request is live, or null after completion.
+        unsafe { ffi::MPI_Test(request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
+        if done != 0 {
+            return;
+        }
+        comm.idle();
+    }
+}

@@ -1,0 +1,150 @@
+//! Messages of threads: copied once, by the receiver, from where they stand at the sender to where they shall stand.
+//!
+//! A ring for each pair of ranks carries where a message stands; short messages travel in the ring itself.
+
+use super::ThreadComm;
+use crate::error::Result;
+use crate::measure::comm::items::Items;
+use crate::measure::comm::{Comm, Messages};
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Messages between two ranks that may be on their way before the sender has to wait.
+const RING: usize = 128;
+
+/// Items that travel in the ring: with length and place they fill a cache line.
+const SHORT: usize = 12;
+
+#[repr(align(64))]
+struct Parcel {
+    items: usize,
+    /// Null if the message is short.
+    place: *const u32,
+    short: [u32; SHORT],
+}
+
+// SAFETY: the place stays as it is until the receiver has counted the message as delivered; the ring orders the sender's
+// writes before the receiver's reads, and that count the reads before the sender's next writes.
+unsafe impl Send for Parcel {}
+
+/// Long messages of a rank that have been copied by their receivers.
+#[repr(align(128))]
+#[derive(Default)]
+struct Delivered(AtomicU64);
+
+/// What comes from one rank.
+struct Line {
+    ring: Consumer<Parcel>,
+    delivered: Arc<Delivered>,
+    /// Where the next messages go, and how long they may be.
+    posted: VecDeque<(usize, usize)>,
+    /// What parcels point into lives as long.
+    _source: Arc<Items>,
+}
+
+pub struct ThreadMessages<'m> {
+    comm: &'m ThreadComm,
+    outgoing: Arc<Items>,
+    incoming: Items,
+    to: Vec<Producer<Parcel>>,
+    from: Vec<Line>,
+    /// Receives that have not come.
+    awaited: usize,
+    /// Long messages sent; as many must be delivered.
+    sent: u64,
+    delivered: Arc<Delivered>,
+}
+
+impl<'m> ThreadMessages<'m> {
+    /// Collective.
+    pub(super) fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
+        let (outgoing, incoming) = (Arc::new(Items::new(outgoing)?), Items::new(incoming)?);
+        let delivered = Arc::new(Delivered::default());
+        let (to, ends): (Vec<_>, Vec<_>) = (0..comm.size()).map(|_| RingBuffer::new(RING)).unzip();
+        let gift = |ring| (ring, delivered.clone(), outgoing.clone());
+        let gifts: Vec<(Consumer<Parcel>, Arc<Delivered>, Arc<Items>)> = ends.into_iter().map(gift).collect();
+        let line = |(ring, delivered, _source)| Line { ring, delivered, posted: VecDeque::new(), _source };
+        let from = comm.swap(gifts).into_iter().map(line).collect();
+        Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
+    }
+
+    /// Takes what has come, if it is awaited.
+    #[inline]
+    fn progress(&mut self) -> bool {
+        let before = self.awaited;
+        for line in &mut self.from {
+            while let Some(&(at, room)) = line.posted.front() {
+                let Ok(parcel) = line.ring.pop() else { break };
+                assert!(parcel.items <= room, "a message of {} items where {room} were expected", parcel.items);
+                let target = self.incoming.at(at, parcel.items);
+                // SAFETY: the source is in the parcel or stays as it is (see Parcel); the target is this rank's own.
+                unsafe {
+                    if parcel.place.is_null() {
+                        target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);
+                    } else {
+                        target.copy_from_nonoverlapping(parcel.place, parcel.items);
+                        line.delivered.0.fetch_add(1, Ordering::Release);
+                    }
+                }
+                line.posted.pop_front();
+                self.awaited -= 1;
+            }
+        }
+        self.awaited < before
+    }
+
+    fn wait(&mut self, done: impl Fn(&mut Self) -> bool) {
+        while !done(self) {
+            if !self.progress() {
+                self.comm.idle();
+            }
+        }
+    }
+}
+
+impl Messages for ThreadMessages<'_> {
+    fn outgoing(&mut self) -> &mut [u32] {
+        self.complete();
+        // SAFETY: receivers have copied all that was sent, and look nowhere else. Borrowed for as long as `self`.
+        unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.count()) }
+    }
+
+    fn incoming(&mut self) -> &mut [u32] {
+        self.complete();
+        // SAFETY: only this rank touches it.
+        unsafe { self.incoming.all() }
+    }
+
+    #[inline]
+    fn send(&mut self, at: usize, items: usize, to: usize) {
+        assert_ne!(to, self.comm.rank, "messages go to other ranks");
+        let place: *const u32 = self.outgoing.at(at, items);
+        let mut parcel = Parcel { items, place, short: [0; SHORT] };
+        if items <= SHORT {
+            parcel.place = std::ptr::null();
+            // SAFETY: the items exist, and nobody writes them.
+            unsafe { parcel.short.as_mut_ptr().copy_from_nonoverlapping(place, items) };
+        } else {
+            self.sent += 1;
+        }
+        if self.to[to].is_full() {
+            self.wait(|this| !this.to[to].is_full());
+        }
+        assert!(self.to[to].push(parcel).is_ok(), "only this rank fills the ring");
+    }
+
+    #[inline]
+    fn receive(&mut self, at: usize, items: usize, from: usize) {
+        assert_ne!(from, self.comm.rank, "messages come from other ranks");
+        self.incoming.at(at, items);
+        self.from[from].posted.push_back((at, items));
+        self.awaited += 1;
+    }
+
+    #[inline]
+    fn complete(&mut self) {
+        self.wait(|this| this.awaited == 0 && this.delivered.0.load(Ordering::Acquire) == this.sent);
+    }
+}

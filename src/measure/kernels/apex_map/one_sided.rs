@@ -1,0 +1,91 @@
+//! NAME: apex_map.one_sided. Remote data by gets from a window: no rank serves another.
+//!
+//! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
+//! MPI's windows, and Table 1 (left column). Up to B gets are outstanding, summed in the order of their arrival.
+
+use super::*;
+use crate::measure::comm::{Window, World};
+use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::on_transport;
+use crate::source;
+
+pub struct OneSided;
+
+const ABOUT: About = About {
+    id: "apex_map.one_sided",
+    summary: "Apex-Map by one-sided gets: a get for every remote block",
+    source: &source::APEX_MAP,
+    place: "Section 4, Table 1",
+    parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
+impl Kernel for OneSided {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        check(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        work(point)
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        bytes_needed(point, point.integer("B"))
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
+    }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, granted) = memory(point, comm.rank(), arena)?;
+    let draw = Draw::new(point, comm.rank(), stream);
+    let block = point.integer("L") as usize;
+    let mut window = comm.window(memory, point.integer("B") as usize, block);
+    Ok(time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations)))
+}
+
+/// Table 1, left column, for all index arrays.
+fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<'_>, locations: &[Location]) -> Tally {
+    let mut tally = Tally::default();
+    let mut outstanding = 0;
+    let add = |tally: &mut Tally, words: &[u64]| tally.sum = tally.sum.wrapping_add(sum_block(words));
+    for &location in locations {
+        if location.owner() == comm.rank() {
+            add(&mut tally, &memory[location.offset()..][..block]);
+        } else {
+            while !window.get(location.owner(), location.offset(), block) {
+                match window.take(|words| add(&mut tally, words)) {
+                    Some(()) => outstanding -= 1,
+                    None => comm.idle(),
+                }
+            }
+            outstanding += 1;
+            tally.remote += 1;
+        }
+        while window.take(|words| add(&mut tally, words)).is_some() {
+            outstanding -= 1;
+        }
+    }
+    while outstanding > 0 {
+        match window.take(|words| add(&mut tally, words)) {
+            Some(()) => outstanding -= 1,
+            None => comm.idle(),
+        }
+    }
+    tally.own_end = comm.now();
+    comm.barrier();
+    tally
+}

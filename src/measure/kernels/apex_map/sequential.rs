@@ -1,0 +1,94 @@
+//! NAME: apex_map.sequential. One process, local memory only: the surface of the processor and its memory.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
+
+use super::*;
+use crate::measure::comm::World;
+use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::on_transport;
+use crate::source;
+
+pub struct Sequential;
+
+const ABOUT: About = About {
+    id: "apex_map.sequential",
+    summary: "Apex-Map on one process: sums of blocks of local memory",
+    source: &source::APEX_MAP,
+    place: "Section 2, Table 1",
+    parameters: &[M, ALPHA, L, I, N, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::One,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
+impl Kernel for Sequential {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        check(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        work(point)
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        bytes_needed(point, 0)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
+    }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, granted) = memory(point, comm.rank(), arena)?;
+    let draw = Draw::new(point, comm.rank(), stream);
+    let block = point.integer("L") as usize;
+    Ok(time(comm, &draw, granted, |locations| Tally {
+        sum: sum_located(memory, locations, block),
+        own_end: comm.now(),
+        ..Tally::default()
+    }))
+}
+
+fn sum_located(memory: &[u64], locations: &[Location], block: usize) -> u64 {
+    // SAFETY: Location is transparent over u64; on one rank the owner is 0, so that a location is its offset.
+    let offsets = unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) };
+    sum_all(memory, offsets, block)
+}
+
+/// The timed loop: the wrapping sum of the `block` words at each of `offsets`.
+///
+/// # Panics
+/// If a block does not lie within `memory`.
+#[multiversion(targets("x86_64+avx2"))]
+pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
+    // The length of short blocks is known to the compiler, as there the loop would cost more than the words.
+    match block {
+        1 => sum_short::<1>(memory, offsets),
+        2 => sum_short::<2>(memory, offsets),
+        4 => sum_short::<4>(memory, offsets),
+        8 => sum_short::<8>(memory, offsets),
+        16 => sum_short::<16>(memory, offsets),
+        _ => offsets.iter().fold(0, |sum, &at| {
+            let words = &memory[at as usize..][..block];
+            words.iter().fold(sum, |sum: u64, &word| sum.wrapping_add(word))
+        }),
+    }
+}
+
+#[inline(always)]
+fn sum_short<const L: usize>(memory: &[u64], offsets: &[u64]) -> u64 {
+    offsets.iter().fold(0, |sum, &at| {
+        let words = &memory[at as usize..][..L];
+        words.iter().fold(sum, |sum: u64, &word| sum.wrapping_add(word))
+    })
+}

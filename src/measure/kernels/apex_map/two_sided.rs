@@ -1,0 +1,155 @@
+//! NAME: apex_map.two_sided. Remote data by request and reply, every rank serving the others between its own accesses.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
+//! No aggregation: each remote access is a message of its own. Several requests may be outstanding (B), replies are
+//! summed in the order of their arrival.
+
+use super::*;
+use crate::measure::comm::{Inbox, Outbox, Tag, World};
+use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::on_transport;
+use crate::source;
+
+pub struct TwoSided;
+
+const ABOUT: About = About {
+    id: "apex_map.two_sided",
+    summary: "Apex-Map over messages: a request and a reply for every remote block",
+    source: &source::APEX_MAP,
+    place: "Section 2.1, Table 1",
+    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
+impl Kernel for TwoSided {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        check(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        work(point)
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        bytes_needed(point, point.integer("B") + point.integer("SMSG"))
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
+    }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, granted) = memory(point, comm.rank(), arena)?;
+    let draw = Draw::new(point, comm.rank(), stream);
+    let count = |name| point.integer(name) as usize;
+    let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
+    let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
+    let (replies_in, replies_out) = comm.mailbox(Tag::Reply, buffers, handles, block);
+    let mut rank = Rank {
+        comm,
+        memory,
+        block,
+        requests_in,
+        requests_out,
+        replies_in,
+        replies_out,
+        outstanding: 0,
+        tally: Tally::default(),
+    };
+    Ok(time(comm, &draw, granted, |locations| rank.pass(locations, buffers, count("NSER"))))
+}
+
+/// One rank's side of the protocol.
+struct Rank<'a, C: Comm> {
+    comm: &'a C,
+    memory: &'a [u64],
+    block: usize,
+    requests_in: C::Inbox,
+    requests_out: C::Outbox,
+    replies_in: C::Inbox,
+    replies_out: C::Outbox,
+    /// Requests without a reply so far, at most B: every reply has a posted buffer.
+    outstanding: usize,
+    tally: Tally,
+}
+
+impl<C: Comm> Rank<'_, C> {
+    /// Table 1, right column, for all index arrays, with its "wait for finish".
+    fn pass(&mut self, locations: &[Location], buffers: usize, serve_limit: usize) -> Tally {
+        self.tally = Tally::default();
+        for &location in locations {
+            if location.owner() == self.comm.rank() {
+                let words = &self.memory[location.offset()..][..self.block];
+                self.tally.sum = self.tally.sum.wrapping_add(sum_block(words));
+            } else {
+                let request = [location.offset() as u64];
+                while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
+                    self.make_progress(serve_limit);
+                }
+                self.outstanding += 1;
+                self.tally.remote += 1;
+            }
+            self.serve(serve_limit);
+            self.process_replies();
+        }
+        while self.outstanding > 0 {
+            self.make_progress(serve_limit);
+        }
+        self.tally.own_end = self.comm.now();
+        // Wait for finish: others may still need this rank's data.
+        let mut arrival = self.comm.arrive();
+        while !self.comm.all_arrived(&mut arrival) {
+            self.make_progress(serve_limit);
+        }
+        self.tally
+    }
+
+    /// One turn of a waiting loop.
+    #[inline]
+    fn make_progress(&mut self, serve_limit: usize) {
+        let served = self.serve(serve_limit);
+        if !self.process_replies() && !served {
+            self.comm.idle();
+        }
+    }
+
+    /// Answers at most `limit` requests, as long as send handles are free.
+    #[inline]
+    fn serve(&mut self, limit: usize) -> bool {
+        for served in 0..limit {
+            if !self.replies_out.ready() {
+                return served > 0;
+            }
+            let Some((from, offset)) = self.requests_in.take(|from, words| (from, words[0] as usize)) else {
+                return served > 0;
+            };
+            // A rank waits for at most B replies, for which its mailbox has room.
+            assert!(self.replies_out.send(from, &self.memory[offset..][..self.block]), "a reply found no room");
+            self.tally.served += 1;
+        }
+        true
+    }
+
+    /// Sums what has come.
+    #[inline]
+    fn process_replies(&mut self) -> bool {
+        let before = self.outstanding;
+        while let Some(sum) = self.replies_in.take(|_, words| sum_block(words)) {
+            self.tally.sum = self.tally.sum.wrapping_add(sum);
+            self.outstanding -= 1;
+        }
+        self.outstanding < before
+    }
+}

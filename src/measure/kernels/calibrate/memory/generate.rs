@@ -1,0 +1,43 @@
+//! NAME: calibrate.generate. The time of a value of RandomAccess's stream (tg).
+//!
+//! DEFINITION: `values` values of the shift register, in batches of 1024 as RandomAccess with look-ahead makes them.
+//! CHECK: the last value, against the jump to its place in the stream.
+
+use super::*;
+use crate::measure::kernels::random_access::random_stream::{Generator, Kind};
+use crate::measure::numerics::gf2;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.generate",
+        "Time of a value of the random stream",
+        "Section 3.1, tg",
+        &[VALUES],
+        "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest. The last value \
+         was compared with the one that a jump along the stream gives.",
+    ),
+    refuse: |_| Ok(()),
+    work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 a value"),
+    words: |_| 0,
+    buffers: |_| 0,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+/// Whole batches.
+pub fn batches(point: &Point) -> u64 {
+    point.integer("values").div_ceil(BATCH as u64)
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let (mut generator, mut values) = (Generator::after(Kind::Lfsr, 0), [0; BATCH]);
+    let count = batches(point) * BATCH as u64;
+    comm.barrier();
+    let start = comm.now();
+    for _ in 0..batches(point) {
+        generator.fill(black_box(&mut values));
+    }
+    let seconds = comm.now() - start;
+    let wrong = u64::from(values[BATCH - 1] != gf2::value_at(count));
+    Ok(outcome(comm, seconds, count as f64, wrong, "ranks ended at a wrong value"))
+}

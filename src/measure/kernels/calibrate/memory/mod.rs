@@ -1,0 +1,87 @@
+//! What a core and its memory cost: latency, bandwidth, and the parts of an update.
+//!
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of lmbench's
+//!   lat_mem_rd; McCalpin's STREAM.
+
+pub mod chase;
+pub mod generate;
+pub mod loaded;
+pub mod owner;
+pub mod read;
+pub mod stream;
+pub mod update;
+pub mod update_loop;
+
+use super::Probe;
+use super::network::{HEADLINE, OUTPUTS, outcome};
+use crate::error::Result;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+use std::hint::black_box;
+
+const BYTES: Parameter = Parameter {
+    name: "bytes",
+    column: "region_bytes",
+    unit: Unit::Bytes,
+    meaning: "region: memory of each rank that is gone through, a power of two",
+    domain: Domain::Integer { least: 1 << 10, most: 1 << 40, default: 256 << 20 },
+};
+const PAGES: Parameter = parameter(
+    "pages",
+    "pages",
+    "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB)",
+    Domain::Choice(Pages::NAMES),
+);
+const VALUES: Parameter = parameter(
+    "values",
+    "values",
+    "values: of the random stream in one run, in batches of 1024",
+    Domain::Integer { least: 1024, most: 1 << 40, default: 1 << 22 },
+);
+/// Values generated at once, as RandomAccess does.
+const BATCH: usize = 1024;
+
+const fn about(
+    id: &'static str,
+    summary: &'static str,
+    place: &'static str,
+    parameters: &'static [Parameter],
+    method: &'static str,
+) -> About {
+    let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
+    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks: Ranks::Any, headline: HEADLINE, method }
+}
+
+fn power_of_two(point: &Point) -> std::result::Result<(), String> {
+    let bytes = point.integer("bytes");
+    if bytes.is_power_of_two() {
+        return Ok(());
+    }
+    Err(format!("bytes = {bytes} is not a power of two; use {}", bytes.next_power_of_two()))
+}
+
+/// Words that each hold their place, as the tables of RandomAccess before a run: memory is filled once for all of these kernels.
+fn contents() -> u64 {
+    seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
+}
+
+/// Into the caches what fits there: others may have used them since the region was written.
+fn warm(region: &[u64]) {
+    black_box(region.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
+}
+
+fn region_words(point: &Point) -> u64 {
+    point.integer("bytes") / WORD_BYTES
+}
+
+/// `count` operations of every rank on `bytes` bytes each.
+fn each(point: &Point, count: u64, operation: &'static str, bytes: u64, byte_definition: &'static str) -> Work {
+    let operations = count as f64 * point.ranks as f64;
+    Work { operations, operation, bytes: operations * bytes as f64, byte_definition }
+}

@@ -1,0 +1,70 @@
+//! NAME: calibrate.owner. The time of finding the owner of a word: by integer division, or by multiplication and correction.
+//!
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 4.4, Theorem 4.1.
+//! DEFINITION: the owners of `values` values of the random stream, of a table of 2^30 words over `owners` owners, generated off
+//!   the clock in batches of 1024; an operation is one owner.
+//! CHECK: the sum of all owners, against a binary search for the owner's first word.
+
+use super::*;
+use crate::measure::kernels::random_access::layout::{Layout, Owners};
+use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.owner",
+        "Time of finding a word's owner, by division or by prediction",
+        "Section 4.4",
+        &[OWNER_BY, OWNERS, VALUES],
+        "Every rank finds the owners of values that were generated before, 1024 between two readings of the clock; the time is \
+         that of the slowest. The sum of all owners was compared with that of a binary search.",
+    ),
+    refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
+        ("shift", owners) if !owners.is_power_of_two() => {
+            Err(format!("owner_by = \"shift\" needs a power of two of owners, not {owners}"))
+        }
+        _ => Ok(()),
+    },
+    work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 a value"),
+    words: |_| 0,
+    buffers: |_| 0,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+const OWNER_BY: Parameter = parameter(
+    "owner_by",
+    "owner_by",
+    "owner by: division, prediction (multiplication and correction), or shift (powers of two of owners)",
+    Domain::Choice(&["division", "prediction", "shift"]),
+);
+const OWNERS: Parameter = parameter(
+    "owners",
+    "owners",
+    "owners: among whom the table of 2^30 words is divided",
+    Domain::Integer { least: 1, most: 1 << 20, default: 96 },
+);
+const BITS: u32 = 30;
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let layout = Layout::new(BITS, point.integer("owners") as usize);
+    let owners = match point.text("owner_by") {
+        "division" => Owners::Division(layout),
+        "prediction" => Owners::Prediction(layout),
+        _ => Owners::cheapest(layout),
+    };
+    let firsts: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
+    let (index, mut generator) = (Index::new(Kind::Lfsr, BITS), Generator::after(Kind::Lfsr, 0));
+    let (mut words, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
+    comm.barrier();
+    for _ in 0..generate::batches(point) {
+        generator.fill(&mut words);
+        words.iter_mut().for_each(|word| *word = index.of(*word));
+        let start = comm.now();
+        let found = black_box(&words).iter().map(|&word| owners.of(word)).sum::<usize>();
+        seconds += comm.now() - start;
+        let expected: usize = words.iter().map(|word| firsts.partition_point(|first| first <= word) - 1).sum();
+        wrong += u64::from(found != expected);
+    }
+    let count = generate::batches(point) * BATCH as u64;
+    Ok(outcome(comm, seconds, count as f64, wrong, "batches have wrong owners"))
+}

@@ -1,0 +1,185 @@
+//! NAME: calibrate.read. The time of a random read: as many at once as a core has use for, or one after the other.
+//!
+//! SOURCE: the random accesses of RandomAccess and Apex-Map, stripped of all else: what bounds them.
+//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly and anew in every run. `independent`: the places are
+//!   known beforehand, 16384 at a time, and simply read; `prefetched`: they are asked for besides, 16 in front into the first level and 128 in
+//!   front into the second, which waits for more lines at once; `dependent`: each place follows from the word read before.
+//!   `spread = "pages"` draws from one word a page instead, each on another line of its page: the same lines as in a
+//!   region 1/64 (4 KiB) as large, but each in need of an address translation of its own.
+//! CHECK: the sum of all words read against that of their places.
+
+use super::*;
+use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD, prefetch, prefetch_early};
+use crate::measure::numerics::mix::mix;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.read",
+        "Time of a random read: many at once, or each known only after the one before",
+        "Section 3.1, tu",
+        &[BYTES, PAGES, ORDER, SPREAD, READS],
+        "Every rank reads random words of a region of its own, drawn anew in every run: off the clock, 16384 at a time, the \
+         first of which do not count; prefetched ones as they are read, so that the reads never pause. The region was gone \
+         through before. The time is that of the slowest rank. The sum of all words was compared with that of their places.",
+    ),
+    refuse: |point| {
+        power_of_two(point)?;
+        let page = page_bytes(point);
+        match point.text("spread") {
+            "pages" if point.integer("bytes") < page => {
+                Err(format!("spread = \"pages\" needs at least a page; use bytes = {page} or more"))
+            }
+            _ => Ok(()),
+        }
+    },
+    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 a read"),
+    words: region_words,
+    buffers: |_| 2 * BATCH * WORD_BYTES,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+const ORDER: Parameter = parameter(
+    "order",
+    "order",
+    "order: of the reads: independent, prefetched, or each dependent on the one before",
+    Domain::Choice(&["independent", "prefetched", "dependent"]),
+);
+const SPREAD: Parameter = parameter(
+    "spread",
+    "spread",
+    "spread: of the places: all words of the region, or one word a page",
+    Domain::Choice(&["words", "pages"]),
+);
+const READS: Parameter = parameter(
+    "reads",
+    "reads",
+    "reads: in one run, in batches of 16384",
+    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 18 },
+);
+/// Reads between two readings of the clock, which cost less than a hundredth of them even in the first-level cache.
+const BATCH: u64 = 1 << 14;
+
+fn batches(point: &Point) -> u64 {
+    point.integer("reads").div_ceil(BATCH)
+}
+
+/// Of the pages that were asked for.
+fn page_bytes(point: &Point) -> u64 {
+    if point.text("pages") == "base" { 4 << 10 } else { 2 << 20 }
+}
+
+/// From a draw to a word of the region.
+#[derive(Clone, Copy)]
+pub(super) struct Places {
+    /// Bits of a draw below those that name a word.
+    shift: u32,
+    /// Of a page, if one word of each is read.
+    page: Option<u64>,
+}
+
+impl Places {
+    /// All words of a region of so many.
+    pub(super) fn anywhere(words: u64) -> Self {
+        Self { shift: u64::BITS - words.ilog2(), page: None }
+    }
+
+    #[inline(always)]
+    fn of(self, draw: u64) -> u64 {
+        let place = draw >> self.shift;
+        match self.page {
+            None => place,
+            Some(page) => {
+                let first = place & !(page - 1);
+                first + (mix(first) & (page - 1))
+            }
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
+    let places = Places { page, ..Places::anywhere(words) };
+    warm(memory);
+    comm.barrier();
+    let draws = seed(&[stream, comm.rank() as u64]);
+    let (seconds, wrong) = match point.text("order") {
+        "prefetched" => prefetched(comm, memory, places, draws, batches(point) * BATCH),
+        order => in_batches(comm, memory, places, draws, batches(point), order == "dependent"),
+    };
+    let count = batches(point) * BATCH;
+    Ok(outcome(comm, seconds, count as f64, wrong, "sums are not those of the words that were there"))
+}
+
+/// Places are drawn before each batch, off the clock; the first batch does not count.
+fn in_batches<C: Comm>(
+    comm: &C,
+    memory: &[u64],
+    places: Places,
+    mut draw: u64,
+    batches: u64,
+    dependent: bool,
+) -> (f64, u64) {
+    let (mut batch, mut seconds, mut wrong) = (vec![0; BATCH as usize], 0.0, 0);
+    for number in 0..=batches {
+        let expected = prepare(&mut batch, places, &mut draw, dependent);
+        let start = comm.now();
+        let found = if dependent { follow(memory, black_box(&batch)) } else { sum_all(memory, black_box(&batch), 1) };
+        seconds += if number == 0 { 0.0 } else { comm.now() - start };
+        wrong += u64::from(found != expected);
+    }
+    (seconds, wrong)
+}
+
+/// Places are drawn as they are needed, three times: to ask for them early, to ask for them soon, to read them. Nothing but
+/// the region is touched, and nothing is waited for.
+fn prefetched<C: Comm>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+    let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
+    let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
+    let start = comm.now();
+    for _ in 0..count {
+        prefetch_early(memory.as_ptr().wrapping_add(places.of(early) as usize));
+        prefetch(memory.as_ptr().wrapping_add(places.of(soon) as usize));
+        sum = sum.wrapping_add(memory[places.of(now) as usize]);
+        (early, soon, now) = (step(early), step(soon), step(now));
+    }
+    let seconds = comm.now() - start;
+    let (mut expected, mut draw) = (0u64, first);
+    for _ in 0..count {
+        expected = expected.wrapping_add(places.of(draw));
+        draw = step(draw);
+    }
+    (seconds, u64::from(black_box(sum) != expected))
+}
+
+/// A linear congruential generator (Knuth's MMIX), whose upper bits are drawn from.
+#[inline(always)]
+fn step(draw: u64) -> u64 {
+    draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
+}
+
+/// Draws places, and gives their sum; for dependent reads each is left as what is added to the one before, the first to 0.
+pub(super) fn prepare(batch: &mut [u64], places: Places, draw: &mut u64, dependent: bool) -> u64 {
+    let (mut sum, mut before) = (0u64, 0);
+    for slot in batch {
+        *draw = step(*draw);
+        let place = places.of(*draw);
+        sum = sum.wrapping_add(place);
+        *slot = if dependent { place.wrapping_sub(before) } else { place };
+        before = place;
+    }
+    sum
+}
+
+/// Each word holds its place, from which the next one's follows.
+pub(super) fn follow(memory: &[u64], differences: &[u64]) -> u64 {
+    let (mut sum, mut word) = (0u64, 0u64);
+    for difference in differences {
+        word = memory[word.wrapping_add(*difference) as usize];
+        sum = sum.wrapping_add(word);
+    }
+    sum
+}

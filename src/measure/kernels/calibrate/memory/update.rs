@@ -1,0 +1,56 @@
+//! NAME: calibrate.update. The time of a random update of a table in local memory (tu), besides generating it.
+//!
+//! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next ones asked for, as
+//!   `random_access.sequential` makes them; values come from the stream in batches of 1024, generated off the clock.
+//! CHECK: all updates are made once more, one by one, which must give back `T[i] = i`.
+
+use super::*;
+use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::random_access::table::Table;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.update",
+        "Time of a random update of a table, besides generating it",
+        "Section 3.1, tu",
+        &[BYTES, PAGES, VALUES],
+        "Every rank updates random words of a table of its own, 1024 between two readings of the clock; the time is that of the \
+         slowest. All updates were then undone, which had to give back T[i] = i.",
+    ),
+    refuse: power_of_two,
+    work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 an update"),
+    words: region_words,
+    buffers: |_| 0,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
+    let index = Index::new(Kind::Lfsr, words.ilog2());
+    let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
+    let mut table = Table::new(memory, 0, index);
+    let (mut values, mut seconds) = ([0; BATCH], 0.0);
+    let start_of_stream =
+        || Generator::after(Kind::Lfsr, crate::measure::kernels::random_access::random_stream::COMMON_OFFSET);
+    let mut generator = start_of_stream();
+    comm.barrier();
+    for _ in 0..generate::batches(point) {
+        generator.fill(&mut values);
+        let start = comm.now();
+        table.apply(&values);
+        seconds += comm.now() - start;
+    }
+    let changed = table.words.iter().zip(0..).any(|(&word, place): (&u64, u64)| word != place);
+    let mut generator = start_of_stream();
+    for _ in 0..generate::batches(point) * BATCH as u64 {
+        table.update(generator.next());
+    }
+    let errors = table.words.iter().zip(0..).filter(|&(&word, place): &(&u64, u64)| word != place).count() as u64;
+    let wrong = errors + u64::from(!changed);
+    if wrong == 0 {
+        arena.restored(pages);
+    }
+    let count = generate::batches(point) * BATCH as u64;
+    Ok(outcome(comm, seconds, count as f64, wrong, "words of the table are wrong"))
+}

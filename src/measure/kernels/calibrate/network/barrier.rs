@@ -1,0 +1,79 @@
+//! NAME: calibrate.barrier. The time of a barrier of all ranks.
+//!
+//! DEFINITION: barriers one after another, from the moment when all ranks have left one; divided by their number.
+//! CHECK: in further barriers each rank in turn comes last, and writes to all others before it comes: whoever has left the
+//!   barrier must find it written.
+
+use super::*;
+use crate::measure::comm::Puts;
+use crate::on_transport;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        source: &source::NIC_MESSAGE_RATE,
+        ..about(
+            "calibrate.barrier",
+            "Time of a barrier of all ranks",
+            "Section 4 (shmem_barrier_all)",
+            &[BARRIERS],
+            Ranks::Any,
+            "All ranks go through barriers, one after another; the time is that of the slowest rank. In further barriers each \
+             rank in turn came late and wrote to all others before: whoever had left the barrier had to find it written.",
+        )
+    },
+    refuse: two_or_more,
+    work: |point| Work {
+        operations: point.integer("barriers") as f64,
+        operation: "barrier",
+        bytes: 0.0,
+        byte_definition: "none",
+    },
+    words: |_| 0,
+    buffers: |point| 128 * point.ranks as u64,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+const BARRIERS: Parameter = parameter(
+    "barriers",
+    "barriers",
+    "barriers: in one run",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+);
+/// How late a rank comes, by its own clock.
+const LATE_SECONDS: f64 = 200e-6;
+/// Each rank's item lies on a cache line of its own.
+const LINE: usize = 16;
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let barriers = point.integer("barriers");
+    (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
+    let start = comm.now();
+    (0..barriers).for_each(|_| comm.barrier());
+    let seconds = comm.now() - start;
+    let wrong = left_too_early(comm, || comm.barrier())?;
+    Ok(outcome(comm, seconds, barriers as f64, wrong, "times a rank left a barrier before all had come"))
+}
+
+/// How often this rank leaves `barrier` before a rank that is late has come. Collective.
+pub fn left_too_early<C: Comm>(comm: &C, barrier: impl Fn()) -> Result<u64> {
+    let (me, size) = (comm.rank(), comm.size());
+    let mut puts = comm.puts(LINE, size * LINE)?;
+    puts.outgoing().fill(1);
+    let mut early = 0;
+    for late in 0..size {
+        puts.settle(|_| ());
+        if late == me {
+            let start = comm.now();
+            while comm.now() - start < LATE_SECONDS {
+                comm.idle();
+            }
+            (0..size).filter(|&to| to != me).for_each(|to| puts.put(0, 1, to, me * LINE));
+            puts.complete();
+        }
+        barrier();
+        early += u64::from(late != me && puts.peek(late * LINE) != 1);
+    }
+    puts.settle(|_| ());
+    Ok(early)
+}

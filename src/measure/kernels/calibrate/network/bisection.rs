@@ -1,0 +1,72 @@
+//! NAME: calibrate.bisection. Half of the ranks against the other half: the models' bisection bandwidth B.
+//!
+//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, both
+//!   ways at once; bytes are those of one direction, as the B of Equation (1).
+//!   Where ranks are dealt out node after node, the halves are halves of the machine.
+//! CHECK: as `message_rate.bidirectional`, whose rounds these are.
+
+use super::*;
+use crate::measure::comm::World;
+use crate::measure::kernels::Kernel;
+use crate::measure::kernels::message_rate::{self, bidirectional};
+use crate::on_transport;
+
+pub struct Bisection;
+
+const ABOUT: About = About {
+    outputs: message_rate::OUTPUTS,
+    headline: "bytes_per_second",
+    ..about(
+        "calibrate.bisection",
+        "Bandwidth of one direction between the halves of the ranks, both ways loaded (B)",
+        "Section 3.1, Equation (1)",
+        &[
+            LONG,
+            Parameter { domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 }, ..message_rate::WINDOW },
+            Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 64 }, ..message_rate::MESSAGES },
+            message_rate::OPERATION,
+            message_rate::BUFFERS,
+            message_rate::CACHES,
+            message_rate::CACHE_BYTES,
+        ],
+        Ranks::Any,
+        "Every rank of the first half exchanges windows of messages with its partner in the second half, both ways at once; the \
+         time is that of the slowest rank. Bytes are those of one direction. Every message was looked at when it came, all of \
+         its content after the run.",
+    )
+};
+
+const LONG: Parameter =
+    Parameter { domain: Domain::Integer { least: 4, most: 1 << 30, default: 1 << 20 }, ..message_rate::MESSAGE_BYTES };
+
+impl Kernel for Bisection {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        bidirectional::KERNEL.check(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let both = bidirectional::KERNEL.work(point);
+        Work {
+            operations: both.operations / 2.0,
+            bytes: both.bytes / 2.0,
+            byte_definition: "content of the messages of one direction",
+            ..both
+        }
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        bidirectional::KERNEL.memory(point)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        bidirectional::KERNEL.arena_words(point)
+    }
+
+    fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {
+        on_transport!(&world.transport, comm => bidirectional::run(*comm, point, world.arena))
+    }
+}

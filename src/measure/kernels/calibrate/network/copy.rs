@@ -1,0 +1,86 @@
+//! NAME: calibrate.copy. The time of copying a byte, as of a message between a list and a buffer.
+//!
+//! DEFINITION: `copies` copies of `copy_bytes` bytes, each to its own part of a buffer that is gone through in turn; bytes are
+//!   those copied, counted once (as many are read as are written).
+//! CHECK: the buffer, which held other words before, against the source, after the run.
+
+use super::*;
+use crate::measure::numerics::mix::mix;
+use crate::on_transport;
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        headline: "bytes_per_second",
+        source: &source::HYPERCUBE_RANDOM_ACCESS,
+        ..about(
+            "calibrate.copy",
+            "Time of copying a byte from memory to memory",
+            "Section 3 (copy costs in T_C)",
+            &[COPY_BYTES, COPIES],
+            Ranks::Any,
+            "Every rank copies blocks of copy_bytes from one buffer to another of 16 blocks, in turn; the time is that of the \
+             slowest rank. The blocks were compared with their sources after the run. Bytes are those copied, counted once.",
+        )
+    },
+    refuse: |_| Ok(()),
+    work: |point| {
+        let operations = point.integer("copies") as f64 * point.ranks as f64;
+        Work {
+            operations,
+            operation: "copy",
+            bytes: operations * point.integer("copy_bytes") as f64,
+            byte_definition: "bytes copied, counted once",
+        }
+    },
+    words: |_| 0,
+    buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+const COPY_BYTES: Parameter = Parameter {
+    name: "copy_bytes",
+    column: "copy_bytes",
+    unit: Unit::Bytes,
+    meaning: "copy: bytes of a block, rounded up to words",
+    domain: Domain::Integer { least: 8, most: 1 << 34, default: 4 << 10 },
+};
+const COPIES: Parameter = parameter(
+    "copies",
+    "copies",
+    "copies: blocks copied by each rank in one run, at least 16",
+    Domain::Integer { least: BLOCKS as u64, most: 1 << 32, default: 1 << 14 },
+);
+/// In a buffer.
+const BLOCKS: usize = 16;
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let block = point.integer("copy_bytes").div_ceil(WORD_BYTES) as usize;
+    let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
+    let mut target = vec![0; source.len()];
+    let copies = point.integer("copies") as usize;
+    copy_in_turn(&source, &mut target, block, copies.div_ceil(4).max(BLOCKS));
+    target.fill(0);
+    comm.barrier();
+    let start = comm.now();
+    copy_in_turn(&source, &mut target, block, copies);
+    let seconds = comm.now() - start;
+    let wrong = wrong_blocks(&source, &target, block);
+    Ok(outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
+}
+
+/// Copies block after block, beginning anew at the end.
+pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
+    let blocks = source.len() / block;
+    for copy in 0..copies {
+        let at = copy % blocks * block;
+        black_box(&mut target[at..][..block]).copy_from_slice(black_box(&source[at..][..block]));
+    }
+}
+
+/// Blocks that differ from their source.
+pub fn wrong_blocks(source: &[u64], target: &[u64], block: usize) -> u64 {
+    source.chunks(block).zip(target.chunks(block)).filter(|(source, target)| source != target).count() as u64
+}

@@ -1,0 +1,131 @@
+//! Pairs of ranks, the first half sending windows of messages to the second, for costs of one side.
+
+use super::*;
+use crate::measure::comm::{Messages, Tag};
+use crate::measure::kernels::message_rate::content::{fill, identity, is_intact, stamp};
+
+/// A message of the threads' transport waits in a ring of 128 if nobody receives it yet.
+const LONGEST_WINDOW: u64 = 128;
+
+pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESSAGE_BYTES;
+pub const WINDOW: Parameter = parameter(
+    "window",
+    "window",
+    "window: messages timed together",
+    Domain::Integer { least: 1, most: LONGEST_WINDOW, default: 64 },
+);
+pub const ROUNDS: Parameter = parameter(
+    "rounds",
+    "rounds_asked",
+    "rounds: windows in one run",
+    Domain::Integer { least: 1, most: 1 << 24, default: 64 },
+);
+
+pub fn refuse(point: &Point) -> std::result::Result<(), String> {
+    in_pairs_of(point, 4)
+}
+
+pub fn work(point: &Point) -> Work {
+    let operations = operations(point) * (point.ranks / 2) as f64;
+    Work {
+        operations,
+        operation: "message",
+        bytes: operations * point.integer("message_bytes") as f64,
+        byte_definition: "content of the messages, each counted once, message_bytes a message",
+    }
+}
+
+/// Of one pair.
+pub fn operations(point: &Point) -> f64 {
+    point.integer("window") as f64 * point.integer("rounds") as f64
+}
+
+pub fn memory(point: &Point) -> u64 {
+    2 * point.integer("window") * point.integer("message_bytes").next_multiple_of(64)
+}
+
+/// One end.
+pub struct Line<'a, C: Comm + 'a> {
+    pub comm: &'a C,
+    pub sends: bool,
+    data: C::Messages<'a>,
+    partner: usize,
+    items: usize,
+    stride: usize,
+    /// Of the messages of a round.
+    identities: Vec<u64>,
+    pub wrong: u64,
+}
+
+impl<'a, C: Comm> Line<'a, C> {
+    /// Collective.
+    pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
+        let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
+        let (sends, partner) = (me < half, (me + half) % comm.size());
+        let items = point.integer("message_bytes") as usize / 4;
+        let stride = items.next_multiple_of(16);
+        let (from, to) = if sends { (me, partner) } else { (partner, me) };
+        let identities: Vec<u64> = (0..window).map(|number| identity(from, to, number)).collect();
+        let mut data = comm.messages(Tag::Data(0), window * stride, window * stride)?;
+        for (message, &identity) in data.outgoing().chunks_exact_mut(stride).zip(&identities) {
+            fill(&mut message[..items], identity);
+        }
+        Ok(Self { comm, sends, data, partner, items, stride, identities, wrong: 0 })
+    }
+
+    /// Prepares the messages of a round, or the places for them.
+    pub fn prepare(&mut self, round: u32) {
+        if !self.sends {
+            return self.data.incoming().fill(0);
+        }
+        for (message, &identity) in self.data.outgoing().chunks_exact_mut(self.stride).zip(&self.identities) {
+            message[self.items - 1] = stamp(identity, round);
+        }
+    }
+
+    #[inline]
+    pub fn send(&mut self) {
+        for number in 0..self.identities.len() {
+            self.data.send(number * self.stride, self.items, self.partner);
+        }
+    }
+
+    #[inline]
+    pub fn receive(&mut self) {
+        for number in 0..self.identities.len() {
+            self.data.receive(number * self.stride, self.items, self.partner);
+        }
+    }
+
+    #[inline]
+    pub fn complete(&mut self) {
+        self.data.complete();
+    }
+
+    /// Looks at all that was received in a round.
+    pub fn verify(&mut self, round: u32) {
+        if self.sends {
+            return;
+        }
+        let items = self.items;
+        let messages = self.data.incoming().chunks_exact(self.stride).zip(&self.identities);
+        let wrong = messages.filter(|(message, identity)| !is_intact(&message[..items], **identity, round));
+        self.wrong += wrong.count() as u64;
+    }
+}
+
+/// Runs rounds, half as many again before, that give the time of what counts; the sum over the rounds. Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>) -> f64) -> Result<Outcome> {
+    let mut line = Line::new(comm, point)?;
+    let rounds = point.integer("rounds") as u32;
+    let mut seconds = 0.0;
+    for number in 0..rounds + rounds.div_ceil(2) {
+        if number == rounds.div_ceil(2) {
+            seconds = 0.0;
+        }
+        line.prepare(number);
+        seconds += round(&mut line);
+        line.verify(number);
+    }
+    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages did not arrive as they had been sent"))
+}

@@ -1,0 +1,73 @@
+//! NAME: calibrate.mailbox. The rate of a mailbox: what requests, replies and buckets of updates travel by.
+//!
+//! DEFINITION: pairs of ranks; each rank sends messages to its partner as fast as the mailbox takes them, and takes the
+//!   partner's as they come, with 64 receives posted and 64 send handles. An operation is a message sent and one received, on
+//!   one rank.
+//! CHECK: all words of all messages received, by their sum.
+
+use super::*;
+use crate::measure::comm::{Inbox, Outbox, Tag};
+use crate::on_transport;
+use crate::units::WORD_BYTES;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        source: &source::APEX_MAP,
+        ..about(
+            "calibrate.mailbox",
+            "Time of a message through a mailbox, both ways at once between pairs of ranks",
+            "Section 2.1 (requests and replies)",
+            &[BYTES, MESSAGES],
+            Ranks::Any,
+            "Every rank sends messages to its partner through a mailbox and takes the partner's as they come. The time is that \
+             of the slowest rank, from a common start to its last message received. The sum of all words received was \
+             compared with that of the words sent.",
+        )
+    },
+    refuse: |point| in_pairs_of(point, WORD_BYTES),
+    work: |point| of_each(point, "message", "content of the messages, each counted once"),
+    words: |_| 0,
+    buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+pub(super) const BYTES: Parameter = Parameter {
+    meaning: "message: bytes of content, a multiple of 8",
+    domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
+    ..crate::measure::kernels::message_rate::MESSAGE_BYTES
+};
+pub(super) const MESSAGES: Parameter = Parameter {
+    meaning: "messages: sent by each rank in one run",
+    domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
+    ..crate::measure::kernels::message_rate::MESSAGES
+};
+/// Receives posted, and send handles.
+const HANDLES: usize = 64;
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
+    let partner = partner(comm);
+    let content = |rank: usize| contents(rank).take(words).collect();
+    let (outgoing, theirs): (Vec<u64>, Vec<u64>) = (content(comm.rank()), content(partner));
+    let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, words);
+    let pass = |messages: u64| {
+        let (mut sent, mut received, mut sum) = (0, 0, 0u64);
+        while sent < messages || received < messages {
+            let mut idle = true;
+            if sent < messages && outbox.send(partner, &outgoing) {
+                (sent, idle) = (sent + 1, false);
+            }
+            if let Some(found) = inbox.take(|_, words| total(words)) {
+                (received, sum, idle) = (received + 1, sum.wrapping_add(found), false);
+            }
+            if idle {
+                comm.idle();
+            }
+        }
+        sum
+    };
+    let (sum, seconds) = timed(comm, messages, pass);
+    let wrong = u64::from(sum != total(&theirs).wrapping_mul(messages));
+    Ok(outcome(comm, seconds, messages as f64, wrong, "ranks received something else than had been sent"))
+}

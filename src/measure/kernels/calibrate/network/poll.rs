@@ -1,0 +1,75 @@
+//! NAME: calibrate.poll. The time of looking for a message that is not there, and for a free send handle: the models' top.
+//!
+//! DEFINITION: what a rank that serves others pays in every turn without a message: one `take` that finds nothing and one
+//!   question whether a send would find a handle, with 16 receives posted.
+//! CHECK: no look finds a message; then each rank sends one to the next, and it must be found, with its content.
+
+use super::*;
+use crate::measure::comm::{Inbox, Outbox, Tag};
+use crate::measure::numerics::mix::mix;
+use crate::on_transport;
+
+pub const KERNEL: Probe = Probe {
+    about: &about(
+        "calibrate.poll",
+        "Time of looking for a message that is not there (top)",
+        "Section 3.1, Equation (1)",
+        &[LOOKS],
+        Ranks::Any,
+        "Every rank looks for a message, and asks for a free send handle, again and again, while nobody sends; that of the \
+         slowest rank counts. Then each rank sends one message to the next, which had to find it.",
+    ),
+    refuse: two_or_more,
+    work: |point| Work {
+        operations: (point.integer("looks") * point.ranks as u64) as f64,
+        operation: "look",
+        bytes: 0.0,
+        byte_definition: "none",
+    },
+    words: |_| 0,
+    buffers: |_| 2 * HANDLES as u64 * 8,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
+};
+
+const LOOKS: Parameter = parameter(
+    "looks",
+    "looks",
+    "looks: of each rank in one run",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1 << 16 },
+);
+/// Receives posted, and send handles.
+const HANDLES: usize = 16;
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+    let looks = point.integer("looks");
+    let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);
+    let mut wrong = 0;
+    let mut look = |times: u64| {
+        for _ in 0..times {
+            let found = inbox.take(|_, _| ()).is_some();
+            wrong += u64::from(found) + u64::from(!outbox.ready());
+        }
+    };
+    look(looks / 2);
+    comm.barrier();
+    let start = comm.now();
+    look(looks);
+    let seconds = comm.now() - start;
+    comm.barrier();
+
+    let (next, previous) = ((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
+    while !outbox.send(next, &[mix(comm.rank() as u64)]) {
+        comm.idle();
+    }
+    // Without a message, this ends with the time limit of the launch.
+    let (from, word) = loop {
+        match inbox.take(|from, words| (from, words[0])) {
+            Some(found) => break found,
+            None => comm.idle(),
+        }
+    };
+    wrong += u64::from((from, word) != (previous, mix(previous as u64)));
+    comm.barrier();
+    Ok(outcome(comm, seconds, looks as f64, wrong, "looks were wrong about messages or send handles"))
+}

@@ -1,0 +1,28 @@
+//! NAME: message_rate.bidirectional. Windows of messages both ways between each rank of the first half and its partner.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 6; OSU's bidirectional bandwidth, whose rounds are
+//!   not acknowledged either: each side has the other's messages instead.
+
+use super::streaming::Stream;
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.bidirectional",
+        "Message rate of both directions at once between pairs of ranks",
+        "Section 5.1, Figure 6",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    ),
+    refuse: in_pairs,
+    fan_out: |point| (point.ranks as u64, 1),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let partner = (comm.rank() + comm.size() / 2) % comm.size();
+    route::run(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
+}

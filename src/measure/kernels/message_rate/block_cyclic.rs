@@ -1,0 +1,72 @@
+//! NAME: message_rate.block_cyclic. The ranks of one node write to all others in turn, a block of messages to each.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 4 and 9.
+//! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The figure finds
+//!   the node by shift and mask, which needs powers of two; so does this, and by division where there are none.
+
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.block_cyclic",
+        "Message rate from one node to all others in turn, in blocks",
+        "Section 5.1, Figures 4 and 9",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    ),
+    refuse: |point| {
+        let (window, block) = (point.integer("window"), point.integer("block"));
+        if window % block != 0 {
+            return Err(format!(
+                "window = {window} messages are not whole blocks of {block}; use a divisor of the window"
+            ));
+        }
+        in_nodes(point)
+    },
+    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const BLOCK: Parameter = parameter(
+    "block",
+    "block_messages",
+    "block: messages to a node before the next node's turn, a divisor of the window",
+    Domain::Integer { least: 1, most: 1 << 20, default: 8 },
+);
+
+/// Figure 4: one loop over all data, the node from the loop's variable.
+pub struct BlockCyclic {
+    pub window: usize,
+    pub block: usize,
+    pub nodes: usize,
+    pub cores: usize,
+    pub core: usize,
+}
+
+impl Route for BlockCyclic {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        let messages = self.window * self.nodes;
+        if self.block.is_power_of_two() && self.nodes.is_power_of_two() {
+            let (shift, mask) = (self.block.trailing_zeros(), self.nodes - 1);
+            for message in 0..messages {
+                to((1 + ((message >> shift) & mask)) * self.cores + self.core);
+            }
+        } else {
+            for message in 0..messages as u32 {
+                let node = 1 + message / self.block as u32 % self.nodes as u32;
+                to(node as usize * self.cores + self.core);
+            }
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
+    let (window, block) = (Shape::new(point).window, point.integer("block") as usize);
+    let route = BlockCyclic { window, block, nodes, cores, core: comm.rank() };
+    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+}

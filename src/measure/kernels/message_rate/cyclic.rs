@@ -1,0 +1,49 @@
+//! NAME: message_rate.cyclic. The ranks of one node write to all other nodes in turn, as to an array dealt out cyclically.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
+
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.cyclic",
+        "Message rate from one node to all others in turn",
+        "Section 5.1, Figures 3 (a) and 8",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    ),
+    refuse: in_nodes,
+    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+/// Figure 3 (a): a loop over the window, and in it one over the remote nodes.
+pub struct Cyclic {
+    pub window: usize,
+    /// Remote nodes.
+    pub nodes: usize,
+    /// Ranks of a node.
+    pub cores: usize,
+    /// The sender's number in its node, and its counterparts' in theirs.
+    pub core: usize,
+}
+
+impl Route for Cyclic {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        for _ in 0..self.window {
+            for node in 1..=self.nodes {
+                to(node * self.cores + self.core);
+            }
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
+    let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };
+    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+}

@@ -1,0 +1,65 @@
+//! NAME: message_rate.indirect. The ranks of one node write to the nodes that an indirection vector names.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (b) and 10.
+//! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation of
+//!   the other nodes, so that every node is written to as often as in Figure 3 (a).
+
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.indirect",
+        "Message rate from one node to all others in the order of an indirection vector",
+        "Section 5.1, Figures 3 (b) and 10",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
+    ),
+    refuse: in_nodes,
+    fan_out: |point| (point.integer("senders"), remote_nodes(point)),
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+/// Figure 3 (b).
+pub struct Indirect {
+    /// The paper's `destList`: nodes, as many for each message of the window as there are remote ones.
+    pub list: Vec<u32>,
+    pub cores: usize,
+    pub core: usize,
+}
+
+impl Indirect {
+    pub fn new(window: usize, nodes: usize, cores: usize, core: usize, random: u64) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(random);
+        let mut part: Vec<u32> = (1..=nodes as u32).collect();
+        let mut list = Vec::with_capacity(window * nodes);
+        for _ in 0..window {
+            part.shuffle(&mut random);
+            list.extend_from_slice(&part);
+        }
+        Self { list, cores, core }
+    }
+}
+
+impl Route for Indirect {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        for &node in &self.list {
+            to(node as usize * self.cores + self.core);
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
+    let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
+    let route =
+        (comm.rank() < cores).then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
+    route::run(comm, point, arena, route.as_ref(), true)
+}

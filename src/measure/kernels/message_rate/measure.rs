@@ -1,0 +1,137 @@
+//! What every pattern goes through: rounds until they are steady, the rounds that count, and the verification.
+
+use super::{Shape, invalidated_bytes};
+use crate::error::{Error, Result};
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::Outcome;
+use crate::measure::numerics::statistics::quantile;
+use crate::point::{Point, Value};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+/// Parts of a run that warm it up, at most.
+const MOST_PARTS: usize = 16;
+/// A part that takes less than this share of the fastest one before is faster.
+const FASTER: f64 = 0.95;
+/// Contents of the memory that is read to push messages out of caches.
+const OTHER_MEMORY: u64 = u64::from_be_bytes(*b"other\0\0\0");
+
+/// One rank's part of a pattern.
+pub trait Exchange {
+    /// Collective: forgets what has come, in memory too.
+    fn clear(&mut self);
+    /// One round, stamped with its number.
+    fn round(&mut self, round: u32);
+    /// Collective, after all ranks' `rounds` rounds: messages of them that are not here as they were sent.
+    fn wrong(&mut self, rounds: u32) -> u64;
+}
+
+/// Warms up, runs all rounds and verifies them. `messages` are those of rank 0 in a round. Collective.
+pub fn measure<C: Comm>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    mut exchange: impl Exchange,
+    messages: f64,
+) -> Result<Outcome> {
+    let rounds = Shape::new(point).rounds;
+    let other = match (invalidated_bytes(point), point.text("caches")) {
+        (None, "cold") => return Err(unknown_caches()),
+        (None, _) => None,
+        (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, OTHER_MEMORY, |i| i as u64)?.0),
+    };
+    let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, other);
+    exchange.clear();
+    let pass = pass(comm, &mut exchange, rounds, other);
+    comm.barrier();
+    let wrong = exchange.wrong(rounds as u32);
+
+    let report = [pass.seconds.to_bits(), wrong, u64::from(messages > 0.0)];
+    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let column = |k: usize| all.chunks_exact(report.len()).map(move |row| row[k]);
+    let wrong: u64 = column(1).sum();
+    let mut outputs = BTreeMap::from([
+        ("rounds", Value::Integer(rounds as u64)),
+        ("sending_ranks", Value::Integer(column(2).sum())),
+        ("warm_up_rounds", Value::Integer(warm_up_rounds as u64)),
+        ("steady", Value::Integer(u64::from(steady))),
+        ("wrong_messages", Value::Integer(wrong)),
+    ]);
+    outputs.extend(other.map(|words| ("invalidated_bytes", Value::Integer(8 * words.len() as u64))));
+    outputs.extend(percentiles(pass.rounds, messages));
+    let verdict = match wrong {
+        0 => Ok(()),
+        wrong => Err(format!("{wrong} messages did not arrive as they had been sent")),
+    };
+    Ok(Outcome { seconds: column(0).map(f64::from_bits).fold(0.0, f64::max), outputs, verdict })
+}
+
+fn unknown_caches() -> Error {
+    Error::environment(
+        "caches = \"cold\", but this system does not tell the size of its caches",
+        "give it as cache_bytes, or use caches = \"warm\"",
+    )
+}
+
+/// Parts of a run until one is not faster than all before it, on any rank: rounds run, and whether they were steady.
+fn warm_up<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> (usize, bool) {
+    let part = rounds.div_ceil(4);
+    let mut best = f64::INFINITY;
+    for parts in 1..=MOST_PARTS {
+        let seconds = pass(comm, exchange, part, other).seconds;
+        let faster = comm.sum(u64::from(seconds < FASTER * best)) > 0;
+        best = best.min(seconds);
+        if !faster {
+            return (parts * part, true);
+        }
+    }
+    (MOST_PARTS * part, false)
+}
+
+/// The times of a pass, on this rank.
+struct Pass {
+    seconds: f64,
+    rounds: Vec<f64>,
+}
+
+/// From a common start to this rank's end; with other memory to be read before each round, only the rounds count.
+fn pass<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
+    let mut times = Vec::with_capacity(rounds);
+    let Some(other) = other else {
+        comm.barrier();
+        let start = comm.now();
+        let mut last = start;
+        for round in 0..rounds {
+            exchange.round(round as u32);
+            let now = comm.now();
+            times.push(now - last);
+            last = now;
+        }
+        return Pass { seconds: last - start, rounds: times };
+    };
+    for round in 0..rounds {
+        // A word of every cache line.
+        black_box(other.iter().step_by(8).fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+        comm.barrier();
+        let start = comm.now();
+        exchange.round(round as u32);
+        times.push(comm.now() - start);
+    }
+    Pass { seconds: times.iter().sum(), rounds: times }
+}
+
+/// Of the time of a message, by rounds.
+fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
+    rounds.sort_by(f64::total_cmp);
+    let of_message = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));
+    let names = [
+        ("message_seconds_min", 0.0),
+        ("message_seconds_p05", 0.05),
+        ("message_seconds_p50", 0.5),
+        ("message_seconds_p95", 0.95),
+        ("message_seconds_p99", 0.99),
+        ("message_seconds_max", 1.0),
+    ];
+    if messages > 0.0 { names.into_iter().filter_map(of_message).collect() } else { Vec::new() }
+}

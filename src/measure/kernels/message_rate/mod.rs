@@ -1,0 +1,257 @@
+//! Message rates: what the patterns share (parameters, shape of a run, work, checks).
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5 and Figures 3, 4; the OSU micro-benchmarks that it follows
+//!   (latency, bandwidth, bidirectional bandwidth, multiple pairs).
+//! PURPOSE: how many messages a second, and how many bytes, leave a node, by pattern of destinations and message size.
+//! WORK: rounds of `window` messages to each destination; bytes are the messages' content, each message counted once.
+//! CHECK: every message carries its sender, receiver, number and round; the last item of each is looked at after each round
+//!   (puts: after the run, where each message has a place of its own), and all of its content after the run.
+//! DIFFERENCES from the paper: only other nodes are written to, not the sender's own; messages have buffers of their own
+//!   instead of one for all (`buffers = "one"` gives that); every message is stamped, as in Figure 3 (b) only.
+
+pub mod bidirectional;
+pub mod block_cyclic;
+pub mod content;
+pub mod cyclic;
+pub mod indirect;
+pub mod measure;
+pub mod one_sided;
+pub mod ping_pong;
+pub mod random;
+pub mod route;
+pub mod streaming;
+pub mod two_sided;
+
+pub use route::Route;
+
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, in_pairs, output, parameter};
+use crate::error::Result;
+use crate::measure::comm::World;
+use crate::point::Point;
+use crate::provenance;
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+
+pub const MESSAGE_BYTES: Parameter = Parameter {
+    name: "message_bytes",
+    column: "message_bytes",
+    unit: Unit::Bytes,
+    meaning: "message: bytes of content, a multiple of 4",
+    domain: Domain::Integer { least: ITEM_BYTES, most: 1 << 30, default: 8 },
+};
+pub const WINDOW: Parameter = parameter(
+    "window",
+    "window",
+    "window: messages to each destination before the sender waits for all of them",
+    Domain::Integer { least: 1, most: 1 << 20, default: 64 },
+);
+pub const MESSAGES: Parameter = parameter(
+    "messages",
+    "messages",
+    "messages: from each sender to each destination in one run, a multiple of the window",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
+);
+const SENDERS: Parameter = parameter(
+    "senders",
+    "senders_per_node",
+    "senders: ranks of a node; those of the first node send, each to its counterparts on the others",
+    Domain::Integer { least: 1, most: 1 << 16, default: 1 },
+);
+pub const OPERATION: Parameter = parameter(
+    "operation",
+    "operation",
+    "operation: send (two-sided, received and acknowledged) or put (one-sided)",
+    Domain::Choice(&["send", "put"]),
+);
+pub const BUFFERS: Parameter = parameter(
+    "buffers",
+    "buffers",
+    "buffers: distinct for each message of a window, or one for all, as the OSU micro-benchmarks have it",
+    Domain::Choice(&["distinct", "one"]),
+);
+pub const CACHES: Parameter = parameter(
+    "caches",
+    "caches",
+    "caches: warm, or cold: before each round every rank reads cache_bytes of other memory, off the clock",
+    Domain::Choice(&["warm", "cold"]),
+);
+pub const CACHE_BYTES: Parameter = Parameter {
+    name: "cache_bytes",
+    column: "cache_bytes",
+    unit: Unit::Bytes,
+    meaning: "cache: bytes to be pushed out where caches = cold; 0 stands for the largest cache that the system reports",
+    domain: Domain::Integer { least: 0, most: 1 << 40, default: 0 },
+};
+const SEED: Parameter =
+    parameter("seed", "seed", "seed: of the destinations", Domain::Integer { least: 0, most: u64::MAX, default: 1 });
+
+/// Messages are made of such items, the paper's `int`s.
+const ITEM_BYTES: u64 = 4;
+/// Messages begin on cache lines of their own.
+const LINE_ITEMS: usize = 16;
+
+pub const OUTPUTS: &[Output] = &[
+    output("message_seconds_min", Unit::Seconds, "time of a message: that of rank 0's fastest round over its messages"),
+    output("message_seconds_p05", Unit::Seconds, "time of a message, 5th percentile of rank 0's rounds"),
+    output("message_seconds_p50", Unit::Seconds, "time of a message, median of rank 0's rounds"),
+    output("message_seconds_p95", Unit::Seconds, "time of a message, 95th percentile of rank 0's rounds"),
+    output("message_seconds_p99", Unit::Seconds, "time of a message, 99th percentile of rank 0's rounds"),
+    output("message_seconds_max", Unit::Seconds, "time of a message, rank 0's slowest round"),
+    output("rounds", Unit::None, "rounds in one run"),
+    output("sending_ranks", Unit::None, "ranks that send"),
+    output("warm_up_rounds", Unit::None, "rounds before the clock started"),
+    output("steady", Unit::None, "1 if the rounds were no longer getting faster when the clock started"),
+    output("invalidated_bytes", Unit::Bytes, "bytes that each rank read before each round; absent if caches were warm"),
+    output("wrong_messages", Unit::None, "messages that were not what had been sent"),
+];
+
+/// What the paper's figures show over message size.
+const HEADLINE: &str = "bytes_per_second";
+
+const METHOD: &str = "Senders write messages in rounds: a window of messages to each destination, each in a buffer of its \
+own, then a wait until all of them have arrived. Two-sided, receives are posted at the start of a round and a receiver \
+acknowledges its round with 4 bytes; one-sided, the sender waits until its puts are complete at their targets. One \
+sample is one run of all rounds, from a common start; its time is that of the slowest rank. Before the clock starts, \
+rounds are run until a quarter of a run is no longer faster, by 5 %, than any before, on any rank; with cold caches, each \
+round is timed by itself after every rank has read as much other memory as the largest cache holds. Every message \
+carries who sent it to whom, its number and its round: its last 4 bytes are looked at after each round, all of its content \
+after each run. Bytes are those of the messages' content, each message counted once, where it is sent.";
+
+/// A pattern of messages: a kernel, but for what all of them share.
+pub struct Pattern {
+    pub about: &'static About,
+    /// Points that this pattern cannot run, besides those that none can.
+    refuse: fn(&Point) -> std::result::Result<(), String>,
+    /// Ranks that send, and to how many destinations each.
+    fan_out: fn(&Point) -> (u64, u64),
+    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Pattern {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        let (bytes, window, messages) =
+            (point.integer("message_bytes"), point.integer("window"), point.integer("messages"));
+        if bytes % ITEM_BYTES != 0 {
+            let (below, above) = (bytes / ITEM_BYTES * ITEM_BYTES, bytes.next_multiple_of(ITEM_BYTES));
+            return Err(format!("message_bytes = {bytes} is not a multiple of 4; use {below} or {above}"));
+        }
+        if messages % window != 0 {
+            let above = messages.next_multiple_of(window);
+            return Err(format!("messages = {messages} are not whole windows of {window}; use {above}"));
+        }
+        if messages / window > 1 << 24 {
+            return Err(format!(
+                "{} rounds are more than 2^24; use fewer messages or a longer window",
+                messages / window
+            ));
+        }
+        (self.refuse)(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let (senders, destinations) = (self.fan_out)(point);
+        let operations = senders as f64 * destinations as f64 * point.integer("messages") as f64;
+        Work {
+            operations,
+            operation: "message",
+            bytes: operations * point.integer("message_bytes") as f64,
+            byte_definition: "content of the messages, each counted once, message_bytes a message",
+        }
+    }
+
+    /// Of a rank that sends and receives; random destinations may bring a rank more than its share.
+    fn memory(&self, point: &Point) -> u64 {
+        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
+        let sent = point.integer("window").saturating_mul((self.fan_out)(point).1);
+        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
+        let buffers = if point.text("buffers") == "one" { 2 } else { sent.saturating_add(kept) };
+        buffers.saturating_mul(stride).saturating_add(self.arena_words(point).saturating_mul(WORD_BYTES))
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, stream, world)
+    }
+}
+
+/// What is read before each round; `None` where caches stay warm.
+fn invalidated_bytes(point: &Point) -> Option<u64> {
+    if point.text("caches") == "warm" {
+        return None;
+    }
+    match point.integer("cache_bytes") {
+        0 => provenance::largest_cache_bytes(),
+        bytes => Some(bytes),
+    }
+}
+
+/// Lengths of a run, those of memory in items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Of a message.
+    pub items: usize,
+    /// From a message's beginning to the next one's.
+    pub stride: usize,
+    pub window: usize,
+    pub rounds: usize,
+    /// One buffer for all messages to, or from, a rank.
+    pub one_buffer: bool,
+}
+
+impl Shape {
+    pub fn new(point: &Point) -> Self {
+        let items = (point.integer("message_bytes") / ITEM_BYTES) as usize;
+        let window = point.integer("window") as usize;
+        Self {
+            items,
+            stride: items.next_multiple_of(LINE_ITEMS),
+            window,
+            rounds: point.integer("messages") as usize / window,
+            one_buffer: point.text("buffers") == "one",
+        }
+    }
+}
+
+/// What a pattern is; the rest is the same for all.
+const fn about(
+    id: &'static str,
+    summary: &'static str,
+    place: &'static str,
+    parameters: &'static [Parameter],
+) -> About {
+    About {
+        id,
+        summary,
+        source: &source::NIC_MESSAGE_RATE,
+        place,
+        parameters,
+        outputs: OUTPUTS,
+        ranks: Ranks::Any,
+        headline: HEADLINE,
+        method: METHOD,
+    }
+}
+
+/// Ranks of one node after another.
+fn in_nodes(point: &Point) -> std::result::Result<(), String> {
+    let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
+    if ranks % senders != 0 || ranks / senders < 2 {
+        return Err(format!(
+            "{ranks} ranks are not two or more nodes of senders = {senders} ranks each; use {} or another multiple",
+            2 * senders
+        ));
+    }
+    Ok(())
+}
+
+/// The paper's `numNids`: nodes that are not the senders' own.
+fn remote_nodes(point: &Point) -> u64 {
+    point.ranks as u64 / point.integer("senders") - 1
+}

@@ -1,0 +1,100 @@
+//! Rounds of puts, each complete at its target before the next.
+
+use super::Shape;
+use super::content::{fill, identity, is_intact, stamp};
+use super::measure::{Exchange, measure};
+use super::route::{Peers, Route, identities, tell_each};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Puts};
+use crate::measure::kernels::Outcome;
+use crate::point::Point;
+
+struct Rounds<'a, C: Comm + 'a, R> {
+    puts: C::Puts<'a>,
+    route: Option<&'a R>,
+    peers: Peers,
+    rank: usize,
+    shape: Shape,
+    /// Of each outgoing buffer.
+    outgoing: Vec<u64>,
+    /// By rank: where this rank's first message of a run goes there, and where its next one.
+    first: Vec<usize>,
+    next: Vec<usize>,
+}
+
+/// Messages that a rank's buffer keeps, from a source that sends so many in a round.
+fn kept(shape: Shape, count: usize) -> usize {
+    if shape.one_buffer { 1 } else { count * shape.rounds }
+}
+
+/// Runs a pattern by puts. Every message of a run has a place of its own, as nobody looks before the run is over. Collective.
+pub fn run<C: Comm, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: Option<&R>) -> Result<Outcome> {
+    let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
+    let mut outgoing = route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route));
+    let messages = outgoing.len() as f64;
+    if shape.one_buffer {
+        outgoing = route.map(|_| identity(comm.rank(), 0, 0)).into_iter().collect();
+    }
+    let (mut places, mut end) = (vec![0; comm.size()], 0);
+    for &(from, count) in &peers.from {
+        places[from] = end as u64;
+        end += kept(shape, count) * shape.stride;
+    }
+    let first: Vec<usize> = tell_each(comm, &places).into_iter().map(|place| place as usize).collect();
+    let mut puts = comm.puts(outgoing.len() * shape.stride, end)?;
+    for (buffer, &identity) in puts.outgoing().chunks_exact_mut(shape.stride).zip(&outgoing) {
+        fill(&mut buffer[..shape.items], identity);
+    }
+    let (rank, next) = (comm.rank(), first.clone());
+    let rounds: Rounds<C, R> = Rounds { puts, route, peers, rank, shape, outgoing, first, next };
+    measure(comm, point, arena, rounds, messages)
+}
+
+impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
+    fn clear(&mut self) {
+        self.puts.settle(|memory| memory.fill(0));
+    }
+
+    fn round(&mut self, round: u32) {
+        let Some(route) = self.route else { return };
+        let Shape { items, stride, one_buffer, .. } = self.shape;
+        for (buffer, &identity) in self.puts.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
+            buffer[items - 1] = stamp(identity, round);
+        }
+        if round == 0 {
+            self.next.copy_from_slice(&self.first);
+        }
+        let step = if one_buffer { 0 } else { stride };
+        let (puts, next, mut at) = (&mut self.puts, &mut self.next, 0);
+        route.round(|to| {
+            puts.put(at, items, to, next[to]);
+            at += step;
+            next[to] += step;
+        });
+        puts.complete();
+    }
+
+    fn wrong(&mut self, rounds: u32) -> u64 {
+        let (shape, rank, from) = (self.shape, self.rank, &self.peers.from);
+        self.puts.settle(|memory| {
+            let mut messages = memory.chunks_exact(shape.stride).map(|buffer| &buffer[..shape.items]);
+            let mut wrong = 0;
+            for &(from, count) in from {
+                if shape.one_buffer {
+                    let last = messages.next().is_some_and(|last| is_intact(last, identity(from, 0, 0), rounds - 1));
+                    wrong += u64::from(!last);
+                    continue;
+                }
+                for round in 0..rounds {
+                    let expected = (0..count).map(|number| identity(from, rank, number));
+                    wrong += expected
+                        .zip(&mut messages)
+                        .filter(|&(identity, message)| !is_intact(message, identity, round))
+                        .count() as u64;
+                }
+            }
+            wrong
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! NAME: message_rate.ping_pong. A message to the partner and one back: latency and bandwidth by half the round trip.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with which
+//!   the Apex-Map paper compares (Section 3.2); OSU's latency.
+//! One-sided, as the paper: the partner looks at the last item of the place where the message will be, and answers with a
+//!   put when it has come.
+
+use super::content::{fill, identity, is_intact, stamp};
+use super::measure::{Exchange, measure};
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Messages, Puts, Tag};
+use crate::on_transport;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &About {
+        method: METHOD,
+        ..about(
+            "message_rate.ping_pong",
+            "Latency and bandwidth of a message and its answer between pairs of ranks",
+            "Section 5.1, Figure 5",
+            &[MESSAGE_BYTES, TOGETHER, ROUND_TRIPS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+        )
+    },
+    refuse: in_pairs,
+    fan_out: |point| (point.ranks as u64, 1),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const TOGETHER: Parameter = Parameter {
+    meaning: "window: round trips between two readings of the clock",
+    domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 },
+    ..WINDOW
+};
+const ROUND_TRIPS: Parameter =
+    Parameter { meaning: "messages: round trips of each pair in one run, a multiple of the window", ..MESSAGES };
+
+const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half, which answers with a \
+message of the same length as soon as it has it. The time of a message is half that of a round trip; a sample is one run of \
+all round trips, and its time that of the slowest rank; percentiles are over groups of round trips (`window`). Before the \
+clock starts, round trips are run until a quarter of a run is no longer faster, by 5 %, than any before, on any rank. Every \
+message carries who sent it, its number and its round: its last 4 bytes are looked at when it comes, all of its content \
+after each run. Bytes are those of the messages' content, each message counted once: the bandwidth of a pair is the \
+message's length over half the round trip.";
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (shape, me, half) = (Shape::new(point), comm.rank(), comm.size() / 2);
+    let side = Side { partner: (me + half) % comm.size(), first: me < half, shape };
+    let buffers = if shape.one_buffer { 1 } else { shape.window };
+    let [outgoing, incoming] = [(me, side.partner), (side.partner, me)]
+        .map(|(from, to)| (0..buffers).map(|number| identity(from, to, number)).collect::<Vec<_>>());
+    let fill_all = |memory: &mut [u32]| {
+        for (buffer, &identity) in memory.chunks_exact_mut(shape.stride).zip(&outgoing) {
+            fill(&mut buffer[..shape.items], identity);
+        }
+    };
+    let (items, messages) = (buffers * shape.stride, 2.0 * shape.window as f64);
+    if point.text("operation") == "put" {
+        let mut puts = comm.puts(items, items)?;
+        fill_all(puts.outgoing());
+        return measure(comm, point, arena, OneSided { puts, comm, side, outgoing, incoming, lost: false }, messages);
+    }
+    let mut data = comm.messages(Tag::Data(0), items, items)?;
+    fill_all(data.outgoing());
+    measure(comm, point, arena, TwoSided::<C> { data, side, outgoing, incoming, wrong: 0 }, messages)
+}
+
+/// One end of a pair.
+struct Side {
+    partner: usize,
+    first: bool,
+    shape: Shape,
+}
+
+impl Side {
+    /// The buffer of a message of a round, and where it begins.
+    fn buffer(&self, number: usize) -> (usize, usize) {
+        let buffer = if self.shape.one_buffer { 0 } else { number };
+        (buffer, buffer * self.shape.stride)
+    }
+
+    /// The stamp of a message: with one buffer for all, each must differ from the one before.
+    fn stamp(&self, identity: u64, round: u32, number: usize) -> u32 {
+        let turn = if self.shape.one_buffer { round * self.shape.window as u32 + number as u32 } else { round };
+        stamp(identity, turn)
+    }
+
+    /// The last of all stamps is this many after the first.
+    fn last_turn(&self, rounds: u32) -> u32 {
+        if self.shape.one_buffer { rounds * self.shape.window as u32 - 1 } else { rounds - 1 }
+    }
+
+    fn garbled(&self, memory: &[u32], incoming: &[u64], rounds: u32) -> u64 {
+        let Shape { items, stride, .. } = self.shape;
+        let intact =
+            |(buffer, &identity): (&[u32], &u64)| is_intact(&buffer[..items], identity, self.last_turn(rounds));
+        memory.chunks_exact(stride).zip(incoming).filter(|&message| !intact(message)).count() as u64
+    }
+}
+
+struct TwoSided<'a, C: Comm + 'a> {
+    data: C::Messages<'a>,
+    side: Side,
+    outgoing: Vec<u64>,
+    incoming: Vec<u64>,
+    wrong: u64,
+}
+
+impl<C: Comm> TwoSided<'_, C> {
+    #[inline]
+    fn send(&mut self, round: u32, number: usize) {
+        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
+        self.data.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+        self.data.send(at, items, self.side.partner);
+    }
+
+    #[inline]
+    fn receive(&mut self, round: u32, number: usize) {
+        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
+        self.data.receive(at, items, self.side.partner);
+        let last = self.data.incoming()[at + items - 1];
+        self.wrong += u64::from(last != self.side.stamp(self.incoming[buffer], round, number));
+    }
+}
+
+impl<C: Comm> Exchange for TwoSided<'_, C> {
+    fn clear(&mut self) {
+        self.data.incoming().fill(0);
+        self.wrong = 0;
+    }
+
+    fn round(&mut self, round: u32) {
+        for number in 0..self.side.shape.window {
+            if self.side.first {
+                self.send(round, number);
+                self.receive(round, number);
+            } else {
+                self.receive(round, number);
+                self.send(round, number);
+            }
+        }
+        self.data.complete();
+    }
+
+    fn wrong(&mut self, rounds: u32) -> u64 {
+        let garbled = self.side.garbled(self.data.incoming(), &self.incoming, rounds);
+        self.wrong.max(garbled)
+    }
+}
+
+struct OneSided<'a, C: Comm + 'a> {
+    puts: C::Puts<'a>,
+    comm: &'a C,
+    side: Side,
+    outgoing: Vec<u64>,
+    incoming: Vec<u64>,
+    /// A put did not come within [`PATIENCE`]: nothing is waited for any more, and the run is wrong.
+    lost: bool,
+}
+
+/// Seconds, by the transport's clock, after which a put that has not come is taken to be lost: far more than any takes.
+const PATIENCE: f64 = 10.0;
+/// Turns of a waiting loop between two looks at the clock.
+const TURNS: u32 = 1 << 12;
+
+impl<C: Comm> OneSided<'_, C> {
+    #[inline]
+    fn put(&mut self, round: u32, number: usize) {
+        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
+        self.puts.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+        self.puts.put(at, items, self.side.partner, at);
+        self.puts.complete();
+    }
+
+    #[inline]
+    fn wait(&mut self, round: u32, number: usize) {
+        let (buffer, at) = self.side.buffer(number);
+        let stamp = self.side.stamp(self.incoming[buffer], round, number);
+        let (mut turns, mut since) = (0u32, None);
+        while !self.lost && self.puts.peek(at + self.side.shape.items - 1) != stamp {
+            self.comm.idle();
+            turns = turns.wrapping_add(1);
+            if turns.is_multiple_of(TURNS) {
+                let now = self.comm.now();
+                self.lost = now - *since.get_or_insert(now) > PATIENCE;
+            }
+        }
+    }
+}
+
+impl<C: Comm> Exchange for OneSided<'_, C> {
+    fn clear(&mut self) {
+        self.puts.settle(|memory| memory.fill(0));
+    }
+
+    fn round(&mut self, round: u32) {
+        for number in 0..self.side.shape.window {
+            if self.side.first {
+                self.put(round, number);
+                self.wait(round, number);
+            } else {
+                self.wait(round, number);
+                self.put(round, number);
+            }
+        }
+    }
+
+    fn wrong(&mut self, rounds: u32) -> u64 {
+        let (side, incoming) = (&self.side, &self.incoming);
+        let garbled = self.puts.settle(|memory| side.garbled(memory, incoming, rounds));
+        garbled.max(u64::from(self.lost))
+    }
+}

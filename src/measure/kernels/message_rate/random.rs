@@ -1,0 +1,60 @@
+//! NAME: message_rate.random. Every rank writes to ranks drawn at random from all others.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7: the traffic of RandomAccess, "small messages to PEs that are
+//!   randomly distributed over the machine", without its updates. Destinations of a round are drawn once a run.
+
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.random",
+        "Message rate of all ranks to random others",
+        "Section 7",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
+    ),
+    refuse: |point| match point.ranks {
+        1 => Err("one rank has nobody to write to; use two or more".into()),
+        _ => Ok(()),
+    },
+    fan_out: |point| (point.ranks as u64, 1),
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+/// Ranks, in the order in which they are written to.
+pub struct Random {
+    pub list: Vec<u32>,
+}
+
+impl Random {
+    /// Draws `window` of `ranks` ranks, all but `own`, each as likely.
+    pub fn new(window: usize, ranks: usize, own: usize, random: u64) -> Self {
+        let mut random = Pcg64Mcg::seed_from_u64(random);
+        let mut other = || {
+            let drawn = random.random_range(0..ranks as u32 - 1);
+            drawn + u32::from(drawn >= own as u32)
+        };
+        Self { list: (0..window).map(|_| other()).collect() }
+    }
+}
+
+impl Route for Random {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        for &rank in &self.list {
+            to(rank as usize);
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
+    let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);
+    route::run(comm, point, arena, Some(&route), true)
+}

@@ -1,0 +1,69 @@
+//! Who sends to whom in a round.
+
+use super::{one_sided, two_sided};
+use crate::error::Result;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::Outcome;
+use crate::point::Point;
+use std::collections::BTreeMap;
+
+/// A sender's destinations, found on the clock as the paper's loops find them.
+pub trait Route {
+    /// Names the destination of each message of a round, in order.
+    fn round(&self, to: impl FnMut(usize));
+}
+
+/// One rank's part of a round.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Peers {
+    /// Ranks that are sent to, and how many messages each.
+    pub to: Vec<(usize, usize)>,
+    /// Ranks that send here, and how many messages each.
+    pub from: Vec<(usize, usize)>,
+}
+
+impl Peers {
+    /// Collective: ranks that do not send have no route.
+    pub fn of<C: Comm>(comm: &C, route: Option<&impl Route>) -> Self {
+        let mut counts = BTreeMap::new();
+        if let Some(route) = route {
+            route.round(|to| *counts.entry(to).or_default() += 1);
+        }
+        let sent: Vec<u64> = (0..comm.size()).map(|rank| counts.get(&rank).copied().unwrap_or(0) as u64).collect();
+        let from = tell_each(comm, &sent).into_iter().map(|count| count as usize).enumerate();
+        Self { to: counts.into_iter().collect(), from: from.filter(|&(_, count)| count > 0).collect() }
+    }
+}
+
+/// Collective: gives every rank a word, and returns what each rank gave to this one.
+pub fn tell_each<C: Comm>(comm: &C, words: &[u64]) -> Vec<u64> {
+    let mut told = Vec::new();
+    comm.all_to_all(words, &vec![1; comm.size()], &mut told);
+    told
+}
+
+/// The identity of each message of a round, in the order in which `route` sends them.
+pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
+    let (mut numbers, mut identities) = (vec![0; size], Vec::new());
+    route.round(|to| {
+        identities.push(super::content::identity(rank, to, numbers[to]));
+        numbers[to] += 1;
+    });
+    identities
+}
+
+/// Runs a pattern by the point's operation. Ranks that do not send have no route. Collective.
+pub fn run<C: Comm, R: Route>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    route: Option<&R>,
+    acknowledged: bool,
+) -> Result<Outcome> {
+    if point.text("operation") == "put" {
+        one_sided::run(comm, point, arena, route)
+    } else {
+        two_sided::run(comm, point, arena, route, acknowledged)
+    }
+}

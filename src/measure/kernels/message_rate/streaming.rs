@@ -1,0 +1,43 @@
+//! NAME: message_rate.streaming. Windows of messages from each rank of the first half to its partner in the second.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 7: "the streaming message benchmark closely matches
+//!   the Ohio State University (OSU) streaming message benchmark". With more pairs, OSU's multiple-pair message rate.
+
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+
+pub const KERNEL: Pattern = Pattern {
+    about: &about(
+        "message_rate.streaming",
+        "Message rate of one direction: windows of messages between pairs of ranks",
+        "Section 5.1, Figure 7",
+        &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
+    ),
+    refuse: in_pairs,
+    fan_out: |point| (point.ranks as u64 / 2, 1),
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+/// A window to one rank.
+pub struct Stream {
+    pub window: usize,
+    pub partner: usize,
+}
+
+impl Route for Stream {
+    #[inline]
+    fn round(&self, mut to: impl FnMut(usize)) {
+        for _ in 0..self.window {
+            to(self.partner);
+        }
+    }
+}
+
+/// Collective.
+pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let half = comm.size() / 2;
+    let stream = Stream { window: Shape::new(point).window, partner: comm.rank() + half };
+    route::run(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
+}

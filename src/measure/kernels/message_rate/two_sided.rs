@@ -1,0 +1,111 @@
+//! Rounds of sends, received in place and acknowledged.
+
+use super::Shape;
+use super::content::{fill, identity, is_intact, stamp};
+use super::measure::{Exchange, measure};
+use super::route::{Peers, Route, identities};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Messages, Tag};
+use crate::measure::kernels::Outcome;
+use crate::point::Point;
+
+/// Acknowledgements lie on cache lines of their own.
+const LINE: usize = super::LINE_ITEMS;
+
+struct Rounds<'a, C: Comm + 'a, R> {
+    data: C::Messages<'a>,
+    /// Absent if both sides send, and so know without.
+    acknowledgements: Option<C::Messages<'a>>,
+    route: Option<&'a R>,
+    peers: Peers,
+    shape: Shape,
+    /// Of each outgoing and of each incoming buffer.
+    outgoing: Vec<u64>,
+    incoming: Vec<u64>,
+    wrong: u64,
+}
+
+/// Runs a pattern by sends and receives. Collective.
+pub fn run<C: Comm, R: Route>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    route: Option<&R>,
+    acknowledged: bool,
+) -> Result<Outcome> {
+    let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
+    let (me, mut outgoing) =
+        (comm.rank(), route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route)));
+    let from = |&(from, count): &(usize, usize)| (0..count).map(move |number| identity(from, me, number));
+    let mut incoming: Vec<u64> = peers.from.iter().flat_map(from).collect();
+    if shape.one_buffer {
+        outgoing = route.map(|_| identity(me, 0, 0)).into_iter().collect();
+        incoming = peers.from.iter().map(|&(from, _)| identity(from, 0, 0)).collect();
+    }
+    let sent = outgoing.len() as f64;
+    let mut data = comm.messages(Tag::Data(0), outgoing.len() * shape.stride, incoming.len() * shape.stride)?;
+    for (buffer, &identity) in data.outgoing().chunks_exact_mut(shape.stride).zip(&outgoing) {
+        fill(&mut buffer[..shape.items], identity);
+    }
+    let acknowledgements =
+        if acknowledged { Some(comm.messages(Tag::Reply, LINE, peers.to.len() * LINE)?) } else { None };
+    let messages =
+        if shape.one_buffer { (peers.to.iter().map(|&(_, count)| count).sum::<usize>()) as f64 } else { sent };
+    let rounds: Rounds<C, R> = Rounds { data, acknowledgements, route, peers, shape, outgoing, incoming, wrong: 0 };
+    measure(comm, point, arena, rounds, messages)
+}
+
+impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
+    fn clear(&mut self) {
+        self.data.incoming().fill(0);
+        self.wrong = 0;
+    }
+
+    fn round(&mut self, round: u32) {
+        let Shape { items, stride, one_buffer, .. } = self.shape;
+        let end = items - 1;
+        let (step, next_source) = if one_buffer { (0, stride) } else { (stride, 0) };
+        for (buffer, &identity) in self.data.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
+            buffer[end] = stamp(identity, round);
+        }
+        if let Some(acknowledgements) = &mut self.acknowledgements {
+            for (i, &(to, _)) in self.peers.to.iter().enumerate() {
+                acknowledgements.receive(i * LINE, 1, to);
+            }
+        }
+        let mut at = 0;
+        for &(from, count) in &self.peers.from {
+            for _ in 0..count {
+                self.data.receive(at, items, from);
+                at += step;
+            }
+            at += next_source;
+        }
+        if let Some(route) = self.route {
+            let (data, mut at) = (&mut self.data, 0);
+            route.round(|to| {
+                data.send(at, items, to);
+                at += step;
+            });
+        }
+        self.data.complete();
+        if let Some(acknowledgements) = &mut self.acknowledgements {
+            self.peers.from.iter().for_each(|&(from, _)| acknowledgements.send(0, 1, from));
+            acknowledgements.complete();
+        }
+        let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
+        let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));
+        self.wrong += wrong.count() as u64;
+    }
+
+    /// Stamps have been looked at round by round; what is left is the content, as the last round brought it.
+    fn wrong(&mut self, rounds: u32) -> u64 {
+        let items = self.shape.items;
+        let received = self.data.incoming().chunks_exact(self.shape.stride).zip(&self.incoming);
+        let garbled = received.filter(|(buffer, identity)| {
+            buffer[items - 1] == stamp(**identity, rounds - 1) && !is_intact(&buffer[..items], **identity, rounds - 1)
+        });
+        self.wrong + garbled.count() as u64
+    }
+}

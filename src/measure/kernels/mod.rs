@@ -1,0 +1,275 @@
+//! The kernels: what is measured. A kernel is one file and one line in [`ALL`].
+//!
+//! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
+//! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
+//!
+//! A run, without sweep and driver, on the threads of this process:
+//!
+//! ```
+//! use apexmap::measure::comm::{Transport, World, threads};
+//! use apexmap::measure::kernels;
+//! use apexmap::point::Point;
+//!
+//! let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 16).with("L", 8u64).with("alpha", 0.1);
+//! // The other parameters get their defaults, and all are checked.
+//! let point = kernels::complete(point.with("I", 64u64).with("N", 2u64)).expect("a point that can be run");
+//! let kernel = kernels::find(&point.kernel)?;
+//! let outcomes = threads::run(point.ranks, |comm, arena| {
+//!     kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+//! });
+//! let outcome = outcomes.into_iter().next().expect("rank 0").expect("no panic")?;
+//! assert_eq!(outcome.verdict, Ok(()));
+//! println!("{} bytes a second", kernel.work(&point).bytes / outcome.seconds);
+//! # Ok::<(), apexmap::error::Error>(())
+//! ```
+
+pub mod apex_map;
+pub mod calibrate;
+pub mod message_rate;
+pub mod random_access;
+
+use crate::error::{Error, Result};
+use crate::measure::comm::World;
+use crate::point::{Point, Value};
+use crate::source::Source;
+use crate::units::Unit;
+use std::collections::BTreeMap;
+
+/// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
+pub const ALL: &[&dyn Kernel] = &[
+    &apex_map::Sequential,
+    &apex_map::TwoSided,
+    &apex_map::OneSided,
+    &random_access::sequential::KERNEL,
+    &random_access::star::KERNEL,
+    &random_access::base::KERNEL,
+    &random_access::alltoallv::KERNEL,
+    &random_access::hypercube::KERNEL,
+    &random_access::routed::KERNEL,
+    &random_access::roles::KERNEL,
+    &random_access::one_sided::KERNEL,
+    &random_access::shared::KERNEL,
+    &message_rate::ping_pong::KERNEL,
+    &message_rate::streaming::KERNEL,
+    &message_rate::bidirectional::KERNEL,
+    &message_rate::cyclic::KERNEL,
+    &message_rate::indirect::KERNEL,
+    &message_rate::block_cyclic::KERNEL,
+    &message_rate::random::KERNEL,
+    &calibrate::memory::chase::KERNEL,
+    &calibrate::memory::read::KERNEL,
+    &calibrate::memory::stream::KERNEL,
+    &calibrate::memory::loaded::KERNEL,
+    &calibrate::memory::update_loop::KERNEL,
+    &calibrate::memory::generate::KERNEL,
+    &calibrate::memory::owner::KERNEL,
+    &calibrate::memory::update::KERNEL,
+    &calibrate::network::send::KERNEL,
+    &calibrate::network::receive::KERNEL,
+    &calibrate::network::mailbox::KERNEL,
+    &calibrate::network::get::KERNEL,
+    &calibrate::network::poll::KERNEL,
+    &calibrate::network::copy::KERNEL,
+    &calibrate::network::barrier::KERNEL,
+    &calibrate::network::bisection::Bisection,
+];
+
+/// `apex_map` of `apex_map.sequential`.
+pub fn family(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
+/// The kernel with this id; the error names the nearest one.
+pub fn find(id: &str) -> Result<&'static dyn Kernel> {
+    ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
+        Error::input(format!("there is no kernel \"{id}\""), format!("use one of {}", known.join(", ")))
+    })
+}
+
+/// Which values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Domain {
+    /// Whole numbers from `least` to `most`, both included.
+    Integer { least: u64, most: u64, default: u64 },
+    /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
+    Size { least: u64, most: u64, default: u64 },
+    /// Real numbers greater than `above`, up to and including `most`.
+    Real { above: f64, most: f64, default: f64 },
+    /// One of these words; the first is the default.
+    Choice(&'static [&'static str]),
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// The paper's name, as it stands in sweeps: `M`, `alpha`, `NSER`.
+    pub name: &'static str,
+    /// Column in stores, with its unit: `memory_words`.
+    pub column: &'static str,
+    pub unit: Unit,
+    pub meaning: &'static str,
+    pub domain: Domain,
+}
+
+impl Parameter {
+    pub fn default_value(&self) -> Value {
+        match self.domain {
+            Domain::Integer { default, .. } | Domain::Size { default, .. } => Value::Integer(default),
+            Domain::Real { default, .. } => Value::Real(default),
+            Domain::Choice(words) => Value::from(words[0]),
+        }
+    }
+
+    /// The value in this parameter's own type, or what is wrong with it.
+    pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
+        let name = self.name;
+        match (self.domain, value) {
+            (Domain::Integer { least, most, .. } | Domain::Size { least, most, .. }, value) => {
+                let number = match value {
+                    Value::Integer(v) => *v,
+                    Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
+                    other => return Err(format!("{name} must be a whole number, found {other}")),
+                };
+                if number < least || number > most {
+                    return Err(format!("{name} must lie between {least} and {most}, found {number}"));
+                }
+                Ok(Value::Integer(number))
+            }
+            (Domain::Real { above, most, .. }, value) => {
+                let number = value.as_f64().ok_or_else(|| format!("{name} must be a number, found \"{value}\""))?;
+                if !(number > above && number <= most) {
+                    return Err(format!("{name} must be greater than {above} and at most {most}, found {number}"));
+                }
+                Ok(Value::Real(number))
+            }
+            (Domain::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(value.clone()),
+            (Domain::Choice(words), other) => Err(format!("{name} must be one of {}, found {other}", words.join(", "))),
+        }
+    }
+}
+
+/// Something a kernel reports besides its seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Output {
+    /// Column in stores, with its unit.
+    pub column: &'static str,
+    pub unit: Unit,
+    pub meaning: &'static str,
+}
+
+/// A parameter without a unit.
+const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
+    Parameter { name, column, unit: Unit::None, meaning, domain }
+}
+
+const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
+    Output { column, unit, meaning }
+}
+
+/// What one run of a point amounts to, over all ranks: the only input of every rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Accesses, updates or messages.
+    pub operations: f64,
+    /// What one operation is called: `access`.
+    pub operation: &'static str,
+    pub bytes: f64,
+    /// Which bytes count.
+    pub byte_definition: &'static str,
+}
+
+/// How many ranks a kernel runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ranks {
+    One,
+    Any,
+}
+
+/// What a run gave, on rank 0 (other ranks return it too, but nobody reads theirs).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Time of the slowest rank.
+    pub seconds: f64,
+    pub outputs: BTreeMap<&'static str, Value>,
+    /// `Err` says what the verification found wrong.
+    pub verdict: std::result::Result<(), String>,
+}
+
+/// What a kernel is, for help, validation, stores and reports.
+#[derive(Debug)]
+pub struct About {
+    /// `family.variant`, unique.
+    pub id: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    pub source: &'static Source,
+    /// Table, figure or section of the source.
+    pub place: &'static str,
+    pub parameters: &'static [Parameter],
+    pub outputs: &'static [Output],
+    pub ranks: Ranks,
+    /// The column that figures and summaries show unless told otherwise.
+    pub headline: &'static str,
+    /// What one sample is, what is on the clock and what is checked: a paragraph of the report.
+    pub method: &'static str,
+}
+
+/// A probe.
+pub trait Kernel: Sync {
+    fn about(&self) -> &'static About;
+    /// Combinations that cannot be run: the reason, and what would be accepted.
+    fn check(&self, point: &Point) -> std::result::Result<(), String>;
+    fn work(&self, point: &Point) -> Work;
+    /// Work of a run that gave these outputs, if it may do less than the point asks.
+    fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
+        let _ = outputs;
+        self.work(point)
+    }
+    /// Bytes of memory that each rank needs in all.
+    fn memory(&self, point: &Point) -> u64;
+    /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.
+    fn arena_words(&self, point: &Point) -> u64;
+    /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so that each draws anew.
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
+
+    fn id(&self) -> &'static str {
+        self.about().id
+    }
+    fn parameters(&self) -> &'static [Parameter] {
+        self.about().parameters
+    }
+    fn outputs(&self) -> &'static [Output] {
+        self.about().outputs
+    }
+}
+
+/// For kernels whose first half of ranks works with the second.
+fn in_pairs(point: &Point) -> std::result::Result<(), String> {
+    if !point.ranks.is_multiple_of(2) {
+        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
+    }
+    Ok(())
+}
+
+/// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
+pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
+    let kernel = find(&point.kernel).map_err(|e| e.what)?;
+    let parameters = kernel.parameters();
+    if let Some(name) = point.params.keys().find(|name| !parameters.iter().any(|p| p.name == name.as_str())) {
+        let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
+        return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), known.join(", ")));
+    }
+    for parameter in parameters {
+        let value = point.params.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value());
+        point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
+    }
+    if point.ranks == 0 {
+        return Err("at least one rank is needed".into());
+    }
+    if kernel.about().ranks == Ranks::One && point.ranks != 1 {
+        return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
+    }
+    kernel.check(&point)?;
+    Ok(point)
+}

@@ -1,0 +1,207 @@
+//! NAME: random_access.base. Every rank sends its updates to their owners, while it makes those that come.
+//!
+//! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`: each
+//!   update is a message of one word, sent as soon as it is generated. `"bucketed"`: up to Q updates wait in a bucket for
+//!   each owner, and the fullest bucket is sent when no more may wait, as the reference implementation does.
+//!   `owner_by`: Blue Gene/P paper, Section 4.4.
+//! DIFFERENCES from the reference implementation: a bucketed rank looks for messages when its buckets are full, not
+//!   before every update; its updates for itself wait in a bucket like the others, and are made without a message.
+
+use super::layout::Owners;
+use super::table::Table;
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::on_transport;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.base",
+        "RandomAccess with messages from every rank to every other, one or many updates in each",
+        &source::HPCC_RANDOM_ACCESS,
+        "Figures 6 and 7",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse: owner_can_be_found,
+    buffers: |point| {
+        let messages = (point.integer("B") + point.integer("SMSG")) * words(point) as u64;
+        messages + 4 * point.integer("Q") + 2 * point.ranks as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const SENDING: Parameter = parameter(
+    "sending",
+    "sending",
+    "sending: of updates in buckets of up to Q, the fullest first, or of each immediately",
+    Domain::Choice(&["bucketed", "immediate"]),
+);
+
+/// Words of a message at most.
+fn words(point: &Point) -> usize {
+    if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let count = |name| point.integer(name) as usize;
+    let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), words(point));
+    let mut rank = Rank {
+        comm,
+        owners: problem.find_owners(point.text("owner_by")),
+        inbox,
+        outbox,
+        ended: 0,
+        tally: Tally { buffers: (KERNEL.buffers)(point), stored: 1, ..Tally::default() },
+    };
+    measure(comm, &problem, arena, Rules::STRICT, |table| {
+        if point.text("sending") == "immediate" {
+            rank.immediate(&problem, table);
+        } else {
+            rank.bucketed(&problem, table);
+        }
+        rank.end(table);
+        rank.tally
+    })
+}
+
+struct Rank<'a, C: Comm> {
+    comm: &'a C,
+    owners: Owners,
+    inbox: C::Inbox,
+    outbox: C::Outbox,
+    /// Ranks that will send no more.
+    ended: usize,
+    tally: Tally,
+}
+
+impl<C: Comm> Rank<'_, C> {
+    /// Figures 6 and 7.
+    fn immediate(&mut self, problem: &Problem, table: &mut Table) {
+        let mut generator = problem.own_generator();
+        for _ in 0..problem.own_updates() {
+            let value = generator.next();
+            let owner = self.owners.of(problem.index.of(value));
+            if owner == self.comm.rank() {
+                table.update(value);
+                self.tally.applied += 1;
+            } else {
+                self.send(owner, &[value], table);
+                self.receive(table);
+            }
+        }
+    }
+
+    fn bucketed(&mut self, problem: &Problem, table: &mut Table) {
+        let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+        let mut buckets = Buckets::new(problem.owners.parts(), problem.look_ahead);
+        let mut batch = Vec::with_capacity(problem.look_ahead);
+        while left > 0 || buckets.stored > 0 {
+            while left > 0 && buckets.stored < problem.look_ahead {
+                let value = generator.next();
+                buckets.push(self.owners.of(problem.index.of(value)), value);
+                left -= 1;
+            }
+            self.tally.store(buckets.stored);
+            let fullest = buckets.empty_fullest(&mut batch);
+            if fullest == self.comm.rank() {
+                table.apply(&batch);
+                self.tally.applied += batch.len() as u64;
+            } else {
+                self.send(fullest, &batch, table);
+            }
+            self.receive(table);
+        }
+    }
+
+    /// Sends; receives as long as all send handles are busy.
+    fn send(&mut self, to: usize, words: &[u64], table: &mut Table) {
+        while !self.outbox.send(to, words) {
+            if !self.receive(table) {
+                self.comm.idle();
+            }
+        }
+        self.tally.messages += 1;
+        self.tally.hops += words.len() as u64;
+    }
+
+    /// Makes the updates of all messages that have come.
+    fn receive(&mut self, table: &mut Table) -> bool {
+        let mut some = false;
+        while let Some(words) = self.inbox.take(|_, words| {
+            table.apply(words);
+            words.len()
+        }) {
+            // An empty message is its sender's last.
+            self.ended += usize::from(words == 0);
+            self.tally.applied += words as u64;
+            some = true;
+        }
+        some
+    }
+
+    /// Tells all others that this was all, and waits until all others have.
+    fn end(&mut self, table: &mut Table) {
+        let others = self.comm.size() - 1;
+        for step in 1..=others {
+            self.send((self.comm.rank() + step) % self.comm.size(), &[], table);
+        }
+        while self.ended < others {
+            if !self.receive(table) {
+                self.comm.idle();
+            }
+        }
+    }
+}
+
+/// A bucket for each owner; all of them together hold `room` values, in linked lists.
+struct Buckets {
+    stored: usize,
+    counts: Vec<u32>,
+    /// First place of each bucket's list; what it is if the bucket is empty does not matter.
+    heads: Vec<u32>,
+    /// Value and the place of the next.
+    places: Vec<(u64, u32)>,
+    free: Vec<u32>,
+}
+
+impl Buckets {
+    fn new(owners: usize, room: usize) -> Self {
+        Self {
+            stored: 0,
+            counts: vec![0; owners],
+            heads: vec![0; owners],
+            places: vec![(0, 0); room],
+            free: (0..room as u32).collect(),
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, owner: usize, value: u64) {
+        let place = self.free.pop().expect("callers count what is stored");
+        self.places[place as usize] = (value, self.heads[owner]);
+        self.heads[owner] = place;
+        self.counts[owner] += 1;
+        self.stored += 1;
+    }
+
+    /// Moves the values of the fullest bucket to `batch`, and returns its owner.
+    fn empty_fullest(&mut self, batch: &mut Vec<u64>) -> usize {
+        let most = self.counts.iter().copied().max().unwrap_or(0);
+        let owner = self.counts.iter().position(|&count| count == most).unwrap_or(0);
+        batch.clear();
+        let mut place = self.heads[owner];
+        for _ in 0..most {
+            let (value, next) = self.places[place as usize];
+            batch.push(value);
+            self.free.push(place);
+            place = next;
+        }
+        self.heads[owner] = place;
+        self.counts[owner] = 0;
+        self.stored -= batch.len();
+        owner
+    }
+}

@@ -1,0 +1,260 @@
+//! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
+//!
+//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2 ([`halving`]);
+//!   the optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates = "deferred"` (Mod2), `waits = "late"`
+//!   (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and SMSG = 1.
+//! DIFFERENCES: the dimensions are run through from the highest, so that powers of two are a case of the halving; a
+//!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank
+//!   generates for itself are made after the exchange, with those that it receives, instead of before. A message longer
+//!   than its buffer, 2 Q + 16 updates, goes in pieces: a piece that fills the buffer is followed by another.
+
+use super::random_stream::Index;
+use super::recursive_halving::{self, Stage};
+use super::table::Table;
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Inbox, Outbox, Posted, Tag};
+use crate::on_transport;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.hypercube",
+        "RandomAccess in rounds of Q updates, exchanged along the dimensions of a hypercube",
+        &source::HYPERCUBE_RANDOM_ACCESS,
+        "Figure 2, Section 4",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse: anything,
+    buffers: |point| {
+        let stages = 2 * u64::from(point.ranks.ilog2() + 1);
+        5 * point.integer("Q") + (stages + point.integer("SMSG")) * piece(point) as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const RECEIVES: Parameter = parameter(
+    "receives",
+    "receives",
+    "receives: posted for all dimensions ahead, or each when its message is waited for",
+    Domain::Choice(&["ahead", "on_demand"]),
+);
+const OWN_UPDATES: Parameter = parameter(
+    "own_updates",
+    "own_updates",
+    "own updates: those that a rank generates for itself, deferred to the end of the round or made at once",
+    Domain::Choice(&["deferred", "at_once"]),
+);
+const WAITS: Parameter = parameter(
+    "waits",
+    "waits",
+    "waits: late, for a message when the own list has been divided for the next dimension, or early",
+    Domain::Choice(&["late", "early"]),
+);
+
+/// Words of a message at most.
+fn piece(point: &Point) -> usize {
+    2 * point.integer("Q") as usize + 16
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let stages = recursive_halving::stages(&problem.owners, comm.rank());
+    let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
+    let posted = if point.text("receives") == "ahead" { Posted::Ahead } else { Posted::OnDemand };
+    let (lines, outbox) = comm.lines(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
+    let mut lines = lines.into_iter();
+    let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
+    let mut cube = Cube {
+        comm,
+        stages,
+        inboxes,
+        outbox,
+        index: problem.index,
+        piece: piece(point),
+        late: point.text("waits") == "late",
+        at_once: point.text("own_updates") == "at_once",
+        current: Lists::with_capacity(problem.look_ahead),
+        next: Lists::with_capacity(problem.look_ahead),
+        tally: Tally::default(),
+    };
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| cube.pass(&problem, table));
+    drop(cube);
+    outcome
+}
+
+/// What a rank holds on to, and what it sends to the other half of its partition.
+struct Lists {
+    keep: Vec<u64>,
+    send: Vec<u64>,
+}
+
+impl Lists {
+    fn with_capacity(look_ahead: usize) -> Self {
+        Self { keep: Vec::with_capacity(2 * look_ahead), send: Vec::with_capacity(2 * look_ahead) }
+    }
+
+    /// Appends each value to its list; without a stage, all to those kept.
+    fn divide(&mut self, values: &[u64], index: Index, stage: Option<&Stage>) {
+        let Some(stage) = stage else { return self.keep.extend_from_slice(values) };
+        self.keep.reserve(values.len());
+        self.send.reserve(values.len());
+        // Both places are written, and one of the two ends moves: half of the branches would be mispredicted. Checked
+        // pushes take 1.2 to 1.4 times as long.
+        // SAFETY: each list has room for all values; only what was written counts as its contents.
+        unsafe {
+            let keep = self.keep.as_mut_ptr().add(self.keep.len());
+            let send = self.send.as_mut_ptr().add(self.send.len());
+            let mut kept = 0;
+            for (i, &value) in values.iter().enumerate() {
+                *keep.add(kept) = value;
+                *send.add(i - kept) = value;
+                kept += usize::from(stage.keeps(index.of(value)));
+            }
+            self.keep.set_len(self.keep.len() + kept);
+            self.send.set_len(self.send.len() + values.len() - kept);
+        }
+    }
+}
+
+struct Cube<'a, C: Comm> {
+    comm: &'a C,
+    stages: Vec<Stage>,
+    /// By stage and peer.
+    inboxes: Vec<Vec<C::Inbox>>,
+    outbox: C::Outbox,
+    index: Index,
+    piece: usize,
+    late: bool,
+    at_once: bool,
+    current: Lists,
+    next: Lists,
+    tally: Tally,
+}
+
+impl<C: Comm> Cube<'_, C> {
+    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+        let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+        let mut values = vec![0; problem.look_ahead];
+        for _ in 0..problem.rounds(problem.look_ahead) {
+            let mut size = left.min(values.len() as u64) as usize;
+            left -= size as u64;
+            generator.fill(&mut values[..size]);
+            self.tally.store(size);
+            if self.at_once {
+                size = self.make_own_updates(&mut values[..size], table);
+            }
+            self.current.divide(&values[..size], self.index, self.stages.first());
+            for stage in 0..self.stages.len() {
+                self.exchange(stage);
+                self.tally.store(self.current.keep.len() + self.current.send.len());
+            }
+            table.apply(&self.current.keep);
+            self.tally.applied += self.current.keep.len() as u64;
+            self.current.keep.clear();
+        }
+        let lists = [&self.current.keep, &self.current.send, &self.next.keep, &self.next.send];
+        let words: usize = values.len() + lists.iter().map(|list| list.capacity()).sum::<usize>();
+        let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
+        Tally { buffers: (words + receives) as u64, ..self.tally }
+    }
+
+    /// Makes the updates of the rank's own words and returns how many others are left, in front.
+    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table) -> usize {
+        let mut others = 0;
+        for i in 0..values.len() {
+            let value = values[i];
+            if table.place(value) < table.words.len() {
+                table.update(value);
+                self.tally.applied += 1;
+            } else {
+                values[others] = value;
+                others += 1;
+            }
+        }
+        others
+    }
+
+    /// One dimension: sends what belongs to the other half, receives what belongs to this one, and divides what the rank
+    /// now holds for the next dimension.
+    fn exchange(&mut self, stage: usize) {
+        let mut swap = Swap::new(&self.stages[stage], self.current.send.len());
+        self.send(&mut swap, stage);
+        if self.late {
+            self.next.divide(&self.current.keep, self.index, self.stages.get(stage + 1));
+        }
+        while !swap.done() {
+            let sent = self.send(&mut swap, stage);
+            if !self.receive(&mut swap, stage) && !sent {
+                self.comm.idle();
+            }
+        }
+        if !self.late {
+            self.next.divide(&self.current.keep, self.index, self.stages.get(stage + 1));
+        }
+        self.current.keep.clear();
+        self.current.send.clear();
+        std::mem::swap(&mut self.current, &mut self.next);
+    }
+
+    /// Sends what is left to send while there are handles.
+    fn send(&mut self, swap: &mut Swap, stage: usize) -> bool {
+        let mut progress = false;
+        for (unsent, &peer) in swap.unsent.iter_mut().zip(&self.stages[stage].peers) {
+            while let Some((start, end)) = *unsent {
+                let stop = end.min(start + self.piece);
+                if !self.outbox.send(peer, &self.current.send[start..stop]) {
+                    return progress;
+                }
+                self.tally.messages += 1;
+                self.tally.hops += (stop - start) as u64;
+                *unsent = (stop - start == self.piece).then_some((stop, end));
+                progress = true;
+            }
+        }
+        progress
+    }
+
+    /// Takes what has come.
+    fn receive(&mut self, swap: &mut Swap, stage: usize) -> bool {
+        let mut progress = false;
+        let after = self.stages.get(stage + 1);
+        for (inbox, awaited) in self.inboxes[stage].iter_mut().zip(&mut swap.awaited) {
+            while *awaited {
+                let (late, index) = (self.late, self.index);
+                let (keep, next) = (&mut self.current.keep, &mut self.next);
+                let take = |_, words: &[u64]| {
+                    if late {
+                        next.divide(words, index, after)
+                    } else {
+                        keep.extend_from_slice(words)
+                    }
+                    words.len()
+                };
+                let Some(words) = inbox.take(take) else { break };
+                *awaited = words == self.piece;
+                progress = true;
+            }
+        }
+        progress
+    }
+}
+
+/// What is still to be sent to and awaited from the one or two peers of a stage.
+struct Swap {
+    /// Range of the send list; an empty one is sent too.
+    unsent: [Option<(usize, usize)>; 2],
+    awaited: [bool; 2],
+}
+
+impl Swap {
+    fn new(stage: &Stage, count: usize) -> Self {
+        let (cut, two) = (stage.cut(count), stage.peers.len() == 2);
+        Self { unsent: [Some((0, cut)), two.then_some((cut, count))], awaited: [true, two] }
+    }
+
+    fn done(&self) -> bool {
+        self.unsent == [None, None] && self.awaited == [false, false]
+    }
+}

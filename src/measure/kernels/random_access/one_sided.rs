@@ -1,0 +1,130 @@
+//! NAME: random_access.one_sided. Updates are put into memory of their owner, or make themselves there.
+//!
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7, Figure 14: rounds of Q puts into a buffer that the owner keeps
+//!   for each rank, barrier, scan, barrier. `access = "xor"`: rounds of Q remote atomic exclusive ors.
+//! DIFFERENCES: the figure clears the entry after the one that it has read; here the entries that were read are
+//!   cleared. An entry of 0 ends a buffer, so that a stream must not yield 0: the LCG does, and is refused. Buffers have
+//!   room for all Q updates of a rank, and an end.
+
+use super::layout::Owners;
+use super::table::Table;
+use super::verify::{Clock, measure_timed};
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Opened};
+use crate::on_transport;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.one_sided",
+        "RandomAccess by puts into buffers of the owner, or by remote atomic xor",
+        &source::NIC_MESSAGE_RATE,
+        "Section 7, Figure 14",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse: |point| {
+        if point.text("access") == "buffers" && point.text("stream") == "lcg" {
+            return Err("access = \"buffers\" needs a stream that never yields 0, which stream = \"lcg\" does; use \
+                        \"lfsr\", or access = \"xor\""
+                .into());
+        }
+        owner_can_be_found(point)
+    },
+    buffers: |point| point.ranks as u64 * (point.integer("Q") + 3),
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const ACCESS: Parameter = parameter(
+    "access",
+    "access",
+    "access: puts into buffers that the owner scans, or atomic xor of the owner's words",
+    Domain::Choice(&["buffers", "xor"]),
+);
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let owners = problem.find_owners(point.text("owner_by"));
+    let tally = Tally { stored: problem.look_ahead as u64, buffers: (KERNEL.buffers)(point), ..Tally::default() };
+    if point.text("access") == "xor" {
+        return measure_timed(comm, &problem, arena, Rules::STRICT, |table, clock| {
+            xor(comm, &problem, owners, table, clock, tally)
+        });
+    }
+    let mut memory = vec![0; comm.size() * (problem.look_ahead + 1)];
+    let mut opened = comm.open(&mut memory);
+    measure(comm, &problem, arena, Rules::STRICT, |table| put(comm, &problem, owners, table, &mut opened, tally))
+}
+
+/// Figure 14.
+fn put<C: Comm>(
+    comm: &C,
+    problem: &Problem,
+    owners: Owners,
+    table: &mut Table,
+    opened: &mut C::Opened<'_>,
+    mut tally: Tally,
+) -> Tally {
+    let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+    let room = problem.look_ahead + 1;
+    let mut counts = vec![0; comm.size()];
+    for _ in 0..problem.rounds(problem.look_ahead) {
+        let size = left.min(problem.look_ahead as u64);
+        left -= size;
+        for _ in 0..size {
+            let value = generator.next();
+            let owner = owners.of(problem.index.of(value));
+            opened.put(owner, comm.rank() * room + counts[owner], &[value]);
+            counts[owner] += 1;
+        }
+        tally.messages += size;
+        tally.hops += size;
+        counts.fill(0);
+        tally.applied += opened.settle(|buffers| {
+            let scan = |buffer: &mut [u64]| {
+                let end = buffer.iter().position(|&value| value == 0).unwrap_or(buffer.len());
+                table.apply(&buffer[..end]);
+                buffer[..end].fill(0);
+                end as u64
+            };
+            buffers.chunks_exact_mut(room).map(scan).sum::<u64>()
+        });
+    }
+    tally
+}
+
+/// The table itself is opened, off the clock.
+fn xor<C: Comm>(
+    comm: &C,
+    problem: &Problem,
+    owners: Owners,
+    table: &mut Table,
+    clock: &mut Clock<C>,
+    mut tally: Tally,
+) -> Tally {
+    let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+    let mut counts = vec![0; comm.size()];
+    let mut opened = comm.open(table.words);
+    clock.start();
+    for _ in 0..problem.rounds(problem.look_ahead) {
+        let size = left.min(problem.look_ahead as u64);
+        left -= size;
+        for _ in 0..size {
+            let value = generator.next();
+            let word = problem.index.of(value);
+            let owner = owners.of(word);
+            opened.xor(owner, (word - problem.owners.first(owner)) as usize, value);
+            counts[owner] += 1;
+        }
+        tally.messages += size;
+        tally.hops += size;
+        opened.settle(|_| ());
+    }
+    clock.stop();
+    drop(opened);
+    // An owner does not see how many updates were made to its words: those who made them tell it.
+    let mut received = Vec::new();
+    comm.all_to_all(&counts, &vec![1; comm.size()], &mut received);
+    Tally { applied: received.iter().sum(), ..tally }
+}

@@ -1,0 +1,177 @@
+//! What is to be done: the table, its owners, the streams of updates and where they start.
+
+use super::layout::{Layout, Owners};
+use super::random_stream::{COMMON_OFFSET, Generator, Index, Kind};
+use crate::measure::comm::arena::Pages;
+use crate::point::Point;
+use std::ops::Range;
+
+/// The most updates that the definition allows a process to look ahead and to store.
+pub const LOOK_AHEAD_LIMIT: usize = 1024;
+
+/// Ranks in groups of `cores`, nodes, of which the last `cores - routers` own the table and the first generates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nodes {
+    pub count: usize,
+    pub cores: usize,
+    /// Ranks of each node that own nothing.
+    pub routers: usize,
+}
+
+impl Nodes {
+    /// Every rank owns a part and generates.
+    fn alone(ranks: usize) -> Self {
+        Self { count: ranks, cores: 1, routers: 0 }
+    }
+
+    /// Parts of the table.
+    pub fn owners(&self) -> usize {
+        self.count * (self.cores - self.routers)
+    }
+
+    /// The rank that owns a part of the table.
+    pub fn rank(&self, part: usize) -> usize {
+        let owners = self.cores - self.routers;
+        part / owners * self.cores + self.routers + part % owners
+    }
+}
+
+/// One rank's view of a RandomAccess.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// Who owns which words.
+    pub owners: Layout,
+    pub nodes: Nodes,
+    /// Which part of `owners` this rank is, if `own_words` is not 0.
+    pub part: usize,
+    /// Words of this rank's part of the table.
+    pub own_words: usize,
+    /// The streams; stream s makes updates in proportion to the words of part s.
+    pub streams: Layout,
+    /// The streams that this rank generates.
+    pub mine: Range<usize>,
+    pub index: Index,
+    /// The papers' Q.
+    pub look_ahead: usize,
+    /// Updates of all streams.
+    pub updates: u64,
+    pub kind: Kind,
+    pub pages: Pages,
+    spaced: bool,
+    offset: u64,
+}
+
+impl Problem {
+    /// A table distributed over `ranks` ranks, each of which generates one stream.
+    pub fn distributed(point: &Point, rank: usize, ranks: usize) -> Self {
+        Self::on_nodes(point, rank, Nodes::alone(ranks))
+    }
+
+    /// A table distributed over some ranks of each node, whose first rank generates one stream.
+    pub fn on_nodes(point: &Point, rank: usize, nodes: Nodes) -> Self {
+        let (node, core, owners) = (rank / nodes.cores, rank % nodes.cores, nodes.cores - nodes.routers);
+        let whole = Self::whole(point, nodes.owners(), nodes.count);
+        let part = core.checked_sub(nodes.routers).map(|core| node * owners + core);
+        Self {
+            nodes,
+            part: part.unwrap_or(0),
+            own_words: part.map_or(0, |part| whole.owners.count(part) as usize),
+            mine: node..node + usize::from(core == 0),
+            ..whole
+        }
+    }
+
+    /// A table that one rank owns, updated by `streams` streams.
+    pub fn local(point: &Point, streams: usize) -> Self {
+        Self::whole(point, 1, streams)
+    }
+
+    fn whole(point: &Point, parts: usize, streams: usize) -> Self {
+        let words = point.integer("N_words");
+        let bits = words.trailing_zeros();
+        let kind = Kind::from_name(point.text("stream"));
+        let moved = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
+        let common = (u128::from(COMMON_OFFSET) + moved) % u128::from(kind.period());
+        Self {
+            owners: Layout::new(bits, parts),
+            nodes: Nodes::alone(parts),
+            part: 0,
+            own_words: words as usize,
+            streams: Layout::new(bits, streams),
+            mine: 0..streams,
+            index: Index::new(kind, bits),
+            look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
+            updates: updates(point),
+            kind,
+            pages: Pages::from_name(point.text("pages")),
+            spaced: point.text("starts") == "spaced",
+            offset: if point.text("offset") == "common" { common as u64 } else { 0 },
+        }
+    }
+
+    /// Updates of the streams before this one.
+    fn before(&self, stream: usize) -> u64 {
+        let product = u128::from(self.updates) * u128::from(self.streams.first(stream));
+        (product >> self.streams.words().trailing_zeros()) as u64
+    }
+
+    /// Updates of one stream.
+    pub fn share(&self, stream: usize) -> u64 {
+        self.before(stream + 1) - self.before(stream)
+    }
+
+    /// Updates of this rank's streams.
+    pub fn own_updates(&self) -> u64 {
+        self.before(self.mine.end) - self.before(self.mine.start)
+    }
+
+    /// Rounds of at most `size` updates that the longest stream needs; the same on all ranks.
+    pub fn rounds(&self, size: usize) -> u64 {
+        let most = u128::from(self.updates) * u128::from(self.streams.count(0));
+        (most.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
+    }
+
+    /// A stream at its start.
+    ///
+    /// `spaced`: at equal distances along the cycle, as the definition's text asks. `reference`: at the number of updates
+    /// of the streams before, which is 4 x the first word, as the reference implementation starts.
+    pub fn generator(&self, stream: usize) -> Generator {
+        let period = u128::from(self.kind.period());
+        let start = if self.spaced {
+            period / self.streams.parts() as u128 * stream as u128
+        } else {
+            u128::from(self.before(stream))
+        };
+        Generator::after(self.kind, ((start + u128::from(self.offset)) % period) as u64)
+    }
+
+    /// This rank's only stream.
+    pub fn own_generator(&self) -> Generator {
+        debug_assert_eq!(self.mine.len(), 1);
+        self.generator(self.mine.start)
+    }
+
+    /// Finds owners in the way that a word of the parameter `owner_by` names.
+    pub fn find_owners(&self, by: &str) -> Owners {
+        match by {
+            "shift" | "cheapest" => Owners::cheapest(self.owners),
+            "division" => Owners::Division(self.owners),
+            _ => Owners::Prediction(self.owners),
+        }
+    }
+
+    /// The definition's rules of updates, look-ahead and stream that this does not keep to.
+    pub fn rules_broken(&self) -> Vec<&'static str> {
+        let kept = [
+            (self.kind == Kind::Lfsr, "stream"),
+            (self.look_ahead <= LOOK_AHEAD_LIMIT, "look-ahead"),
+            (self.updates == 4 * self.owners.words(), "updates"),
+        ];
+        kept.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule).collect()
+    }
+}
+
+/// Updates of a whole table.
+pub fn updates(point: &Point) -> u64 {
+    (point.real("updates") * point.integer("N_words") as f64).round() as u64
+}

@@ -1,0 +1,122 @@
+//! The streams of values, and how a value names a word.
+
+use crate::measure::numerics::gf2::{self, lcg};
+use multiversion::multiversion;
+
+/// Position added to every start: it cures both ways of starting of their weakness, that powers of x with an exponent
+/// close to a power of two have few bits set. (The Parallel Research Kernels start there.)
+pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The shift register; a word is named by the lowest bits, as in the reference implementation.
+    Lfsr,
+    /// The linear congruential generator; a word is named by the highest bits.
+    Lcg,
+}
+
+impl Kind {
+    /// The words of the `stream` parameter; the first is the default.
+    pub const NAMES: &[&str] = &["lfsr", "lcg"];
+
+    pub fn from_name(name: &str) -> Self {
+        if name == "lcg" { Kind::Lcg } else { Kind::Lfsr }
+    }
+
+    /// Length of the cycle, as far as 64 bits tell it.
+    pub fn period(self) -> u64 {
+        match self {
+            Kind::Lfsr => gf2::PERIOD,
+            Kind::Lcg => u64::MAX,
+        }
+    }
+}
+
+/// From a value to the word it updates: (value >> shift) & mask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Index {
+    shift: u32,
+    mask: u64,
+}
+
+impl Index {
+    /// Into a table of 2^`bits` words, 0 < bits < 64.
+    pub fn new(kind: Kind, bits: u32) -> Self {
+        Self { shift: if kind == Kind::Lfsr { 0 } else { 64 - bits }, mask: (1 << bits) - 1 }
+    }
+
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    #[inline(always)]
+    pub fn of(&self, value: u64) -> u64 {
+        value >> self.shift & self.mask
+    }
+}
+
+/// The values that follow a position of a stream.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    kind: Kind,
+    /// The value given last.
+    last: u64,
+}
+
+impl Generator {
+    /// The first value given is the one at `position` + 1.
+    pub fn after(kind: Kind, position: u64) -> Self {
+        let last = match kind {
+            Kind::Lfsr => gf2::value_at(position),
+            Kind::Lcg => lcg::value_at(position),
+        };
+        Self { kind, last }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::should_implement_trait, reason = "a stream without end or borrowing is simpler than an iterator")]
+    pub fn next(&mut self) -> u64 {
+        self.last = match self.kind {
+            Kind::Lfsr => gf2::step(self.last),
+            Kind::Lcg => lcg::step(self.last),
+        };
+        self.last
+    }
+
+    /// The next values, as many as there is room for.
+    pub fn fill(&mut self, values: &mut [u64]) {
+        match self.kind {
+            Kind::Lfsr => fill_lfsr(self.last, values),
+            Kind::Lcg => {
+                let mut value = self.last;
+                values.iter_mut().for_each(|slot| {
+                    value = lcg::step(value);
+                    *slot = value;
+                });
+            }
+        }
+        self.last = values.last().copied().unwrap_or(self.last);
+    }
+}
+
+/// Each value follows from the one `LANES` before it, so that a vector unit makes several at once.
+#[multiversion(targets("x86_64+avx2"))]
+fn fill_lfsr(mut last: u64, values: &mut [u64]) {
+    const LANES: usize = 16;
+    let (first, rest) = values.split_at_mut(values.len().min(LANES));
+    for slot in first.iter_mut() {
+        last = gf2::step(last);
+        *slot = last;
+    }
+    let Ok(mut lanes) = <[u64; LANES]>::try_from(&*first) else { return };
+    let mut chunks = rest.chunks_exact_mut(LANES);
+    for chunk in &mut chunks {
+        for (lane, slot) in lanes.iter_mut().zip(chunk) {
+            *lane = gf2::leap::<{ LANES as u32 }>(*lane);
+            *slot = *lane;
+        }
+    }
+    for (lane, slot) in lanes.iter().zip(chunks.into_remainder()) {
+        *slot = gf2::leap::<{ LANES as u32 }>(*lane);
+    }
+}

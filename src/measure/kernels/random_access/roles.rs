@@ -1,0 +1,336 @@
+//! NAME: random_access.roles. The work of a node divided among its cores: some route updates, the others make them.
+//!
+//! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads), and
+//!   the generalisation of its Section 6: d dimensions over k' of k cores.
+//! WORK: a node is `cores_per_node` ranks that follow one another, its first `routers` ranks share the dimensions of the grid of
+//!   nodes, and the first of them generates the node's updates. What has travelled along a dimension comes to the rank
+//!   that has the next one; what needs none of a rank's dimensions goes to the rank of the next that it needs, on the
+//!   same node. The other ranks own the table, in disjoint parts, and only receive and update. Nothing is locked.
+//! CHECK: that of all algorithms. `core0_load_seconds` and so on: a core's time an update of its node, but for what it
+//!   waited for messages or for room; the paper's 95, 112, 114 and 146 cycles. Where ranks share a processor, the
+//!   time of others counts too.
+//! DIFFERENCES: cores are ranks, which are threads of one process on the transport threads, and the local buffers are
+//!   messages; the paper measured loads by leaving out cores, this by the clock. Receives are not made four at once.
+
+mod plan;
+
+use super::layout::Owners;
+use super::random_stream::Index;
+use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
+use super::table::Table;
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::on_transport;
+use crate::point::Value;
+use plan::{Lead, Plan};
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &About {
+        outputs: &WITH_LOADS,
+        ..about(
+            "random_access.roles",
+            "RandomAccess routed through a grid of nodes, whose cores route or update",
+            &source::BLUE_GENE_P_RANDOM_ACCESS,
+            "Sections 4.3, 5.1 and 6",
+            Ranks::Any,
+            &[
+                N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM,
+                STARTS, OFFSET, PAGES, SEED,
+            ],
+        )
+    },
+    table: Division::Over(|point| Plan::new(point).nodes.owners()),
+    refuse,
+    buffers: |point| {
+        let plan = Plan::new(point);
+        let messages = plan.grid.dimensions().max(1) * (point.integer("B") + point.integer("SMSG") + 1) as usize;
+        ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+/// Cores whose load has a column.
+const MOST_CORES: usize = 8;
+const LOADS: [&str; MOST_CORES] = [
+    "core0_load_seconds",
+    "core1_load_seconds",
+    "core2_load_seconds",
+    "core3_load_seconds",
+    "core4_load_seconds",
+    "core5_load_seconds",
+    "core6_load_seconds",
+    "core7_load_seconds",
+];
+const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
+    let mut all = [OUTPUTS[0]; OUTPUTS.len() + MOST_CORES];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < OUTPUTS.len() {
+            OUTPUTS[i]
+        } else {
+            output(
+                LOADS[i - OUTPUTS.len()],
+                Unit::Seconds,
+                "load of this core of a node: time at work, an update of the node",
+            )
+        };
+        i += 1;
+    }
+    all
+};
+
+const CORES: Parameter = parameter(
+    "cores_per_node",
+    "node_cores",
+    "cores per node: ranks that are a node together, the paper's k",
+    Domain::Integer { least: 2, most: MOST_CORES as u64, default: 4 },
+);
+const ROUTERS: Parameter = parameter(
+    "routers",
+    "node_routers",
+    "routers: cores of a node that route, the paper's k' (the first generates, too); the others update",
+    Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
+);
+
+fn refuse(point: &Point) -> std::result::Result<(), String> {
+    let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
+    if !(point.ranks as u64).is_multiple_of(cores) {
+        return Err(format!(
+            "{} ranks are not whole nodes of cores_per_node = {cores}; use a multiple of it",
+            point.ranks
+        ));
+    }
+    if routers >= cores {
+        return Err(format!("routers = {routers} of cores_per_node = {cores} leave none to update; use fewer routers"));
+    }
+    if point.text("owner_by") == "shift" && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two()) {
+        return Err(
+            "owner_by = \"shift\" needs a power of two of updating ranks; use \"division\" or \"prediction\"".into()
+        );
+    }
+    refuse_grid(point, point.ranks / cores as usize)
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let plan = Plan::new(point);
+    let problem = Problem::on_nodes(point, comm.rank(), plan.nodes);
+    let mut member = Member::new(comm, &plan, &problem, point);
+    let core = comm.rank() % plan.nodes.cores;
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| member.pass(core, &problem, table));
+    let busy = comm.gather(&[member.busy.to_bits()]);
+    let mut outcome = outcome?;
+    for (number, busy) in busy.iter().flatten().enumerate() {
+        let load = outcome.outputs.entry(LOADS[number % plan.nodes.cores]).or_insert(Value::Real(0.0));
+        let sum = load.as_f64().unwrap_or(0.0) + f64::from_bits(*busy) / problem.updates as f64;
+        *load = Value::Real(sum);
+    }
+    Ok(outcome)
+}
+
+/// What comes to this rank in one mailbox.
+struct Channel<C: Comm> {
+    inbox: C::Inbox,
+    outbox: C::Outbox,
+    /// Senders that will send no more.
+    ended: usize,
+    received: Vec<u64>,
+}
+
+/// A rank.
+struct Member<'a, C: Comm> {
+    comm: &'a C,
+    plan: &'a Plan,
+    owners: Owners,
+    index: Index,
+    /// Those of the channels from `first_channel` on.
+    channels: Vec<Channel<C>>,
+    first_channel: usize,
+    leads: Vec<Lead>,
+    /// By part of the table: its bucket.
+    bucket_for: Vec<u32>,
+    buckets: Vec<Vec<u64>>,
+    stored: usize,
+    tally: Tally,
+    /// Since when it has had nothing to do.
+    idle_since: Option<f64>,
+    /// Seconds of the pass in which it had.
+    busy: f64,
+}
+
+impl<'a, C: Comm> Member<'a, C> {
+    fn new(comm: &'a C, plan: &'a Plan, problem: &Problem, point: &Point) -> Self {
+        let (rank, all) = (comm.rank(), plan.grid.dimensions());
+        let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
+        // Nothing comes to the first dimension but what is generated, unless there is none.
+        let first_channel = all.min(1);
+        let channel = |channel: usize| {
+            let (inbox, outbox) = comm.mailbox(Tag::Data(channel as u8), buffers, handles, plan.capacity);
+            Channel { inbox, outbox, ended: 0, received: Vec::with_capacity(plan.capacity) }
+        };
+        let routes = rank % plan.nodes.cores < plan.nodes.routers;
+        let leads = if routes { plan.leads(rank) } else { Vec::new() };
+        // Updates for parts to which only an earlier core routes never come here.
+        let bucket = |part: usize| {
+            let wanted = plan.lead(rank, part);
+            leads.iter().position(|lead| *lead == wanted).unwrap_or(0) as u32
+        };
+        Self {
+            comm,
+            plan,
+            owners: problem.find_owners(point.text("owner_by")),
+            index: problem.index,
+            channels: (first_channel..=all).map(channel).collect(),
+            first_channel,
+            bucket_for: if routes { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
+            buckets: vec![Vec::with_capacity(plan.capacity); leads.len()],
+            leads,
+            stored: 0,
+            tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+            idle_since: None,
+            busy: 0.0,
+        }
+    }
+
+    fn pass(&mut self, core: usize, problem: &Problem, table: &mut Table) -> Tally {
+        let started = self.comm.now();
+        if core < self.plan.nodes.routers {
+            self.generate(problem);
+            for dimension in self.plan.dimensions(core) {
+                self.finish(dimension);
+            }
+            self.end(self.plan.grid.dimensions());
+        } else {
+            self.update(table);
+        }
+        self.work();
+        self.busy += self.comm.now() - started;
+        self.tally
+    }
+
+    fn generate(&mut self, problem: &Problem) {
+        if problem.mine.is_empty() {
+            return;
+        }
+        let mut generator = problem.own_generator();
+        for number in 1..=problem.own_updates() {
+            self.hold(1);
+            self.route(generator.next());
+            if number % self.plan.capacity as u64 == 0 {
+                self.serve(0);
+            }
+        }
+    }
+
+    /// Makes all updates that come.
+    fn update(&mut self, table: &mut Table) {
+        let (rank, all) = (self.comm.rank(), self.plan.grid.dimensions());
+        while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
+            let channel = &mut self.channels[all - self.first_channel];
+            let taken = channel.inbox.take(|_, words| {
+                table.apply(words);
+                words.len()
+            });
+            let Some(words) = taken else {
+                self.wait();
+                continue;
+            };
+            // An empty message is its sender's last.
+            channel.ended += usize::from(words == 0);
+            self.tally.applied += words as u64;
+            self.tally.store(words);
+            self.work();
+        }
+    }
+
+    fn hold(&mut self, updates: usize) {
+        self.stored += updates;
+        self.tally.store(self.stored);
+    }
+
+    #[inline]
+    fn route(&mut self, value: u64) {
+        let bucket = self.bucket_for[self.owners.of(self.index.of(value))] as usize;
+        self.buckets[bucket].push(value);
+        if self.buckets[bucket].len() == self.plan.capacity {
+            self.flush(bucket);
+        }
+    }
+
+    fn flush(&mut self, bucket: usize) {
+        let mut values = std::mem::take(&mut self.buckets[bucket]);
+        self.send(self.leads[bucket], &values);
+        self.tally.hops += values.len() as u64;
+        self.stored -= values.len();
+        values.clear();
+        self.buckets[bucket] = values;
+    }
+
+    /// While it has to wait, only what needs later dimensions is routed on, so that no circle of ranks waits for one
+    /// another: the ranks that update always empty their mailboxes.
+    fn send(&mut self, lead: Lead, values: &[u64]) {
+        while !self.channels[lead.channel - self.first_channel].outbox.send(lead.to, values) {
+            if !self.serve(lead.along + 1) {
+                self.wait();
+            }
+        }
+        self.work();
+        self.tally.messages += 1;
+    }
+
+    /// Routes what has come to this rank's dimensions from `first` on.
+    fn serve(&mut self, first: usize) -> bool {
+        let own = self.plan.dimensions(self.comm.rank() % self.plan.nodes.cores);
+        let mut some = false;
+        for at in first.max(own.start).max(self.first_channel)..own.end {
+            let at = at - self.first_channel;
+            let mut received = std::mem::take(&mut self.channels[at].received);
+            while self.channels[at].inbox.take(|_, words| received.extend_from_slice(words)).is_some() {
+                self.work();
+                self.channels[at].ended += usize::from(received.is_empty());
+                self.hold(received.len());
+                received.drain(..).for_each(|value| self.route(value));
+                some = true;
+            }
+            self.channels[at].received = received;
+        }
+        some
+    }
+
+    /// Waits until all that travels along this dimension has come, and sends the rest along it.
+    fn finish(&mut self, dimension: usize) {
+        let senders = if dimension == 0 { 0 } else { self.plan.senders(self.comm.rank(), dimension) };
+        while dimension > 0 && self.channels[dimension - self.first_channel].ended < senders {
+            if !self.serve(dimension) {
+                self.wait();
+            }
+        }
+        self.end(dimension);
+    }
+
+    /// Sends the rest along a dimension, or on the own node, and says that it was.
+    fn end(&mut self, along: usize) {
+        for bucket in 0..self.leads.len() {
+            if self.leads[bucket].along == along {
+                if !self.buckets[bucket].is_empty() {
+                    self.flush(bucket);
+                }
+                self.send(self.leads[bucket], &[]);
+            }
+        }
+    }
+
+    fn wait(&mut self) {
+        if self.idle_since.is_none() {
+            self.idle_since = Some(self.comm.now());
+        }
+        self.comm.idle();
+    }
+
+    /// There was something to do.
+    fn work(&mut self) {
+        if let Some(since) = self.idle_since.take() {
+            self.busy -= self.comm.now() - since;
+        }
+    }
+}

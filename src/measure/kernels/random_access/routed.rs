@@ -1,0 +1,266 @@
+//! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
+//!
+//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node
+//!   is [`roles`].
+//! WORK: asynchronous; a full bucket is sent, what comes along one dimension goes into the buckets of the later ones.
+//!   In the end the dimensions are flushed one after another, each when all has come along the one before.
+//! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one for each
+//!   rank in each of its dimensions, B receives in each dimension, and one for the updates of its own words. Any
+//!   number of dimensions; without X, Y and Z, P is factored as evenly as possible.
+
+use super::grid::Grid;
+use super::layout::Owners;
+use super::random_stream::Index;
+use super::table::Table;
+use super::*;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::on_transport;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.routed",
+        "RandomAccess with updates collected in buckets and routed through a grid of ranks",
+        &source::BLUE_GENE_P_RANDOM_ACCESS,
+        "Sections 4.2, 4.3.1 and 6",
+        Ranks::Any,
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET,
+            PAGES, SEED,
+        ],
+    ),
+    table: Division::OverRanks,
+    refuse,
+    buffers: |point| {
+        let grid = grid(point, point.ranks);
+        let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
+        (messages * capacity(&grid, point) + point.ranks) as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+pub(super) const DIMENSIONS: Parameter = parameter(
+    "dimensions",
+    "dimensions",
+    "dimensions: of the grid of ranks at most, unless X, Y or Z are given",
+    Domain::Integer { least: 1, most: 24, default: 3 },
+);
+pub(super) const X: Parameter =
+    extent("X", "grid_x", "grid X: ranks in the first dimension; 0 leaves the grid to `dimensions`");
+pub(super) const Y: Parameter = extent("Y", "grid_y", "grid Y: ranks in the second dimension; 0 is none");
+pub(super) const Z: Parameter = extent("Z", "grid_z", "grid Z: ranks in the third dimension; 0 is none");
+pub(super) const BUFFERS: Parameter = Parameter {
+    meaning: "receive buffers: receives posted at once, a dimension",
+    domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
+    ..B
+};
+
+const fn extent(name: &'static str, column: &'static str, meaning: &'static str) -> Parameter {
+    parameter(name, column, meaning, Domain::Integer { least: 0, most: 1 << 24, default: 0 })
+}
+
+fn given(point: &Point) -> Vec<usize> {
+    let sizes = ["X", "Y", "Z"].map(|name| point.integer(name) as usize);
+    sizes.into_iter().filter(|&size| size > 0).collect()
+}
+
+/// The grid of so many ranks, or nodes.
+pub(super) fn grid(point: &Point, ranks: usize) -> Grid {
+    match given(point)[..] {
+        [] => Grid::even(ranks, point.integer("dimensions") as usize),
+        ref sizes => Grid::new(sizes),
+    }
+}
+
+fn refuse(point: &Point) -> std::result::Result<(), String> {
+    refuse_grid(point, point.ranks)?;
+    owner_can_be_found(point)
+}
+
+/// A grid that has not so many ranks, or nodes.
+pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
+    let sizes = given(point);
+    let product: u128 = sizes.iter().map(|&size| size as u128).product();
+    if sizes.is_empty() || product == ranks as u128 {
+        return Ok(());
+    }
+    let (sizes, text) =
+        (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "X, Y and Z must multiply to");
+    Err(if ranks == point.ranks {
+        format!("a grid of {sizes} is {product} ranks, not {ranks}; {text} P, or be 0")
+    } else {
+        format!("a grid of {sizes} is {product} nodes, not {ranks}; {text} the nodes, P / cores_per_node, or be 0")
+    })
+}
+
+/// Among how many the look-ahead is divided.
+fn buckets(grid: &Grid, point: &Point) -> usize {
+    let peers: usize = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum();
+    peers + grid.dimensions() * point.integer("B") as usize + 1
+}
+
+/// Updates in a bucket.
+fn capacity(grid: &Grid, point: &Point) -> usize {
+    (point.integer("Q") as usize / buckets(grid, point)).max(1)
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let mut router = Router::new(comm, &problem, point);
+    measure(comm, &problem, arena, Rules::STRICT, |table| router.pass(&problem, table))
+}
+
+/// One dimension of the grid, seen from this rank.
+struct Dimension<C: Comm> {
+    inbox: C::Inbox,
+    outbox: C::Outbox,
+    peers: Vec<usize>,
+    /// Peers that will send no more.
+    ended: usize,
+    /// What has been received and is being distributed.
+    received: Vec<u64>,
+}
+
+struct Router<'a, C: Comm> {
+    comm: &'a C,
+    owners: Owners,
+    index: Index,
+    capacity: usize,
+    dimensions: Vec<Dimension<C>>,
+    /// By owner: its bucket, which is the last one for this rank itself.
+    bucket_for: Vec<u32>,
+    buckets: Vec<Vec<u64>>,
+    /// By bucket but the last: its dimension, and the rank that it goes to.
+    leads_to: Vec<(usize, usize)>,
+    stored: usize,
+    tally: Tally,
+}
+
+impl<'a, C: Comm> Router<'a, C> {
+    fn new(comm: &'a C, problem: &Problem, point: &Point) -> Self {
+        let grid = grid(point, point.ranks);
+        let (rank, capacity) = (comm.rank(), capacity(&grid, point));
+        let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
+        let dimension = |dimension: usize| {
+            let (inbox, outbox) = comm.mailbox(Tag::Data(dimension as u8), buffers, handles, capacity);
+            let received = Vec::with_capacity(capacity);
+            Dimension { inbox, outbox, peers: grid.peers(rank, dimension), ended: 0, received }
+        };
+        let dimensions: Vec<_> = (0..grid.dimensions()).map(dimension).collect();
+        let leads_to: Vec<(usize, usize)> = (0..grid.dimensions())
+            .flat_map(|dimension| grid.peers(rank, dimension).into_iter().map(move |peer| (dimension, peer)))
+            .collect();
+        let bucket_of = |hop| leads_to.iter().position(|&lead| lead == hop).unwrap_or(leads_to.len());
+        let bucket_for = |owner| grid.next(rank, owner).map_or(leads_to.len(), bucket_of) as u32;
+        Self {
+            comm,
+            owners: problem.find_owners(point.text("owner_by")),
+            index: problem.index,
+            capacity,
+            dimensions,
+            bucket_for: (0..comm.size()).map(bucket_for).collect(),
+            buckets: vec![Vec::with_capacity(capacity); leads_to.len() + 1],
+            leads_to,
+            stored: 0,
+            tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+        }
+    }
+
+    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+        let mut generator = problem.own_generator();
+        for number in 1..=problem.own_updates() {
+            self.hold(1);
+            self.route(generator.next(), table);
+            if number % self.capacity as u64 == 0 {
+                self.serve(0, table);
+            }
+        }
+        for dimension in 0..self.dimensions.len() {
+            self.finish(dimension, table);
+        }
+        self.flush(self.leads_to.len(), table);
+        self.tally
+    }
+
+    fn hold(&mut self, updates: usize) {
+        self.stored += updates;
+        self.tally.store(self.stored);
+    }
+
+    /// Puts an update into its bucket, and sends the bucket if that makes it full.
+    #[inline]
+    fn route(&mut self, value: u64, table: &mut Table) {
+        let bucket = self.bucket_for[self.owners.of(self.index.of(value))] as usize;
+        self.buckets[bucket].push(value);
+        if self.buckets[bucket].len() == self.capacity {
+            self.flush(bucket, table);
+        }
+    }
+
+    /// Sends a bucket, or makes its updates.
+    fn flush(&mut self, bucket: usize, table: &mut Table) {
+        let mut values = std::mem::take(&mut self.buckets[bucket]);
+        match self.leads_to.get(bucket) {
+            Some(&(dimension, peer)) => {
+                self.send(dimension, peer, &values, table);
+                self.tally.hops += values.len() as u64;
+            }
+            None => {
+                table.apply(&values);
+                self.tally.applied += values.len() as u64;
+            }
+        }
+        self.stored -= values.len();
+        values.clear();
+        self.buckets[bucket] = values;
+    }
+
+    /// Sends along a dimension. While that has to wait, only what comes along this and the later dimensions is
+    /// distributed: that fills buckets of later dimensions alone, so that the last dimension is always emptied, and
+    /// no circle of ranks waits for one another.
+    fn send(&mut self, dimension: usize, peer: usize, values: &[u64], table: &mut Table) {
+        while !self.dimensions[dimension].outbox.send(peer, values) {
+            if !self.serve(dimension, table) {
+                self.comm.idle();
+            }
+        }
+        self.tally.messages += 1;
+    }
+
+    /// Distributes what has come along the dimensions from `first` on.
+    fn serve(&mut self, first: usize, table: &mut Table) -> bool {
+        let mut some = false;
+        for at in first..self.dimensions.len() {
+            let mut received = std::mem::take(&mut self.dimensions[at].received);
+            let inbox = |router: &mut Self, received: &mut Vec<u64>| {
+                router.dimensions[at].inbox.take(|_, words| received.extend_from_slice(words))
+            };
+            while inbox(self, &mut received).is_some() {
+                // An empty message is its sender's last.
+                self.dimensions[at].ended += usize::from(received.is_empty());
+                self.hold(received.len());
+                received.drain(..).for_each(|value| self.route(value, table));
+                some = true;
+            }
+            self.dimensions[at].received = received;
+        }
+        some
+    }
+
+    /// Sends the rest along a dimension, and waits until all peers have.
+    fn finish(&mut self, dimension: usize, table: &mut Table) {
+        for bucket in 0..self.leads_to.len() {
+            if self.leads_to[bucket].0 == dimension && !self.buckets[bucket].is_empty() {
+                self.flush(bucket, table);
+            }
+        }
+        for peer in self.dimensions[dimension].peers.clone() {
+            self.send(dimension, peer, &[], table);
+        }
+        while self.dimensions[dimension].ended < self.dimensions[dimension].peers.len() {
+            if !self.serve(dimension, table) {
+                self.comm.idle();
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! NAME: random_access.sequential. One process and its own table: the bound of one core.
+//!
+//! SOURCE: HPC Challenge definition, Figures 4 (one stream) and 5 (many independent streams).
+//! WORK: `immediate`: each value is generated and updates its word at once, the streams in turn. `look_ahead`: Q values
+//!   are stored, and the words of the next ones are asked for while those before are updated.
+//! DIFFERENCES: `look_ahead` stores at most 1024 values and asks for at most 128 words ahead even if Q allows more, as
+//!   that is all that a core has use for; its streams follow one another, each as a whole.
+
+use super::problem::Problem;
+use super::table::{FAR_AHEAD, Place, Table, Whole};
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.sequential",
+        "RandomAccess on one process: a table of its own",
+        &source::HPCC_RANDOM_ACCESS,
+        "Figures 4 and 5",
+        Ranks::One,
+        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse: enough_words,
+    buffers: |point| stored(point) as u64 + point.integer("streams"),
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+pub(super) const METHOD: Parameter = parameter(
+    "method",
+    "method",
+    "method: values looked ahead and their words prefetched, or every update made at once",
+    Domain::Choice(&["look_ahead", "immediate"]),
+);
+pub(super) const STREAMS: Parameter = parameter(
+    "streams",
+    "streams",
+    "streams: independent streams of a process; the reference implementation has 128",
+    Domain::Integer { least: 1, most: 1 << 16, default: 1 },
+);
+
+pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
+    let (streams, words) = (point.integer("streams"), point.integer("N_words"));
+    if streams > words {
+        return Err(format!("streams = {streams} are more than the {words} words of the table; use fewer"));
+    }
+    Ok(())
+}
+
+/// Values of `look_ahead`.
+fn stored(point: &Point) -> usize {
+    (point.integer("Q") as usize).min(problem::LOOK_AHEAD_LIMIT)
+}
+
+/// Runs on this rank alone; also what `star` does on every rank.
+pub(super) fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::local(point, point.integer("streams") as usize);
+    let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
+    if point.text("method") == "immediate" || problem.look_ahead == 1 {
+        let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
+        measure(comm, &problem, arena, rules, |table| match table.whole() {
+            Whole::Lowest(table) => immediate(table, &mut streams),
+            Whole::Above(table) => immediate(table, &mut streams),
+        })
+    } else {
+        let mut values = vec![0; stored(point)];
+        measure(comm, &problem, arena, Rules::STRICT, |table| match table.whole() {
+            Whole::Lowest(table) => look_ahead(table, &mut streams, &mut values),
+            Whole::Above(table) => look_ahead(table, &mut streams, &mut values),
+        })
+    }
+}
+
+type Stream = (random_stream::Generator, u64);
+
+/// Figures 4 and 5.
+fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
+    let tally = Tally { stored: streams.len() as u64, buffers: streams.len() as u64, ..Tally::default() };
+    if let [(generator, left)] = streams {
+        // The compiler keeps a single stream in a register.
+        let mut own = generator.clone();
+        (0..*left).for_each(|_| table.update(own.next()));
+        return Tally { applied: *left, ..tally };
+    }
+    let common = streams.iter().map(|(_, left)| *left).min().unwrap_or(0);
+    for _ in 0..common {
+        streams.iter_mut().for_each(|(generator, _)| table.update(generator.next()));
+    }
+    // Shares differ by a few updates where the streams do not divide the table.
+    for (generator, left) in streams.iter_mut() {
+        (common..*left).for_each(|_| table.update(generator.next()));
+    }
+    Tally { applied: streams.iter().map(|(_, left)| *left).sum(), ..tally }
+}
+
+/// The words of the last `ahead` values in `values` are on their way while the others are applied.
+fn look_ahead(mut table: Table<impl Place>, streams: &mut [Stream], values: &mut [u64]) -> Tally {
+    let mut tally = Tally { stored: values.len() as u64, buffers: values.len() as u64, ..Tally::default() };
+    let ahead = (values.len() / 2).min(FAR_AHEAD);
+    let mut waiting = 0;
+    for (generator, left) in streams {
+        while *left > 0 {
+            let size = ((values.len() - ahead) as u64).min(*left) as usize;
+            let known = waiting + size;
+            generator.fill(&mut values[waiting..known]);
+            table.apply_but(&values[..known], ahead);
+            waiting = known.min(ahead);
+            values.copy_within(known - waiting..known, 0);
+            *left -= size as u64;
+            tally.applied += size as u64;
+        }
+    }
+    table.finish(&values[..waiting]);
+    tally
+}

@@ -1,0 +1,326 @@
+//! NAME: random_access.shared. One table on one node, updated by the threads of one rank, which are its cores.
+//!
+//! PURPOSE: what sharing a table costs and gives: the errors of updates that nothing protects, the price of locks.
+//! SOURCE: Blue Gene/P paper, Section 3.2 (mapping modes, Table 1) and Section 3.3 (errors and locks, Table 2).
+//! WORK: `mode` says whether table, generation and look-ahead limit are a core's (C) or the node's (N): 1 CCC, 5 NCC, 6
+//!   NCN, 7 NNC, 8 NNN. If cores generate, each makes the updates of a stream of its own; if the node does, the first
+//!   core generates and all share the updates out. `updates_by`: load, xor and store, which may overwrite another core's
+//!   update (`unlocked`); the same under one of so many `locks`; an `atomic` xor; `partitioned`: every core updates its
+//!   own part of the table alone, and is handed the updates for it.
+//! CHECK: that of all algorithms; unlocked updates may get lost, in 1 % of the words at most: how many words are wrong is
+//!   in `errors` and `error_fraction`. In all other ways none may be.
+//! DIFFERENCES: the paper does not say which words share a lock: here a lock has a contiguous part of the table. Mode 1,
+//!   a process a core, is its counterpart within one process: a core's table is the part that it alone touches, so that
+//!   modes 1 and 5 differ in name only where updates are `partitioned`. Handing over goes in steps of half the limit: one
+//!   half is generated while the other is applied. The compiler knows of the races: loads and stores are relaxed atomic
+//!   ones, which are plain moves on today's processors. A launcher that binds the rank to one core leaves only that one to
+//!   its threads (see `processors` among the results): use the transport threads.
+
+mod team;
+mod words;
+
+use super::alltoallv::Lists;
+use super::layout::{Layout, Owners};
+use super::random_stream::{Generator, Index};
+use super::table::Table;
+use super::verify::{Clock, measure_timed};
+use super::*;
+use crate::measure::comm::Comm;
+use crate::measure::comm::arena::Arena;
+use crate::on_transport;
+use crate::point::Value;
+use crate::provenance;
+use std::sync::{PoisonError, RwLock};
+use team::Gate;
+use words::{How, Lock, Words};
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.shared",
+        "RandomAccess of a node's cores, threads of one rank, on one table: locked, atomic, partitioned or neither",
+        &source::BLUE_GENE_P_RANDOM_ACCESS,
+        "Sections 3.2 and 3.3, Tables 1 and 2",
+        Ranks::One,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse,
+    buffers: |point| Plan::new(point).buffers(point),
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const CORES: Parameter = parameter(
+    "cores",
+    "cores",
+    "cores: threads of the rank that share the table; 0 is one for each processor core that the process may use",
+    Domain::Integer { least: 0, most: 1 << 12, default: 0 },
+);
+const MODE: Parameter = parameter(
+    "mode",
+    "mapping_mode",
+    "mode: of mapping table, generation and look-ahead limit to cores or node, 1 to 8 as in the paper's Table 1",
+    Domain::Integer { least: 1, most: 8, default: 6 },
+);
+const UPDATES_BY: Parameter = parameter(
+    "updates_by",
+    "updates_by",
+    "updates by: an atomic xor, load and store with nothing to protect them, the same under locks, or the word's owner",
+    Domain::Choice(&["atomic", "unlocked", "locks", "partitioned"]),
+);
+const LOCKS: Parameter = parameter(
+    "locks",
+    "locks",
+    "locks: of the table, if updates are made under locks",
+    Domain::Integer { least: 1, most: 1 << 20, default: 16 },
+);
+
+fn refuse(point: &Point) -> std::result::Result<(), String> {
+    let (words, Plan { mode, cores, partitioned, .. }) = (point.integer("N_words"), Plan::new(point));
+    let (locks, look_ahead) = (point.integer("locks"), point.integer("Q"));
+    if (2..=4).contains(&mode) {
+        return Err(format!(
+            "mode {mode} is not meaningful: if the table is defined at the core level, generation of updates and look-ahead \
+             limit should be so too, and not at the node level (Blue Gene/P paper, Section 3.2); use mode 1, 5, 6, 7 or 8"
+        ));
+    }
+    if mode == 1 && !partitioned {
+        return Err("mode 1 gives every core a table that no other updates; use updates_by = \"partitioned\"".into());
+    }
+    if cores as u64 > words {
+        return Err(format!("{cores} cores are more than the {words} words of the table; use a larger N_words"));
+    }
+    if point.text("updates_by") == "locks" && locks > words {
+        return Err(format!("{locks} locks are more than the {words} words of the table; use fewer"));
+    }
+    if mode == 6 && (cores as u64) > look_ahead {
+        return Err(format!(
+            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} leaves none for some of its {cores} cores; \
+             use a larger Q or fewer cores"
+        ));
+    }
+    Ok(())
+}
+
+/// Who stores how many updates.
+#[derive(Clone, Copy)]
+struct Plan {
+    mode: u64,
+    cores: usize,
+    partitioned: bool,
+    /// How many generate: one stream each.
+    sources: usize,
+    /// Updates that each of them stores at most.
+    limit: usize,
+}
+
+impl Plan {
+    fn new(point: &Point) -> Self {
+        let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
+        let cores = match point.integer("cores") {
+            0 => provenance::cores(),
+            asked => asked as usize,
+        };
+        let limit = match mode {
+            6 => (look_ahead / cores).max(1),
+            7 => look_ahead * cores,
+            _ => look_ahead,
+        };
+        let partitioned = point.text("updates_by") == "partitioned";
+        Self { mode, cores, partitioned, sources: if mode >= 7 { 1 } else { cores }, limit }
+    }
+
+    fn hands_over(&self) -> bool {
+        self.partitioned || self.sources < self.cores
+    }
+
+    /// Lists of each source: one is filled while the other is emptied, if the limit allows two.
+    fn slots(&self) -> usize {
+        if self.hands_over() { self.limit.min(2) } else { 1 }
+    }
+
+    /// Updates of a list.
+    fn size(&self) -> usize {
+        self.limit / self.slots()
+    }
+
+    /// The most updates stored at once by whoever has the limit, a core or the node.
+    fn stored(&self, largest_share: usize) -> usize {
+        match self.mode {
+            6 => self.slots() * self.size() * self.cores,
+            7 => self.slots() * largest_share,
+            _ => self.slots() * self.size(),
+        }
+    }
+
+    fn buffers(&self, point: &Point) -> u64 {
+        // Of a list: values, sorted values, their owners in half a word, room for received ones, two numbers for each core.
+        let list = if self.hands_over() { 5 * self.size() + 2 * self.cores } else { self.size() };
+        let locks = if point.text("updates_by") == "locks" { point.integer("locks") as usize } else { 0 };
+        (self.sources * self.slots() * list + locks * size_of::<Lock>() / size_of::<u64>()) as u64
+    }
+}
+
+fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let plan = Plan::new(point);
+    let problem = Problem::local(point, plan.sources);
+    let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
+    let how = match point.text("updates_by") {
+        "unlocked" => How::Unlocked,
+        "locks" => How::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
+        _ => How::Atomic,
+    };
+    let rules = Rules { races: matches!(how, How::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8) };
+    let mut failure = None;
+    let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
+        pass(&plan, &problem, how, table, clock).map_or_else(
+            |error| {
+                failure = Some(error);
+                Tally::default()
+            },
+            |tally| Tally { buffers: plan.buffers(point), ..tally },
+        )
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let mut outcome = outcome?;
+    outcome.outputs.insert("cores_used", Value::Integer(plan.cores as u64));
+    outcome.outputs.insert("processors", Value::Integer(provenance::cores() as u64));
+    Ok(outcome)
+}
+
+/// All updates, by all cores.
+fn pass<C: Comm>(plan: &Plan, problem: &Problem, how: How, table: &mut Table, clock: &mut Clock<C>) -> Result<Tally> {
+    let parts = Layout::new(problem.owners.words().trailing_zeros(), plan.cores);
+    let words = if plan.partitioned {
+        words::divide(table.words, parts, problem.index)
+    } else {
+        let words = words::share(table.words);
+        (0..plan.cores).map(|_| Words::Shared { words, index: problem.index, how }).collect()
+    };
+    let core = |(number, words)| {
+        let source = (number < plan.sources).then(|| (problem.generator(number), problem.share(number)));
+        Core { number, words, source, applied: 0, largest_share: 0 }
+    };
+    let cores: Vec<Core> = words.into_iter().enumerate().map(core).collect();
+    let done = if plan.hands_over() {
+        let rounds = Rounds::new(plan, problem, parts);
+        team::run(clock, cores, |core, gate| rounds.work(core, gate))?
+    } else {
+        team::run(clock, cores, |core, _| core.work_alone(vec![0; plan.limit]))?
+    };
+    let applied = done.iter().map(|core| core.applied).sum();
+    let largest_share = done.iter().map(|core| core.largest_share).max().unwrap_or(0);
+    Ok(Tally { applied, stored: plan.stored(largest_share) as u64, ..Tally::default() })
+}
+
+/// One thread's part.
+struct Core<'a> {
+    number: usize,
+    words: Words<'a>,
+    /// The stream that it generates, if it does, and how many updates of it are left.
+    source: Option<(Generator, u64)>,
+    applied: u64,
+    /// The most updates it was handed at once.
+    largest_share: usize,
+}
+
+/// What a core has to say in the end.
+struct Done {
+    applied: u64,
+    largest_share: usize,
+}
+
+impl Core<'_> {
+    /// Makes the updates of its own stream, wherever in the table they are.
+    fn work_alone(mut self, mut values: Vec<u64>) -> Done {
+        loop {
+            let size = self.generate(&mut values);
+            if size == 0 {
+                return Done { applied: self.applied, largest_share: self.largest_share };
+            }
+            self.apply(&values[..size]);
+        }
+    }
+
+    /// The next updates of its stream, as many as there are and have room.
+    fn generate(&mut self, values: &mut [u64]) -> usize {
+        let Some((generator, left)) = &mut self.source else { return 0 };
+        let size = (*left).min(values.len() as u64) as usize;
+        *left -= size as u64;
+        generator.fill(&mut values[..size]);
+        size
+    }
+
+    fn apply(&mut self, values: &[u64]) {
+        self.words.apply(values);
+        self.applied += values.len() as u64;
+    }
+}
+
+/// Lists of updates, filled by those that generate and emptied by all.
+struct Rounds {
+    /// By slot, then by source.
+    lists: Vec<Vec<RwLock<Lists>>>,
+    rounds: u64,
+    /// Whose word a value is for, if that decides who makes the update.
+    owners: Option<Owners>,
+    index: Index,
+}
+
+impl Rounds {
+    fn new(plan: &Plan, problem: &Problem, parts: Layout) -> Self {
+        let list = |_| RwLock::new(Lists::new(plan.size(), plan.cores));
+        Self {
+            lists: (0..plan.slots()).map(|_| (0..plan.sources).map(list).collect()).collect(),
+            rounds: problem.rounds(plan.size()),
+            owners: plan.partitioned.then(|| Owners::cheapest(parts)),
+            index: problem.index,
+        }
+    }
+
+    /// With two slots a list is filled while the one before is emptied; with one, all wait in between.
+    fn work(&self, mut core: Core, gate: &Gate) -> Done {
+        let slots = self.lists.len() as u64;
+        let slot = |round: u64| &self.lists[(round % slots) as usize];
+        for round in 0..self.rounds + slots - 1 {
+            if round < self.rounds && core.source.is_some() {
+                let own = &slot(round)[core.number];
+                self.fill(&mut core, own);
+            }
+            if slots == 1 && !gate.pass() {
+                break;
+            }
+            if let Some(full) = (round + 1).checked_sub(slots) {
+                self.empty(&mut core, slot(full));
+            }
+            if !gate.pass() {
+                break;
+            }
+        }
+        Done { applied: core.applied, largest_share: core.largest_share }
+    }
+
+    fn fill(&self, core: &mut Core, list: &RwLock<Lists>) {
+        let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
+        let list = &mut *list;
+        if let Some(owners) = self.owners {
+            let size = core.generate(&mut list.values);
+            list.sort(size, |value| owners.of(self.index.of(value)));
+        } else {
+            let (size, cores) = (core.generate(&mut list.sorted), list.counts.len());
+            let end = |core: usize| size * core / cores;
+            list.counts.iter_mut().enumerate().for_each(|(core, count)| *count = end(core + 1) - end(core));
+        }
+    }
+
+    fn empty(&self, core: &mut Core, lists: &[RwLock<Lists>]) {
+        for list in lists {
+            let list = list.read().unwrap_or_else(PoisonError::into_inner);
+            let start: usize = list.counts[..core.number].iter().sum();
+            let share = &list.sorted[start..][..list.counts[core.number]];
+            core.largest_share = core.largest_share.max(share.len());
+            core.apply(share);
+        }
+    }
+}

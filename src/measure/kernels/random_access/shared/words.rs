@@ -1,0 +1,84 @@
+//! What the cores update: a table each, or one for all.
+
+use crate::measure::kernels::random_access::layout::Layout;
+use crate::measure::kernels::random_access::random_stream::Index;
+use crate::measure::kernels::random_access::table::{AHEAD, Table, prefetch};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A table for each core.
+pub fn divide(mut words: &mut [u64], parts: Layout, index: Index) -> Vec<Words<'_>> {
+    let part = |part| {
+        let (own, others) = std::mem::take(&mut words).split_at_mut(parts.count(part) as usize);
+        words = others;
+        Words::Own(Table::new(own, parts.first(part), index))
+    };
+    (0..parts.parts()).map(part).collect()
+}
+
+/// The same words, for several threads.
+pub fn share(words: &mut [u64]) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+    // SAFETY: an AtomicU64 has the size and the bits of a u64, and here its alignment; the words are borrowed exclusively
+    // for as long as the result lives, so that all access is atomic meanwhile.
+    unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
+}
+
+/// A lock on cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Lock(Mutex<()>);
+
+#[derive(Clone, Copy)]
+pub enum How<'a> {
+    Unlocked,
+    /// The lock of a word is that of the part of the table in which it is.
+    Locks(&'a [Lock], Layout),
+    Atomic,
+}
+
+/// What a core updates.
+pub enum Words<'a> {
+    /// A part of the table that no other core touches.
+    Own(Table<'a>),
+    /// The whole table.
+    Shared { words: &'a [AtomicU64], index: Index, how: How<'a> },
+}
+
+impl Words<'_> {
+    pub fn apply(&mut self, values: &[u64]) {
+        match self {
+            Words::Own(table) => table.apply(values),
+            Words::Shared { words, index, how } => match *how {
+                How::Unlocked => each(words, *index, values, |_, word, value| load_and_store(word, value)),
+                How::Atomic => each(words, *index, values, |_, word, value| {
+                    word.fetch_xor(value, Ordering::Relaxed);
+                }),
+                How::Locks(locks, parts) => each(words, *index, values, |place, word, value| {
+                    let _held = locks[parts.prediction(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
+                    load_and_store(word, value);
+                }),
+            },
+        }
+    }
+}
+
+/// Updates in this order, their words asked for some time before.
+#[inline(always)]
+fn each(words: &[AtomicU64], index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
+    let ask = |value: u64| prefetch(words.as_ptr().wrapping_add(index.of(value) as usize).cast());
+    values.iter().take(AHEAD).for_each(|&value| ask(value));
+    for (i, &value) in values.iter().enumerate() {
+        if let Some(&ahead) = values.get(i + AHEAD) {
+            ask(ahead);
+        }
+        let place = index.of(value);
+        update(place, &words[place as usize], value);
+    }
+}
+
+/// Another core's store between the two is lost.
+#[inline(always)]
+fn load_and_store(word: &AtomicU64, value: u64) {
+    word.store(word.load(Ordering::Relaxed) ^ value, Ordering::Relaxed);
+}

@@ -1,0 +1,173 @@
+//! A rank's part of the table, and its updates.
+
+use super::random_stream::Index;
+
+/// A way from a value to its place among the words of a part.
+pub trait Place: Copy {
+    /// The place, of so many; beyond them if the value belongs to another part.
+    fn of(self, value: u64, words: usize) -> usize;
+}
+
+/// Any part of a table.
+#[derive(Clone, Copy)]
+pub struct Part {
+    first: u64,
+    index: Index,
+}
+
+impl Place for Part {
+    #[inline(always)]
+    fn of(self, value: u64, _: usize) -> usize {
+        self.index.of(value).wrapping_sub(self.first) as usize
+    }
+}
+
+/// A whole table, 2^n words, whose words the lowest bits name.
+#[derive(Clone, Copy)]
+pub struct Lowest;
+
+impl Place for Lowest {
+    #[inline(always)]
+    fn of(self, value: u64, words: usize) -> usize {
+        value as usize & words.wrapping_sub(1)
+    }
+}
+
+/// The same for the bits above so many.
+#[derive(Clone, Copy)]
+pub struct Above(u32);
+
+impl Place for Above {
+    #[inline(always)]
+    fn of(self, value: u64, words: usize) -> usize {
+        (value >> self.0) as usize & words.wrapping_sub(1)
+    }
+}
+
+/// Words `first` to `first + words.len() - 1` of the table.
+pub struct Table<'a, P = Part> {
+    pub words: &'a mut [u64],
+    place: P,
+}
+
+/// A table of which no other part exists.
+pub enum Whole<'a> {
+    Lowest(Table<'a, Lowest>),
+    Above(Table<'a, Above>),
+}
+
+/// Updates in front of the one that is made whose words are asked for into the first-level cache.
+pub const AHEAD: usize = 16;
+/// The same for the second-level cache, which waits for more lines at once: both together make 1.3 to 1.6 times as many
+/// updates as either alone (Sapphire Rapids, 2^24 and 2^26 words on huge pages); between 64 and 256 nothing changes.
+pub const FAR_AHEAD: usize = 128;
+
+impl<'a> Table<'a> {
+    pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
+        Self { words, place: Part { first, index } }
+    }
+
+    /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
+    /// checks of what the number of words makes sure.
+    pub fn whole(&mut self) -> Whole<'_> {
+        debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
+        match self.place.index.shift() {
+            0 => Whole::Lowest(Table { words: self.words, place: Lowest }),
+            bits => Whole::Above(Table { words: self.words, place: Above(bits) }),
+        }
+    }
+}
+
+impl<P: Place> Table<'_, P> {
+    /// Where in `words` a value belongs.
+    #[inline(always)]
+    pub fn place(&self, value: u64) -> usize {
+        self.place.of(value, self.words.len())
+    }
+
+    /// One update.
+    ///
+    /// # Panics
+    /// If the word is not in this part.
+    #[inline(always)]
+    pub fn update(&mut self, value: u64) {
+        let place = self.place(value);
+        self.words[place] ^= value;
+    }
+
+    /// Asks for the word of a value that is to be updated soon.
+    #[inline(always)]
+    pub fn prefetch(&self, value: u64) {
+        prefetch(self.words.as_ptr().wrapping_add(self.place(value)));
+    }
+
+    /// Asks for the word of a value that is to be updated later.
+    #[inline(always)]
+    pub fn prefetch_early(&self, value: u64) {
+        prefetch_early(self.words.as_ptr().wrapping_add(self.place(value)));
+    }
+
+    /// Updates in this order, with all of them known: their words are asked for some time before.
+    pub fn apply(&mut self, values: &[u64]) {
+        let far = values.len().min(FAR_AHEAD);
+        values[..far].iter().for_each(|&value| self.prefetch_early(value));
+        self.apply_but(values, far);
+        self.finish(&values[values.len() - far..]);
+    }
+
+    /// Updates but the last `far`, whose words are asked for.
+    pub fn apply_but(&mut self, values: &[u64], far: usize) {
+        let Some(later) = values.get(far..) else { return };
+        for ((&value, &ahead), &early) in values.iter().zip(&values[far.min(AHEAD)..]).zip(later) {
+            self.prefetch_early(early);
+            self.prefetch(ahead);
+            self.update(value);
+        }
+    }
+
+    /// Updates whose words have been asked for early.
+    pub fn finish(&mut self, values: &[u64]) {
+        let near = values.len().min(AHEAD);
+        for (&value, &ahead) in values.iter().zip(&values[near..]) {
+            self.prefetch(ahead);
+            self.update(value);
+        }
+        values[values.len() - near..].iter().for_each(|&value| self.update(value));
+    }
+}
+
+/// A hint to fetch a word, soon to be read and written, as near as can be; processors without one ignore it.
+#[inline(always)]
+pub(crate) fn prefetch(word: *const u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(word.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = word;
+}
+
+/// The same, into the second-level cache.
+#[inline(always)]
+pub(crate) fn prefetch_early(word: *const u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(word.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pstl2keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = word;
+}

@@ -1,0 +1,44 @@
+//! Runs that a time bounds.
+
+use super::problem;
+use crate::error::Result;
+use crate::measure::comm::{Comm, World};
+use crate::measure::kernels::Outcome;
+use crate::on_transport;
+use crate::point::Point;
+
+/// Part of the time that is planned for, as rates change.
+const MARGIN: f64 = 0.9;
+/// A trial's part of the time from which on its rate is taken for that of the run.
+const ENOUGH: f64 = 0.05;
+/// Updates of the first trial: those asked for by this.
+const FIRST: f64 = 1024.0;
+
+/// Runs the point with all its updates, or as many as have time, which shorter runs before it tell. Every run is verified,
+/// the last one counts. Collective.
+pub(super) fn run(
+    run: fn(&Point, &mut World) -> Result<Outcome>,
+    point: &Point,
+    seconds: f64,
+    world: &mut World,
+) -> Result<Outcome> {
+    let asked = point.real("updates");
+    let least = 1.0 / point.integer("N_words") as f64;
+    let mut updates = (asked / FIRST).max(least);
+    loop {
+        let part = point.clone().with("updates", updates.min(asked));
+        let outcome = run(&part, world)?;
+        // All ranks go by the time of rank 0's account.
+        let mut shared = [outcome.seconds.to_bits(), u64::from(outcome.verdict.is_err())];
+        on_transport!(&world.transport, comm => comm.broadcast(&mut shared));
+        let (time, wrong) = (f64::from_bits(shared[0]), shared[1] != 0);
+        if updates >= asked || wrong {
+            return Ok(outcome);
+        }
+        let has_time_for = problem::updates(&part) as f64 * least * MARGIN * seconds / time;
+        if time >= ENOUGH * seconds || has_time_for >= asked {
+            return run(&point.clone().with("updates", has_time_for.clamp(least, asked)), world);
+        }
+        updates = has_time_for.min(updates * 16.0);
+    }
+}

@@ -1,0 +1,6 @@
+//! The measuring wing: what a compute node builds. It needs Rust alone, and MPI where asked.
+
+pub mod comm;
+pub mod kernels;
+pub mod numerics;
+pub mod worker;

@@ -1,0 +1,365 @@
+//! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
+
+use crate::error::{Error, Result};
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Comm, Transport, World, threads};
+use crate::measure::kernels::{self, Kernel};
+use crate::measure::numerics::mix::seed;
+use crate::measure::numerics::statistics::Summary;
+use crate::point::Point;
+use crate::provenance::{self, Build, Placement};
+use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a launch is asked to do, written by the driver as one JSON file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub launch: String,
+    pub block: u32,
+    pub launcher: String,
+    pub transport: String,
+    pub ranks: usize,
+    /// Seed of the order of points.
+    pub seed: u64,
+    pub repeat: Repeat,
+    pub tasks: Vec<Task>,
+}
+
+/// One point of a job, with what earlier launches of the same block already measured of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub key: String,
+    pub point: Point,
+    pub seconds_so_far: Vec<f64>,
+    pub next_repetition: u32,
+}
+
+/// A worker program, as it tells of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Info {
+    pub build: Build,
+    pub transports: Vec<String>,
+    /// Version of the MPI library it is linked to, if any.
+    pub mpi_library: Option<String>,
+}
+
+/// What this program is as a worker.
+pub fn info() -> Info {
+    #[cfg(feature = "mpi")]
+    let (transports, mpi_library) =
+        (vec!["threads".into(), "mpi".into()], Some(crate::measure::comm::mpi::MpiComm::library()));
+    #[cfg(not(feature = "mpi"))]
+    let (transports, mpi_library) = (vec!["threads".into()], None);
+    Info { build: provenance::build(), transports, mpi_library }
+}
+
+/// When a point has been measured often enough.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Repeat {
+    pub min: u32,
+    pub max: u32,
+    /// Width asked for of the median's 95 % interval, relative to the median.
+    pub width: Option<f64>,
+    /// Seconds of measuring after which this launch ends, precise or not.
+    pub budget_seconds: Option<f64>,
+}
+
+impl Repeat {
+    /// Whether these times of one point suffice.
+    pub fn satisfied(&self, seconds: &[f64]) -> bool {
+        let n = seconds.len() as u32;
+        let precise = |width: f64| {
+            Summary::of(seconds).and_then(|s| s.relative_width()).is_some_and(|relative| relative <= width)
+        };
+        n >= self.max || (n >= self.min && self.width.is_none_or(precise))
+    }
+}
+
+/// Which point comes next: rounds over all unfinished points, each round in a new random order.
+pub struct Schedule {
+    repeat: Repeat,
+    taken: Vec<Vec<f64>>,
+    finished: Vec<bool>,
+    round: Vec<usize>,
+    random: Pcg64Mcg,
+}
+
+impl Schedule {
+    pub fn new(job: &Job) -> Self {
+        let taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
+        let finished = taken.iter().map(|seconds| job.repeat.satisfied(seconds)).collect();
+        let random = Pcg64Mcg::seed_from_u64(seed(&[job.seed, u64::from(job.block), job.ranks as u64]));
+        Self { repeat: job.repeat, taken, finished, round: Vec::new(), random }
+    }
+
+    /// The index of the next point; `None` when all are precise enough.
+    pub fn next_point(&mut self) -> Option<usize> {
+        if self.round.is_empty() {
+            self.round = (0..self.finished.len()).filter(|&index| !self.finished[index]).collect();
+            self.round.shuffle(&mut self.random);
+        }
+        self.round.pop()
+    }
+
+    /// Takes note of a run; a point that did not give a good time is not run again.
+    pub fn record(&mut self, index: usize, seconds: Option<f64>) {
+        match seconds {
+            Some(seconds) => {
+                self.taken[index].push(seconds);
+                self.finished[index] = self.repeat.satisfied(&self.taken[index]);
+            }
+            None => self.finished[index] = true,
+        }
+    }
+}
+
+/// Reads a job and runs it on the ranks that this process (`threads`) or its launcher (`mpi`) provides.
+///
+/// Lines go to standard output. Errors have been told there as well when this returns.
+pub fn work(job_file: &Path, transport: &str, ranks: usize) -> Result<()> {
+    let result = match transport {
+        "threads" => work_on_threads(job_file, ranks),
+        #[cfg(feature = "mpi")]
+        "mpi" => work_on_mpi(job_file, ranks),
+        #[cfg(not(feature = "mpi"))]
+        "mpi" => Err(Error::environment(
+            "this build of apexmap has no MPI transport",
+            "build one with `cargo build --release --no-default-features --features mpi` and name it with --worker",
+        )),
+        other => Err(Error::input(format!("there is no transport \"{other}\""), "use threads or mpi")),
+    };
+    if let Err(error) = &result {
+        emit(&Event::Fatal { message: error.what.clone() })?;
+    }
+    result
+}
+
+fn read_job(file: &Path) -> Result<Job> {
+    let text = std::fs::read_to_string(file).map_err(|e| Error::file("read the job", file, e))?;
+    serde_json::from_str(&text)
+        .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "let `apexmap run` write it"))
+}
+
+fn work_on_threads(job_file: &Path, ranks: usize) -> Result<()> {
+    let job = read_job(job_file)?;
+    require_ranks(&job, ranks)?;
+    let results = threads::run(ranks, |comm, arena| {
+        let library = format!("threads of one process, apexmap {}", env!("CARGO_PKG_VERSION"));
+        serve(comm, Transport::Threads(comm), arena, &job, &library).inspect_err(|_| comm.fail())
+    });
+    // The rank that failed first has more to say than those that ended because of it.
+    let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error),
+        Err(message) => Some(Error::measurement(format!("rank {rank} failed: {message}"), "see the message")),
+    });
+    let Some(first) = failures.next() else { return Ok(()) };
+    let consequence = |error: &Error| error.what.ends_with(threads::OTHER_RANK_FAILED);
+    Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
+}
+
+#[cfg(feature = "mpi")]
+fn work_on_mpi(job_file: &Path, ranks: usize) -> Result<()> {
+    use crate::measure::comm::mpi::MpiComm;
+    let comm = MpiComm::initialize(ranks)?;
+    let mut arena = Arena::default();
+    let run = || -> Result<()> {
+        let job = broadcast_job(&comm, job_file)?;
+        serve(&comm, Transport::Mpi(&comm), &mut arena, &job, &MpiComm::library())
+    };
+    let message = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.what,
+        Err(panic) => threads::panic_text(&*panic),
+    };
+    // The others wait for this rank and would wait for ever.
+    let _ = emit(&Event::Fatal { message: format!("rank {} failed: {message}", comm.rank()) });
+    // A launcher drops what it has not passed on when its ranks abort.
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    comm.abort(1)
+}
+
+/// Rank 0 reads the job file: other nodes need not see its folder.
+#[cfg(feature = "mpi")]
+fn broadcast_job<C: Comm>(comm: &C, file: &Path) -> Result<Job> {
+    let text = if comm.rank() == 0 {
+        serde_json::to_vec(&read_job(file)?).map_err(|e| Error::internal(e.to_string()))?
+    } else {
+        Vec::new()
+    };
+    let mut length = [text.len() as u64];
+    comm.broadcast(&mut length);
+    let mut words = pack(&text, (length[0] as usize).div_ceil(8));
+    comm.broadcast(&mut words);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length[0] as usize).collect();
+    serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was garbled on its way: {e}")))
+}
+
+/// Bytes as words, padded with zeros or cut to `words` words.
+fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
+    let mut packed: Vec<u64> = bytes
+        .chunks(8)
+        .map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        })
+        .collect();
+    packed.resize(words, 0);
+    packed
+}
+
+fn require_ranks(job: &Job, started: usize) -> Result<()> {
+    if job.ranks == started {
+        return Ok(());
+    }
+    Err(Error::input(
+        format!("the job is for {} ranks, but {started} were started", job.ranks),
+        "give the launcher the number of ranks that the job names",
+    ))
+}
+
+/// The kernel of a point that is complete and meant for these ranks: kernels rely on both.
+fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
+    let kernel = kernels::find(&point.kernel)?;
+    let complete = kernels::complete(point.clone());
+    let reason = match complete {
+        Err(reason) => reason,
+        Ok(_) if point.ranks != job.ranks => format!("it is for {} ranks in a job for {}", point.ranks, job.ranks),
+        Ok(complete) if complete != *point => "it lacks parameters of its kernel".into(),
+        Ok(_) => return Ok(kernel),
+    };
+    Err(Error::input(format!("{} cannot be run: {reason}", point.label()), "let `apexmap run` write the job"))
+}
+
+/// The same on every rank; rank 0 decides what is next and speaks.
+fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, library: &str) -> Result<()> {
+    require_ranks(job, comm.size())?;
+    let tasks: Vec<(&dyn Kernel, &Point)> =
+        job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
+    arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
+    let placement = gather_placement(comm);
+    let mut lead = placement.map(|placement| Lead::new(comm, job, library, placement)).transpose()?;
+    let mut world = World { transport, arena };
+    loop {
+        let mut order = [u64::MAX, 0];
+        if let Some(lead) = &mut lead {
+            order = lead.next(comm.now())?.unwrap_or(order);
+        }
+        comm.broadcast(&mut order);
+        let [index, repetition] = order;
+        let Some((kernel, point)) = tasks.get(index as usize) else { break };
+        let stream = seed(&[u64::from(job.block), repetition]);
+        let outcome = kernel.run(point, stream, &mut world)?;
+        if let Some(lead) = &mut lead {
+            lead.record(index as usize, repetition as u32, outcome)?;
+        }
+    }
+    comm.barrier();
+    match lead {
+        Some(lead) => emit(&Event::Done { budget_spent: lead.budget_spent }),
+        None => Ok(()),
+    }
+}
+
+/// Words that carry a rank's placement.
+const PLACEMENT_WORDS: usize = 64;
+
+fn gather_placement<C: Comm>(comm: &C) -> Option<Vec<Placement>> {
+    let mut own = provenance::placement(comm.rank());
+    own.node.truncate(255);
+    let text = serde_json::to_vec(&own).unwrap_or_default();
+    let all = comm.gather(&pack(&text, PLACEMENT_WORDS))?;
+    let read = |words: &[u64]| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
+        serde_json::from_slice(&bytes).ok()
+    };
+    Some(all.chunks_exact(PLACEMENT_WORDS).filter_map(read).collect())
+}
+
+/// Rank 0's part: the schedule, and the lines to the driver.
+struct Lead<'a> {
+    job: &'a Job,
+    schedule: Schedule,
+    repetitions: Vec<u32>,
+    started: f64,
+    budget_spent: bool,
+}
+
+impl<'a> Lead<'a> {
+    fn new<C: Comm>(comm: &C, job: &'a Job, library: &str, placement: Vec<Placement>) -> Result<Self> {
+        let host = provenance::host();
+        emit(&Event::Hello(Box::new(Launch {
+            schema: SCHEMA_VERSION,
+            launch: job.launch.clone(),
+            block: job.block,
+            transport: job.transport.clone(),
+            library: library.to_owned(),
+            launcher: job.launcher.clone(),
+            ranks: comm.size(),
+            host,
+            placement,
+            oversubscribed: comm.oversubscribed(),
+            build: provenance::build().fingerprint,
+            unix_seconds: unix_seconds(),
+        })))?;
+        Ok(Self {
+            job,
+            schedule: Schedule::new(job),
+            repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
+            started: comm.now(),
+            budget_spent: false,
+        })
+    }
+
+    /// The next point and its repetition, announced to the driver.
+    fn next(&mut self, now: f64) -> Result<Option<[u64; 2]>> {
+        let Some(index) = self.schedule.next_point() else { return Ok(None) };
+        if self.job.repeat.budget_seconds.is_some_and(|budget| now - self.started > budget) {
+            self.budget_spent = true;
+            return Ok(None);
+        }
+        let repetition = self.repetitions[index];
+        self.repetitions[index] += 1;
+        emit(&Event::Start { index, repetition })?;
+        Ok(Some([index as u64, u64::from(repetition)]))
+    }
+
+    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome) -> Result<()> {
+        let task = &self.job.tasks[index];
+        let good = outcome.verdict.is_ok();
+        self.schedule.record(index, good.then_some(outcome.seconds));
+        emit(&Event::Sample(Box::new(Sample {
+            point: task.point.clone(),
+            key: task.key.clone(),
+            block: self.job.block,
+            repetition,
+            status: if good { Status::Ok } else { Status::Wrong },
+            message: outcome.verdict.err().unwrap_or_default(),
+            unix_seconds: unix_seconds(),
+            load: provenance::load(),
+            seconds: Some(outcome.seconds),
+            outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        })))
+    }
+}
+
+pub fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// One line in one write, so that lines of several ranks do not mix.
+fn emit(event: &Event) -> Result<()> {
+    let mut line = serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write a line: {e}")))?;
+    line.push('\n');
+    let mut out = std::io::stdout().lock();
+    out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
+        Error::environment(format!("the driver no longer listens: {e}"), "see what ended it; run again to resume")
+    })
+}

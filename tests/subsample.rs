@@ -1,0 +1,225 @@
+//! Fits to large designs: what is kept of the points, that it finds the truth, and that the fit is judged on all of them.
+
+use apexmap::explore::fit::quality::smape;
+use apexmap::explore::fit::subsample::kept;
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
+use apexmap::explore::models;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64Mcg;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn at_most(most_points: usize) -> Options {
+    Options { seed: 1, resamples: 0, leave_out: false, most_points }
+}
+
+fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> {
+    points.into_iter().map(|x| Observation { x, y: 1.0, launch: 0 }).collect()
+}
+
+/// The points that stay, each once.
+fn stay(data: &[Observation], most: usize) -> Vec<Vec<f64>> {
+    let kept = kept(data, most).expect("more points than that");
+    let mut stay: Vec<Vec<f64>> =
+        data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(seen, _)| seen.x.clone()).collect();
+    stay.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+    stay.dedup();
+    stay
+}
+
+fn grid(columns: u32, rows: u32) -> Vec<Vec<f64>> {
+    (0..columns).flat_map(|a| (0..rows).map(move |b| vec![f64::from(a), f64::from(b)])).collect()
+}
+
+#[test]
+fn of_a_line_one_point_of_each_stretch_and_both_ends_stay() {
+    let line = |n: u32| observations((0..n).map(|at| vec![f64::from(at)]));
+    let numbers = |n: u32, most: usize| stay(&line(n), most).concat();
+    // Stretches of 10 points from 0, 3 and 6, of 20 from 0, 5, 10 and 15; which of each is drawn is for
+    // SplitMix64 to say, which python3 computed here.
+    assert_eq!(numbers(10, 3), [0.0, 1.0, 5.0, 8.0, 9.0]);
+    assert_eq!(numbers(20, 4), [0.0, 5.0, 10.0, 18.0, 19.0]);
+}
+
+#[test]
+fn small_designs_are_not_thinned() {
+    let data = observations(grid(20, 20));
+    assert_eq!(kept(&data, 400), None);
+    assert!(kept(&data, 399).is_some());
+    // What counts are different points, not launches of them.
+    let again = [data.clone(), data].concat();
+    assert_eq!(kept(&again, 400), None);
+    let measured = hypercube(0.05, 1);
+    let fit = |most| fit(&measured, most);
+    let (all, more) = (fit(measured.len()), fit(usize::MAX));
+    assert_eq!((all.quality.fitted_points, all.quality.points), (600, 600));
+    assert_eq!((all.points, all.estimates), (more.points, more.estimates));
+}
+
+#[test]
+fn a_surface_is_thinned_evenly_along_both_axes_and_keeps_its_corners() {
+    let stay = stay(&observations(grid(100, 20)), 400);
+    assert!((400..=404).contains(&stay.len()), "{} points", stay.len());
+    for corner in [[0.0, 0.0], [0.0, 19.0], [99.0, 0.0], [99.0, 19.0]] {
+        assert!(stay.iter().any(|x| *x == corner), "{corner:?} is gone");
+    }
+    let counts = |at: usize| {
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+        stay.iter().for_each(|x| *counts.entry(x[at] as u64).or_default() += 1);
+        counts
+    };
+    // Four of the twenty points of each line; of lines across, which stretches do not follow, 20 as drawn, within four
+    // standard deviations of a binomial.
+    let along = counts(0);
+    assert!(along.len() == 100 && along.values().all(|count| (4..=6).contains(count)), "{along:?}");
+    let across = counts(1);
+    assert!(across.len() == 20 && across.values().all(|count| (4..=36).contains(count)), "{across:?}");
+}
+
+proptest! {
+    #[test]
+    fn every_stretch_keeps_a_point_and_every_extreme_stays(
+        points in proptest::collection::btree_set((0u8..40, 0u8..12, 0u8..6), 2..300),
+        share in 0.01f64..1.0,
+        seed in any::<u64>(),
+    ) {
+        let x = |&(a, b, c): &(u8, u8, u8)| vec![f64::from(a), f64::from(b), f64::from(c)];
+        let most = ((points.len() as f64 * share) as usize).clamp(1, points.len() - 1);
+        let all: Vec<Vec<f64>> = points.iter().map(x).collect();
+        let data = observations(all.clone());
+        let stay = stay(&data, most);
+        prop_assert!(stay.len() >= most && stay.len() <= most + 12, "{} of {most}", stay.len());
+        // A set is in order: so are its stretches.
+        for stretch in 0..most {
+            let of = &all[stretch * all.len() / most..(stretch + 1) * all.len() / most];
+            prop_assert!(of.iter().any(|x| stay.contains(x)), "nothing of stretch {stretch}");
+        }
+        for at in 0..3 {
+            let values = || all.iter().map(|x| x[at]);
+            for end in [values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)] {
+                let here: Vec<_> = all.iter().filter(|x| x[at] == end).collect();
+                prop_assert!(stay.contains(here[0]) && stay.contains(here[here.len() - 1]));
+            }
+        }
+        // Neither the order nor the number of the launches matters, and all launches of a point go with it.
+        let mut more = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
+        more.sort_by_key(|seen| apexmap::measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
+        let kept = kept(&more, most).expect("more points");
+        for (seen, kept) in more.iter().zip(kept) {
+            prop_assert_eq!(kept, stay.contains(&seen.x));
+        }
+    }
+}
+
+const TRUTH: [f64; 2] = [56.9e-6, 33e-6];
+
+/// 600 points of the hypercube's model over P and Q, with log-normal noise.
+fn hypercube(noise: f64, seed: u64) -> Vec<Observation> {
+    let model = models::find("random_access.hypercube").expect("a model");
+    let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(seed), Normal::new(0.0, noise).expect("a deviation"));
+    let points = grid(20, 30).into_iter().map(|x| vec![2f64.powf(x[0] + 1.0), 2f64.powf(x[1] / 2.0)]);
+    let measured = |x: Vec<f64>| {
+        let y = model.predict(&x, &TRUTH).value * f64::exp(normal.sample(&mut rng));
+        Observation { x, y, launch: 0 }
+    };
+    points.map(measured).collect()
+}
+
+fn fit(data: &[Observation], most: usize) -> Fit {
+    let model = models::find("random_access.hypercube").expect("a model");
+    fit::fit(model, data, &[Role::Fit; 2], at_most(most)).expect("a fit")
+}
+
+#[test]
+fn the_intervals_of_a_thinned_fit_hold_the_truth() {
+    let (mut held, mut all) = (0, 0);
+    for seed in 0..200 {
+        let fit = fit(&hypercube(0.1, seed), 50);
+        assert!((50..=58).contains(&fit.quality.fitted_points), "{}", fit.quality.fitted_points);
+        for (estimate, truth) in fit.estimates.iter().zip(TRUTH) {
+            held += usize::from(estimate.low <= truth && truth <= estimate.high);
+            all += 1;
+        }
+    }
+    // 95 %, within three standard errors of 200 independent sets.
+    let share = held as f64 / all as f64;
+    assert!((0.904..=0.996).contains(&share), "{held} of {all}");
+}
+
+#[test]
+fn a_thinned_fit_is_judged_on_all_points() {
+    let data = hypercube(0.02, 3);
+    let kept = kept(&data, 50).expect("more points");
+    // What is not fitted to is half as fast again: nothing of the numbers may change, and the errors must show it.
+    let faster = |(seen, kept): (&Observation, &bool)| Observation {
+        y: if *kept { seen.y } else { 1.5 * seen.y },
+        ..seen.clone()
+    };
+    let changed: Vec<Observation> = data.iter().zip(&kept).map(faster).collect();
+    let options = Options { leave_out: true, ..at_most(50) };
+    let model = models::find("random_access.hypercube").expect("a model");
+    let of = |data: &[Observation]| fit::fit(model, data, &[Role::Fit; 2], options).expect("a fit");
+    let (before, after) = (of(&data), of(&changed));
+    assert_eq!(before.estimates, after.estimates);
+    assert_eq!((after.quality.points, after.quality.observations), (600, 600));
+    assert_eq!(after.quality.fitted_points, kept.iter().filter(|kept| **kept).count());
+    assert!(before.quality.smape < 0.02, "{}", before.quality.smape);
+    // Of points 1.5 times as fast the error is 2 (1.5 - 1) / (1.5 + 1) = 40 %.
+    let share = kept.iter().filter(|kept| !**kept).count() as f64 / 600.0;
+    assert!((after.quality.smape - 0.4 * share).abs() < 0.01, "{}", after.quality.smape);
+    assert_eq!(after.quality.smape, smape(after.points.iter().map(|point| (point.measured, point.predicted))));
+    // The fit has not seen the points that are not kept: what it predicts there is what it foretells.
+    let left_out = |point: &fit::Point| point.left_out.expect("of every point");
+    assert!(after.points.iter().zip(&kept).all(|(point, kept)| *kept || left_out(point) == point.predicted));
+    assert!(after.points.iter().zip(&kept).any(|(point, kept)| *kept && left_out(point) != point.predicted));
+    let foretold = smape(after.points.iter().map(|point| (point.measured, left_out(point))));
+    assert_eq!(after.quality.left_out, Some(foretold));
+}
+
+#[test]
+fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
+    let model = models::find("point_to_point.log_gp").expect("a model");
+    let truth = [700e-9, 150e-9, 400e-9, 5e-10];
+    // The gap shows in streams alone, of which there are two points.
+    let lengths = |kernel: f64| (0..300).map(move |at| vec![kernel, 8.0 * 1.03f64.powi(at)]);
+    let points = lengths(0.0).chain([vec![1.0, 64.0], vec![1.0, 512.0]]).chain(lengths(2.0));
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    let normal = Normal::new(0.0, 0.01).expect("a deviation");
+    let measured = |x: Vec<f64>| {
+        let y = model.predict(&x, &truth).value * f64::exp(normal.sample(&mut rng));
+        Observation { x, y, launch: 0 }
+    };
+    let data: Vec<Observation> = points.map(measured).collect();
+    let of_streams: BTreeSet<bool> = kept(&data, 20)
+        .expect("more")
+        .iter()
+        .zip(&data)
+        .filter(|(_, seen)| seen.x[0] == 1.0)
+        .map(|(kept, _)| *kept)
+        .collect();
+    assert_eq!(of_streams, BTreeSet::from([false]), "the test needs streams that are not kept");
+    let fit = fit::fit(model, &data, &[Role::Fit; 4], at_most(20)).expect("a fit to all");
+    assert_eq!(fit.quality.fitted_points, 602);
+    let gap = fit.estimates.iter().find(|estimate| estimate.number == "network_gap_seconds").expect("a gap");
+    assert!(gap.low < truth[2] && truth[2] < gap.high, "{gap:?}");
+}
+
+#[test]
+fn a_break_is_found_in_a_thinned_design_between_points_that_stay() {
+    let model = models::find("point_to_point.switch").expect("a model");
+    let truth = [300e-9, 5e-11, 1e-6, 2.5e-10, 8192.0];
+    let normal = Normal::new(0.0, 0.02).expect("a deviation");
+    let mut rng = Pcg64Mcg::seed_from_u64(8);
+    let measured = |x: Vec<f64>| {
+        let y = model.predict(&x, &truth).value * f64::exp(normal.sample(&mut rng));
+        Observation { x, y, launch: 0 }
+    };
+    let data: Vec<Observation> = (0..500).map(|at| vec![(8.0 * 1.024f64.powi(at)).round()]).map(measured).collect();
+    let stay = stay(&data, 40).concat();
+    let fit = fit::fit(model, &data, &[Role::Fit; 5], at_most(40)).expect("a fit");
+    assert_eq!(fit.quality.fitted_points, stay.len());
+    let limit = fit.estimates.iter().find(|estimate| estimate.number == "eager_bytes").expect("a limit");
+    assert!(limit.low <= 8192.0 && 8192.0 < limit.high, "{limit:?}");
+    assert!([limit.value, limit.low, limit.high].iter().all(|end| stay.contains(end)), "{limit:?}");
+}
