@@ -5,8 +5,7 @@ use super::run::carry_out;
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::calibrate;
-use crate::explore::figure::select;
-use crate::explore::store::Folder;
+use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::provenance;
 use crate::terminal::print;
@@ -62,9 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         },
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), false, false);
-    let table = Folder::open(&folder)?.table()?;
-    let rows = select::rows(&table, None);
-    let card = calibrate::card(&probes, &table, &rows, &setup.plan.context.machine, &host)?;
+    let samples = Samples::from(Folder::open(&folder)?.table()?).current();
+    let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
     print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;

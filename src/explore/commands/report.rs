@@ -8,7 +8,7 @@ use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
 use crate::explore::report::{self, summary};
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::{Folder, Samples};
 use crate::terminal::print;
 use std::path::PathBuf;
 
@@ -44,11 +44,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    print(&make(&folder, &samples::table(&folder)?)?)
+    print(&make(&folder, &samples::of_folder(&folder)?)?)
 }
 
 /// Makes the report; returns the summary for the terminal.
-pub fn make(folder: &Folder, table: &Table) -> Result<String> {
-    let made = report::make(folder, table)?;
+pub fn make(folder: &Folder, samples: &Samples) -> Result<String> {
+    let made = report::make(folder, samples)?;
     Ok(format!("{}report: {}\n", summary::text(&made.rows), folder.report().display()))
 }

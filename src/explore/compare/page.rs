@@ -96,7 +96,7 @@ struct Unmatched {
 pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Option<&Check>) -> Result<Made> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let groups = groups::of(&comparison.points, &comparison.matched)?;
+    let groups = groups::of(&comparison.points, &comparison.matched);
     let (mut sections, mut unshown) = (Vec::new(), Vec::new());
     for group in groups.iter().filter(|group| !group.axes.is_empty()) {
         if sections.len() < MOST_GROUPS {
@@ -215,7 +215,7 @@ fn about(machine: &Machine) -> About {
         facts.push(("Launches", launches.to_string()));
     }
     let what = if machine.origin == Origin::Published { "Values" } else { "Samples" };
-    facts.push((what, machine.rows.len().to_string()));
+    facts.push((what, machine.samples.len().to_string()));
     facts.retain(|(_, text)| !text.is_empty());
     About { name: machine.name.clone(), given: machine.given.clone(), facts }
 }

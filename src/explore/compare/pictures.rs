@@ -1,7 +1,7 @@
 //! The figures of a comparison: ratios as maps, contours and surfaces; who wins where; contours side by side.
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
 use super::statistics::MannWhitney;
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub struct Section {
 }
 
 /// All figures of a group; `number` is part of their files' names.
-pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {
+pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Section> {
     let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
@@ -45,7 +45,7 @@ pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &
 
 struct Drawer<'a> {
     comparison: &'a Comparison<'a>,
-    group: &'a Group,
+    group: &'a MatchedGroup,
     number: usize,
     folder: &'a Path,
     pictures: Vec<Picture>,
@@ -154,7 +154,7 @@ impl Drawer<'_> {
         for &at in &self.group.points {
             let point = &self.comparison.points.points[at];
             let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
-            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else {
+            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), point.number(&self.group.axes[0])) else {
                 continue;
             };
             let (low, high) = found.interval.unwrap_or((f64::NAN, f64::NAN));

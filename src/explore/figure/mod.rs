@@ -35,7 +35,6 @@ pub mod layers;
 pub mod legend;
 mod panels;
 mod regions;
-pub mod select;
 mod sheet;
 mod solid;
 mod surface;

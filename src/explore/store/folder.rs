@@ -4,6 +4,7 @@ use super::bound_columns;
 use super::journal::{self, Outcome, Record};
 use super::parquet;
 use super::table::Table;
+use super::tabulate::tabulate;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
@@ -178,7 +179,7 @@ impl Folder {
 
     fn tabulate(&self, records: &[Record]) -> Result<Table> {
         let keys = self.planned_keys();
-        let mut table = parquet::tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
+        let mut table = tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
         if let Some(card) = self.card()? {
             bound_columns::add(&mut table, records, &Limits::of(&card));
         }
@@ -189,7 +190,8 @@ impl Folder {
     pub fn compact(&self) -> Result<Table> {
         let table = self.tabulate(&self.records()?)?;
         if table.rows > 0 {
-            parquet::write(self, &table)?;
+            let path = self.samples();
+            self.replace(&path, |file| parquet::write(file, &path, &table))?;
         }
         Ok(table)
     }
