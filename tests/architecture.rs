@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
 const FLOORS: [&[&str]; 10] = [
     &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "toml_file", "units"],
-    &["condition", "numerics"],
+    &["condition", "numerics", "trade"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],
-    &["calibrate", "export", "figure", "html", "launch", "model_fit", "query", "sweep"],
+    &["calibrate", "export", "figure", "html", "launch", "model_fit", "plot", "query", "sweep"],
     &["report", "compare", "validate"],
     &["commands"],
     &["cli"],

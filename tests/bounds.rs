@@ -6,10 +6,10 @@ use apexmap::explore::bounds::{self, Case, Ladder, Limits};
 use apexmap::explore::calibrate;
 use apexmap::explore::calibrate::Probe;
 use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::store::bound_columns::{BOUND_BY, SHARE};
-use apexmap::explore::store::cells::cells;
+use apexmap::explore::store::cells::Cell;
+use apexmap::explore::store::derive::{BOUND_BY, SHARE};
 use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::{Folder, Table};
+use apexmap::explore::store::{Folder, Samples, Table};
 use apexmap::measure::kernels;
 use apexmap::point::{Point, Value};
 use apexmap::provenance;
@@ -401,24 +401,22 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     let run = apexmap(&[&arguments, more].concat());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let folder = Folder::open(&out).expect("a result");
-    let table = folder.table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
-    let card = calibrate::card(probes, &table, &rows, "this machine", &provenance::host()).expect("a card");
+    let samples = Samples::from(folder.table().expect("a table"));
+    let card = calibrate::card(probes, &samples, "this machine", &provenance::host()).expect("a card");
     (folder, card)
 }
 
 /// Points whose share is above one, even by the lower limit of its interval.
 fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
     card.write(&folder.machine()).expect("written");
-    let table = folder.compact().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
-    let bounded = rows.iter().filter(|&&row| !table.number(SHARE, row).is_nan()).count();
+    let samples = Samples::from(folder.compact().expect("a table")).good();
+    let bounded = samples.numbers(SHARE).len();
     assert!(bounded >= 6 * points, "only {bounded} samples have a bound");
-    let exceeds = |cell: apexmap::explore::store::cells::Cell| {
-        let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
-        Some(format!("{}: {:.2}", label(&table, cell.rows[0]), share.median))
+    let exceeds = |cell: Cell| {
+        let share = cell.summary(SHARE).filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
+        Some(format!("{}: {:.2}", label(samples.table(), cell.samples.rows()[0]), share.median))
     };
-    cells(&table, &rows, &["key"], SHARE).expect("shares").into_iter().filter_map(exceeds).collect()
+    samples.cells(&["key"]).expect("shares").into_iter().filter_map(exceeds).collect()
 }
 
 fn label(table: &Table, row: usize) -> String {

@@ -1,9 +1,9 @@
 //! The report, opened in a real browser, and the figures that `apexmap plot` draws.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, write};
 use apexmap::explore::store::table::Column;
-use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::explore::store::{Folder, Table};
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""
@@ -92,7 +92,7 @@ fn names_from_a_parquet_file_show_as_text() {
         table.insert(name, column);
     }
     table.rows = read.rows;
-    parquet::write(&folder, &table).unwrap();
+    write(&folder, &table);
     assert!(apexmap(&["report", out.to_str().unwrap()]).status.success());
     let told = browser::ask(
         &out.join("report.html"),

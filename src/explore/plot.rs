@@ -95,7 +95,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         )
     })?;
     let subtitle = subtitle(samples, &found);
-    let on_grid = |subtitle, found| {
+    let on_grid = |subtitle: String, found: Vec<Shown>| {
         let cells = pivot(found, |shown: &Shown| &shown.cell.by)?;
         Ok::<_, Error>((grid(request, subtitle, &cells), cells))
     };
@@ -151,7 +151,8 @@ const MOST_BOUNDED: usize = 7;
 fn binding(grid: Grid, cells: &Pivot<Shown>) -> Classes {
     let class = |shown: &Shown| {
         let samples = &shown.cell.samples;
-        let count = |name: &str| samples.rows().iter().filter(|&&row| samples.table().word(BOUND_BY, row) == name).count();
+        let count =
+            |name: &str| samples.rows().iter().filter(|&&row| samples.table().word(BOUND_BY, row) == name).count();
         let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
         most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class)
     };

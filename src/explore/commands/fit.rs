@@ -117,12 +117,7 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
 }
 
 /// What is held, fitted, or not known.
-fn roles(
-    model: &dyn Model,
-    arguments: &Arguments,
-    manifest: &Manifest,
-    samples: &Samples,
-) -> Result<Vec<Role>> {
+fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
     let card = arguments.machine.as_deref().map(Card::find).transpose()?;
     let mut held = Vec::new();
     for text in &arguments.hold {

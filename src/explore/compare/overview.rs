@@ -10,7 +10,6 @@ use super::regression::Check;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::explore::html::Tile;
-use crate::measure::numerics::statistics::median;
 use crate::units::{significant, utc};
 
 /// A machine against the base, over all points.

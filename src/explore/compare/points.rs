@@ -187,7 +187,8 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
         Points { points: Vec::new(), classes: BTreeMap::new(), untold: Vec::new(), unusable: vec![0; machines.len()] };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
-    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id()))) {
+    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
+    {
         let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
         classes.entry(class.to_owned()).or_default().push(kernel);
     }

@@ -131,7 +131,13 @@ fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &s
         .collect()
 }
 
-fn sensitivity(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &str, axis: &str) -> Option<Sensitivity> {
+fn sensitivity(
+    comparison: &Comparison,
+    group: &MatchedGroup,
+    machine: usize,
+    name: &str,
+    axis: &str,
+) -> Option<Sensitivity> {
     let lines = lines(comparison, group, machine, axis);
     let (low, high) = ends(&lines)?;
     // Locality grows as alpha falls.

@@ -190,9 +190,8 @@ impl Parameters {
 impl Sources {
     fn of(samples: &Samples) -> Self {
         let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate = |about: &&About| {
-            format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label)
-        };
+        let rate =
+            |about: &&About| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label);
         Self {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cited(about)).collect(),
@@ -326,7 +325,8 @@ fn failures(samples: &Samples) -> Vec<Failure> {
     let table = samples.table();
     let failed = samples.only(|row| table.word("status", row) != Status::Ok.name());
     let point = |row: usize| {
-        let shown = columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
+        let shown =
+            columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
         let one = |name: &str| table.value(name, row).map(|value| label(name, &value));
         shown.filter_map(one).collect::<Vec<_>>().join(", ")
     };

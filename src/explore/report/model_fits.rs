@@ -122,7 +122,9 @@ impl Section<'_> {
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
-        let Some(card) = self.input.card.as_ref().filter(|_| ["random_access", "apex_map"].contains(&family)) else { return Ok(()) };
+        let Some(card) = self.input.card.as_ref().filter(|_| ["random_access", "apex_map"].contains(&family)) else {
+            return Ok(());
+        };
         match card::foretell(&group.samples, model, card) {
             Ok((data, foretold)) => {
                 let entry = self.of_card(model, group, card, &data, &foretold)?;
@@ -139,8 +141,7 @@ impl Section<'_> {
         let name = samples.first_word("launch");
         let launch = manifest.launches.iter().find(|end| end.launch.launch == name);
         let host = launch.map_or(&manifest.driver_host, |end| &end.launch.host);
-        let told =
-            |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
+        let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
         let roles = model_fit::roles(model, &told, self.input.card.as_ref(), &[], &[]);
         let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;

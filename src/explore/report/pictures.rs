@@ -92,11 +92,7 @@ fn thin(series: &mut Vec<Series>) {
 
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
 /// and, in words, what could not be drawn.
-pub fn of_parameters(
-    folder: &Folder,
-    samples: &Samples,
-    manifest: &Manifest,
-) -> Result<(Vec<Picture>, Vec<String>)> {
+pub fn of_parameters(folder: &Folder, samples: &Samples, manifest: &Manifest) -> Result<(Vec<Picture>, Vec<String>)> {
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
         let (headline, rows) = (kernel.about().headline, samples.rows());

@@ -53,8 +53,7 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let table = samples.table();
     let two = samples.only(|row| table.number("ranks", row) == 2.0);
     let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
-    let apex =
-        two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
+    let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
     let pong: Vec<(f64, Summary)> = pong
         .cells(&["message_bytes"])?
         .into_iter()

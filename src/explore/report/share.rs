@@ -4,9 +4,9 @@ use super::input::Input;
 use crate::error::Result;
 use crate::explore::bounds::{self, Limits, Terms};
 use crate::explore::store::cells::Cell;
+use crate::explore::store::columns;
 use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
 use crate::explore::store::groups::SampleGroup;
-use crate::explore::store::columns;
 use crate::measure::kernels;
 use crate::measure::numerics::statistics::Summary;
 use crate::units;
@@ -112,10 +112,7 @@ fn row(
 ) -> Row {
     let unit = columns::describe(group.headline).unit;
     let rate = |column: Option<&str>| {
-        column
-            .and_then(|column| cell.samples.median(column))
-            .map(|v| units::quantity(v, unit))
-            .unwrap_or_default()
+        column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };
     let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
     Row {

@@ -26,12 +26,7 @@ pub fn add(table: &mut Table, records: &[Record], limits: &Limits) {
     table.insert(BOUND_BY, Column::Words { codes, dictionary });
 }
 
-/// The limits at the point of a sample.
-pub fn terms(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<Terms> {
-    at(&sample.point, &sample.outputs, launch, limits)
-}
-
-/// The limits at the point of a row, as [`terms`] has them; `None` where the row lacks a parameter of its kernel.
+/// The limits at the point of a row; `None` where its kernel has no bounds or the row lacks a parameter.
 pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> Option<Terms> {
     let kernel = kernels::find(table.word("kernel", row)).ok()?;
     let mut point = Point::new(kernel.id(), table.number("ranks", row) as usize);
@@ -44,10 +39,11 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
         point.params.insert(parameter.name.to_owned(), value);
     }
     let value = |output: &Output| Some((output.column.to_owned(), table.value(output.column, row)?));
-    at(&point, &kernel.outputs().iter().filter_map(value).collect(), launch, limits)
+    terms(&point, &kernel.outputs().iter().filter_map(value).collect(), launch, limits)
 }
 
-fn at(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
+/// The limits at a point with these outputs.
+fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
     let mut nodes: Vec<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
     nodes.sort_unstable();
     nodes.dedup();
@@ -65,7 +61,7 @@ fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;
     }
-    let binding = terms(sample, launch, limits)?.binding()?;
+    let binding = terms(&sample.point, &sample.outputs, launch, limits)?.binding()?;
     let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
     let bytes = binding.rate * work.bytes / work.operations;
     let measured = derive::rates(sample, None)[2];

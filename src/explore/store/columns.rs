@@ -105,9 +105,7 @@ impl Registry {
     fn add(&mut self, name: &str, symbol: &str, unit: Unit, label: String, role: Role) {
         let at = self.columns.len();
         self.by_symbol.entry(symbol.to_owned()).or_insert(at);
-        if !self.by_name.contains_key(name) {
-            self.by_name.insert(name.to_owned(), at);
-        }
+        self.by_name.entry(name.to_owned()).or_insert(at);
         self.columns.push(Described { name: name.to_owned(), symbol: symbol.to_owned(), unit, label, role });
     }
 

@@ -65,7 +65,7 @@ pub fn pivot<T>(items: Vec<T>, by: impl Fn(&T) -> &[Value]) -> Result<Pivot<T>> 
     };
     let place = |item: T| {
         let at = by(&item);
-        Ok((number(&at[0])?, number(&at[1])?, item))
+        Ok::<_, Error>((number(&at[0])?, number(&at[1])?, item))
     };
     Ok(Pivot::of(items.into_iter().map(place).collect::<Result<_>>()?))
 }

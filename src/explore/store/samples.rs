@@ -274,7 +274,8 @@ impl Samples {
 impl Samples {
     /// The columns that say which point a sample is of, and their values at each point.
     fn design(&self) -> Design<'_> {
-        let names: Vec<&str> = columns::of_points(&self.table).into_iter().filter(|name| !self.constant(name)).collect();
+        let names: Vec<&str> =
+            columns::of_points(&self.table).into_iter().filter(|name| !self.constant(name)).collect();
         let points = self.alike(&names);
         let mut design = Design::default();
         for name in names {

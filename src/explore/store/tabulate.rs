@@ -5,7 +5,6 @@ use super::derive;
 use super::journal::Record;
 use super::table::Table;
 use crate::measure::kernels;
-use crate::point::Value;
 use crate::sample::{Launch, Sample};
 use std::collections::HashMap;
 
@@ -34,19 +33,8 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
 }
 
 /// Columns of every sample, in the order of [`Tabulation::add_sample`].
-const SAMPLE: [&str; 11] = [
-    "key",
-    "kernel",
-    "ranks",
-    "status",
-    "message",
-    "stale",
-    "block",
-    "repetition",
-    "unix_seconds",
-    "load",
-    "seconds",
-];
+const SAMPLE: [&str; 11] =
+    ["key", "kernel", "ranks", "status", "message", "stale", "block", "repetition", "unix_seconds", "load", "seconds"];
 
 /// Words of every launch, in the order of [`Tabulation::add_launch`].
 const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
