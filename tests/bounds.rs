@@ -9,11 +9,11 @@ use apexmap::explore::machine::{Card, Number};
 use apexmap::explore::store::cells::Cell;
 use apexmap::explore::store::derive::{BOUND_BY, SHARE};
 use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::{Folder, Samples, Table};
+use apexmap::explore::store::{Folder, Samples, Table, bound_columns};
 use apexmap::measure::kernels;
 use apexmap::point::{Point, Value};
 use apexmap::provenance;
-use apexmap::sample::{Event, Status};
+use apexmap::sample::Event;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -272,6 +272,12 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
         close(table.number("bound_operations_per_second", 0), 1e8);
         close(table.number("bound_bytes_per_second_per_rank", 0), 8e8);
     }
+    // The columns of a row tell the same limits as its line in the journal.
+    let (table, records) = (folder.table().expect("a table"), folder.records().expect("journals"));
+    let launch = records[0].launch.as_ref().expect("a launch");
+    let terms = bound_columns::terms_at(&table, 0, launch, &Limits::of(&card())).expect("limits");
+    let binding = terms.binding().expect("a bound");
+    assert_eq!((binding.name, binding.rate), (bounds::IN_FLIGHT, table.number("bound_operations_per_second", 0)));
     let mut elsewhere = card();
     elsewhere.provenance.insert("host".into(), "node2".into());
     elsewhere.write(&folder.machine()).expect("written");

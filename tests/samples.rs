@@ -59,7 +59,9 @@ fn what_follows_from_two_columns_together_is_no_axis() {
     assert_eq!(design.independent(&["a", "b", "both", "same"]), ["a", "b"]);
     assert_eq!(design.independent(&["both", "a", "b"]), ["both"], "the first stays");
     assert!(design.follows("gap", &["a", "b"]) && !design.follows("gap", &["b"]));
-    assert!(!design.follows("b", &["gap"]), "what some points do not have determines nothing");
+    assert!(!design.follows("b", &["gap"]), "what some points do not have says nothing of them");
+    design.add("within", codes(|a, b| (a == 0).then_some(b / 2)));
+    assert!(design.follows("within", &["gap"]), "both are of the same points");
 }
 
 #[test]

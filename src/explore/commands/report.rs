@@ -33,6 +33,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
     if arguments.card.card.is_some() {
         let _lock = folder.lock()?;
+        if folder.journal_files()?.is_empty() {
+            return Err(Error::input(
+                format!("{} has no journals, from which bounds are made", arguments.result.display()),
+                "draw the report without --card, or with the whole result folder",
+            ));
+        }
         let manifest = Manifest::read(&folder)?;
         let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
         if let Some(card) = arguments.card.find(&manifest.machine, &hosts)? {

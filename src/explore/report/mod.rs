@@ -13,7 +13,7 @@ pub mod regimes;
 pub mod share;
 pub mod summary;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::bounds;
 use crate::explore::html::{self, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
@@ -119,6 +119,12 @@ struct Launched<'a> {
 
 /// Draws all figures of a result and writes its report.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<Made> {
+    if !folder.manifest().is_file() {
+        return Err(Error::input(
+            format!("{} holds samples but no manifest.json, which a report needs", folder.path.display()),
+            "take the whole result folder; `apexmap plot`, `query`, `export` and `compare` need samples.parquet only",
+        ));
+    }
     let manifest = Manifest::read(folder)?;
     let current = samples.current();
     let input = Input::of(folder, &manifest, &current)?;

@@ -30,15 +30,13 @@ impl<'a> Design<'a> {
         known.any(|code| Some(code) != first)
     }
 
-    /// Whether points with equal values in all of `from` have equal values in this column. What some points have no value of
-    /// determines nothing.
+    /// Whether points with equal values in all of `from` have equal values in this column. Of `from` only those columns count
+    /// that have a value wherever this one has: a parameter says nothing of kernels that do not know it.
     pub fn follows(&self, name: &str, from: &[&str]) -> bool {
         let Some(column) = self.column(name) else { return true };
-        let from: Vec<&Vec<Option<u64>>> = from
-            .iter()
-            .filter_map(|name| self.column(name))
-            .filter(|codes| codes.iter().all(Option::is_some))
-            .collect();
+        let known_where = |codes: &&Vec<Option<u64>>| codes.iter().zip(column).all(|(a, b)| a.is_some() || b.is_none());
+        let from: Vec<&Vec<Option<u64>>> =
+            from.iter().filter_map(|name| self.column(name)).filter(known_where).collect();
         let mut known: HashMap<Vec<Option<u64>>, Option<u64>> = HashMap::new();
         (0..column.len()).all(|point| {
             let key = from.iter().map(|codes| codes[point]).collect();

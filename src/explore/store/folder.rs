@@ -151,10 +151,14 @@ impl Folder {
         text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
     }
 
-    /// Whether the Parquet file is newer than all journals and the machine card.
+    /// Whether the Parquet file is newer than all journals and the machine card, or all there is.
     fn compacted(&self) -> Result<bool> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
-        let sources = self.journal_files()?.into_iter().chain([self.machine()]);
+        let journals = self.journal_files()?;
+        if journals.is_empty() {
+            return Ok(self.samples().is_file());
+        }
+        let sources = journals.into_iter().chain([self.machine()]);
         let newest = sources.filter_map(|path| modified(&path)).max();
         Ok(modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)))
     }
