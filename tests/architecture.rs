@@ -134,6 +134,19 @@ fn modules_do_not_import_each_other_in_circles() {
 }
 
 #[test]
+fn html_pages_do_not_import_each_other_and_figures_know_only_plain_data() {
+    let dependencies = dependencies();
+    let pages = ["report", "compare", "validate"];
+    for page in pages {
+        let mut others = pages.into_iter().filter(|other| *other != page);
+        assert!(!others.any(|other| dependencies[page].contains(other)), "{page}: {dependencies:#?}");
+    }
+    let figure = &dependencies["figure"];
+    let plain = |name: &String| ["error", "numerics", "units"].contains(&name.as_str());
+    assert!(figure.iter().all(plain), "{figure:?}");
+}
+
+#[test]
 fn imports_are_found_however_they_are_written() {
     let code = "use crate::error::Result;\nuse crate::{point::{Point, Value}, store, units as u};\n$crate::measure::comm::X; crate::measure::worker::f()";
     assert_eq!(imports(code), ["error", "point", "store", "units", "comm", "worker"]);

@@ -9,6 +9,7 @@ use crate::explore::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use crate::explore::html::{Picture, Surface, picture};
+use crate::explore::plot;
 use crate::explore::store::columns;
 use crate::units::Unit;
 use ndarray::Array2;
@@ -283,11 +284,8 @@ fn has_square(values: &Array2<f64>) -> bool {
 
 /// An axis of a column; log where its values spread.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
-    let described = columns::describe(column);
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    let label = if column == "message_bytes" { "message size".into() } else { described.label };
-    Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+    let quantity = plot::quantity(column, values.iter().copied());
+    if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
 /// The ratio of a machine to the first at a point.
