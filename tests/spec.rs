@@ -182,14 +182,18 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
 fn conditions_that_cannot_be_decided_are_refused() {
     let condition = |text: &str| format!("where = [{text}]\n{}", sequential("[axes]\nL = [1, 2]"));
     check_wrong(&condition("\"L * »ranls« <= M\""), "names \"ranls\"", "did you mean \"ranks\"?");
-    check_wrong(&condition("\"»L <= «\""), "lacks one of its sides", "L * P <= M");
-    check_wrong(&condition("\"»L = 1«\""), "\"==\"", "");
+    check_wrong(&condition("\"L »<=« \""), "the right side of \"<=\" is missing", "L * P <= M");
+    check_wrong(&condition("\"L »=« 1\""), "\"==\"", "");
     check_wrong(&condition("\"»L + 1«\""), "neither true nor false", "");
-    check_wrong(&condition("\"»(L > 1«\""), "parenthesis", "");
+    check_wrong(&condition("\"»(«L > 1\""), "parenthesis is not closed", "");
     check_wrong(&condition("\"»max«(L, 2) > 1\""), "no functions", "");
-    check_wrong(&condition("'»L == \"one\"«'"), "compares a word with a number", "");
-    check_wrong(&condition("'»kernel == \"apex_map.two\"«'"), "never \"apex_map.two\"", "");
-    check_wrong(&condition("\"»L > 1; L < 2«\""), "joined by &&", "");
+    check_wrong(&condition("'»L == \"one\"«'"), "compares a number with a word", "");
+    check_wrong(
+        &condition("'kernel == »\"apex_map.two\"«'"),
+        "never \"apex_map.two\"",
+        "did you mean \"apex_map.two_sided\"?",
+    );
+    check_wrong(&condition("\"L > 1»;« L < 2\""), "joined by &&", "");
     check_wrong(&condition("»\"L > 2\"«"), "none of the 2 points", "loosen");
 }
 

@@ -59,6 +59,7 @@ mod cli;
 mod comm;
 mod common;
 mod compare;
+mod condition;
 mod contributing;
 mod driver;
 mod explain;
