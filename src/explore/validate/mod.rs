@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::explore::fit::Fit;
 use crate::explore::machine::Card;
 use crate::explore::models;
+use crate::units::{NumberStyle, number};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -140,9 +141,5 @@ impl Report {
 
 /// Four significant digits.
 fn digits(value: f64) -> String {
-    if value == 0.0 || !(1e-3..1e6).contains(&value.abs()) {
-        return format!("{value:.3e}");
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).max(0) as usize;
-    format!("{value:.decimals$}")
+    number(value, NumberStyle::Fixed(4))
 }
