@@ -115,7 +115,7 @@ fn a_message_that_nobody_sent_is_found_by_poll() {
     let point = point("poll", 3, &[("looks", 10)]);
     let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unasked), &point));
     let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
-    assert!(verdict.is_err_and(|text| text.contains("looks were wrong")));
+    assert!(verdict.is_err_and(|text| text.contains("polls gave a wrong answer")));
 }
 
 #[test]

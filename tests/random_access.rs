@@ -170,8 +170,8 @@ fn cores_with_roles_make_the_table_of_sequential() {
 
 #[test]
 fn roles_need_whole_nodes_and_a_core_that_updates() {
-    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not whole nodes of cores_per_node = 4"));
-    assert!(refusal(roles(4, 64, 4, 4)).contains("leave none to update"));
+    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not a multiple of cores_per_node = 4"));
+    assert!(refusal(roles(4, 64, 4, 4)).contains("leaves no core to update"));
     assert!(refusal(roles(8, 64, 4, 3).with("X", 3u64)).contains("3 nodes, not 2"));
 }
 

@@ -1,7 +1,7 @@
-//! The kernels: what is measured. A kernel is one file and one line in [`ALL`].
+//! The kernels: the measurements. A kernel is one file and one line in [`ALL`].
 //!
 //! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
-//! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
+//! (`store::derive`) from its [`Work`]. It verifies its results in every run.
 //!
 //! A run, without sweep and driver, on the threads of this process:
 //!
@@ -19,7 +19,7 @@
 //! });
 //! let outcome = outcomes.into_iter().next().expect("rank 0").expect("no panic")?;
 //! assert_eq!(outcome.verdict, Ok(()));
-//! println!("{} bytes a second", kernel.work(&point).bytes / outcome.seconds);
+//! println!("{} bytes per second", kernel.work(&point).bytes / outcome.seconds);
 //! # Ok::<(), apexmap::error::Error>(())
 //! ```
 
@@ -268,7 +268,7 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         return Err("at least one rank is needed".into());
     }
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
+        return Err(format!("{} runs on one rank, not {}", kernel.id(), point.ranks));
     }
     kernel.check(&point)?;
     Ok(point)

@@ -1,4 +1,4 @@
-//! Calibration: what models take as given, each measured by a kernel of its own.
+//! Calibration: the machine numbers that models take as input, each measured by a kernel of its own.
 
 pub mod memory;
 pub mod network;

@@ -1,4 +1,4 @@
-//! The streams of values, and how a value names a word.
+//! The streams of random values, and the mapping from a value to the index of a word.
 
 use crate::measure::numerics::gf2::{self, lcg};
 use multiversion::multiversion;

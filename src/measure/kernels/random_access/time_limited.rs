@@ -1,4 +1,4 @@
-//! Runs that a time bounds.
+//! Runs with a time limit.
 
 use super::problem;
 use crate::error::Result;
