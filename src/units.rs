@@ -113,7 +113,7 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     }
     match suffixes(unit).iter().find(|(name, _)| *name == suffix) {
         Some((_, factor)) => Ok(number * factor),
-        None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, without a unit")),
+        None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
         None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", names(unit).join(", "))),
     }
 }

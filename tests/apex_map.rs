@@ -219,7 +219,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
         (base().with("pages", "giant"), &["pages must be one of huge, base", "giant"]),
         (base().with("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
         (base().with("I", 1u64 << 30).with("N", 1u64 << 10), &["I x N is more than 2^36"]),
-        (base().with("M", 3u64 << 41), &["at most 2^40 words a rank"]),
+        (base().with("M", 3u64 << 41), &["the maximum is 2^40 words per rank"]),
     ];
     for (point, parts) in refusals {
         let message = complete(point.clone()).expect_err(&point.label());

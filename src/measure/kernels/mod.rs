@@ -268,7 +268,7 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         return Err("at least one rank is needed".into());
     }
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!("{} runs on one rank, not {}", kernel.id(), point.ranks));
+        return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
     }
     kernel.check(&point)?;
     Ok(point)

@@ -62,7 +62,7 @@ pub fn measure<C: Comm>(
     outputs.extend(percentiles(pass.rounds, messages));
     let verdict = match wrong {
         0 => Ok(()),
-        wrong => Err(format!("{wrong} messages arrived with wrong content")),
+        wrong => Err(format!("{wrong} messages did not arrive as sent")),
     };
     Ok(Outcome { seconds: column(0).map(f64::from_bits).fold(0.0, f64::max), outputs, verdict })
 }

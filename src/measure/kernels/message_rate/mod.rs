@@ -255,7 +255,7 @@ fn in_nodes(point: &Point) -> std::result::Result<(), String> {
     let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(format!(
-            "{ranks} ranks are not two or more whole nodes of senders = {senders} ranks; use {} or another multiple",
+            "{ranks} ranks do not make two or more nodes of senders = {senders} ranks; use {} or another multiple",
             2 * senders
         ));
     }

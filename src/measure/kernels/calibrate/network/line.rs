@@ -127,5 +127,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>)
         seconds += round(&mut line);
         line.verify(number);
     }
-    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages arrived with wrong content"))
+    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages did not arrive as sent"))
 }
