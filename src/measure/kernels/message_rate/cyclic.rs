@@ -25,7 +25,7 @@ pub struct Cyclic {
     pub window: usize,
     /// Remote nodes.
     pub nodes: usize,
-    /// Ranks of a node.
+    /// Ranks per node.
     pub cores: usize,
     /// The sender's number in its node, and its counterparts' in theirs.
     pub core: usize,

@@ -121,7 +121,7 @@ fn pass<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: O
     Pass { seconds: times.iter().sum(), rounds: times }
 }
 
-/// Of the time of a message, by rounds.
+/// Percentiles of the time per message, over rounds.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
     let of_message = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));

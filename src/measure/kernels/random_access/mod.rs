@@ -183,7 +183,7 @@ pub struct Algorithm {
     pub table: Division,
     /// Points that this algorithm cannot run, besides those that none can.
     pub refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Words of buffers, a rank.
+    /// Words of buffers, per rank.
     pub buffers: fn(&Point) -> u64,
     pub run: fn(&Point, &mut World) -> Result<Outcome>,
 }

@@ -23,7 +23,7 @@ impl Kind {
         if name == "lcg" { Kind::Lcg } else { Kind::Lfsr }
     }
 
-    /// Length of the cycle, as far as 64 bits tell it.
+    /// Length of the cycle, as far as 64 bits can hold it.
     pub fn period(self) -> u64 {
         match self {
             Kind::Lfsr => gf2::PERIOD,

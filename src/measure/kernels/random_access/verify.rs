@@ -48,7 +48,7 @@ impl Rules {
     pub const STRICT: Rules = Rules { races: false, conformant: true };
 }
 
-/// The time that counts. It runs when `pass` is called, and until it returns, unless told otherwise.
+/// The timed interval. By default it lasts from the call of `pass` until it returns.
 pub struct Clock<'a, C: Comm> {
     comm: &'a C,
     started: f64,

@@ -71,7 +71,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
 }
 
-/// Copies block after block, beginning anew at the end.
+/// Copies block after block, and starts again at the end.
 pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
     let blocks = source.len() / block;
     for copy in 0..copies {

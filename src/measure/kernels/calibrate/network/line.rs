@@ -102,7 +102,7 @@ impl<'a, C: Comm> Line<'a, C> {
         self.data.complete();
     }
 
-    /// Looks at all that was received in a round.
+    /// Checks all that was received in a round.
     pub fn verify(&mut self, round: u32) {
         if self.sends {
             return;

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, panicking};
 
-/// Processors that a thread may use, as many as the process may in all.
+/// Processors that a thread may use: all that the process may use.
 fn usable(thread: Pid) -> Vec<usize> {
     let Ok(set) = sched_getaffinity(thread) else { return Vec::new() };
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).take(provenance::cores()).collect()
