@@ -414,7 +414,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     let by_shift = table("random_access.base", 3, 8).with("owner_by", "shift");
     assert!(refusal(by_shift).contains("number of ranks that is a power of two"));
     let grid = table("random_access.routed", 6, 64).with("X", 2u64).with("Y", 4u64);
-    assert!(refusal(grid).contains("2 x 4 is 8 ranks, not 6"));
+    assert!(refusal(grid).contains("2 x 4 has 8 ranks, not 6"));
     assert!(refusal(table("random_access.one_sided", 2, 64).with("stream", "lcg")).contains("never yields 0"));
 }
 
