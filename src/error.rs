@@ -1,4 +1,4 @@
-//! The one error type: what is wrong, where, and what to do next.
+//! The one error type: what is wrong, where, and how to fix it.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of failure this is; it decides the exit code.
+/// The kind of failure; it decides the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A flag, a sweep file or a combination of parameters that cannot be run (exit code 2).
@@ -15,9 +15,9 @@ pub enum Kind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
-    /// A comparison found what it was told to fail for (exit code 5).
+    /// A comparison found what `--fail-if` names (exit code 5).
     Regression,
-    /// A fault of this program (exit code 70, as in sysexits.h).
+    /// An internal error of this program (exit code 70, as in sysexits.h).
     Internal,
 }
 
@@ -35,7 +35,7 @@ pub struct Error {
     pub kind: Kind,
     /// What is wrong, naming the file, flag or parameter.
     pub what: String,
-    /// What to do next; empty if nothing useful can be said.
+    /// How to fix it; empty if there is no useful advice.
     pub next: String,
     pub place: Option<Box<Place>>,
 }
@@ -58,7 +58,12 @@ impl Error {
     }
 
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, what, "this is a fault of apexmap; please report it with the command that led here")
+        Self::new(
+            Kind::Internal,
+            what,
+            "this is an internal error of apexmap; please report it with the command \
+            that caused it",
+        )
     }
 
     /// A failed operation on a file, with the operating system's reason.

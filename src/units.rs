@@ -1,9 +1,9 @@
-//! Quantities as people write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as people read them.
+//! Quantities as users write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as they are printed.
 //!
 //! Words are 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as the papers use
 //! them; `kB`, `MB`, `GB` are powers of ten and `KiB`, `MiB`, `GiB`, `TiB` powers of two.
 
-/// Bytes in a word of every kernel.
+/// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
 
 /// What a parameter or column counts.
@@ -24,7 +24,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as it stands on an axis or in a table head.
+    /// The unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::None => "",
@@ -94,7 +94,7 @@ pub fn names(unit: Unit) -> Vec<&'static str> {
 
 /// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
 ///
-/// Errors say which suffixes are known.
+/// Errors list the accepted suffixes.
 pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-'))).unwrap_or(text.len());
@@ -107,7 +107,7 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
         _ => split,
     };
     let (number, suffix) = (text[..split].replace('_', ""), text[split..].trim());
-    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" does not begin with a number"))?;
+    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is not a number"))?;
     if suffix.is_empty() {
         return Ok(number);
     }
@@ -118,12 +118,12 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     }
 }
 
-/// A count of bytes for people: `1.5 GiB`.
+/// A count of bytes for printing: `1.5 GiB`.
 pub fn bytes(count: f64) -> String {
     scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// Seconds for people: `12.3 us`.
+/// Seconds for printing: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
@@ -160,7 +160,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
-/// A value with its unit, for people, whatever the unit.
+/// A value with its unit, for printing, whatever the unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),

@@ -101,7 +101,7 @@ impl Case {
 }
 
 #[test]
-fn there_is_one_launch_a_rank_count_and_block_in_ascending_order() {
+fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
     let mut case = Case::new(&[4, 1, 2], 2, times(2));
     case.drive(&[]);
     let launched: Vec<_> = case.jobs.iter().map(|job| (job.block, job.ranks, job.tasks.len())).collect();
@@ -152,7 +152,7 @@ fn a_point_that_dies_twice_has_failed_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on_in_a_new_launch() {
+fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_launch() {
     let mut case = Case::new(&[2], 1, times(2));
     case.drive(&[Script::TimesOutAfter(4)]);
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
@@ -223,7 +223,7 @@ fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
 }
 
 #[test]
-fn samples_of_another_plan_are_stale_and_measured_anew() {
+fn samples_of_another_plan_are_stale_and_measured_again() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[]);
     let points = case.plan.entries.iter().map(|entry| entry.point.clone()).collect();

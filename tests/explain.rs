@@ -158,7 +158,7 @@ fn predict_takes_ranges_units_and_words() {
         (vec!["--set", "Q"], "--set NAME=VALUE"),
         (vec!["--set", "rank=4"], "known are: P"),
         (vec!["--ranks", "0..8"], "write 1 or more"),
-        (vec!["--ranks", "many"], "does not begin with a number"),
+        (vec!["--ranks", "many"], "\"many\" is not a number"),
         (vec![], "--set P="),
     ] {
         let all = [&["predict", "random_access.bottleneck", "--machine", "bluegene-p"], arguments.as_slice()].concat();
@@ -228,7 +228,7 @@ fn groups_are_alike_in_all_that_a_model_does_not_know() {
 }
 
 #[test]
-fn a_card_alone_foretells_what_its_numbers_say() {
+fn a_card_alone_predicts_what_its_numbers_say() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let table = folder.table().expect("a table");
@@ -249,7 +249,7 @@ fn a_card_alone_foretells_what_its_numbers_say() {
 }
 
 #[test]
-fn a_report_explains_refuses_and_foretells() {
+fn a_report_fits_refuses_and_predicts() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let mut card = Card::new("<b>mine</b>", "made up", "made up");

@@ -66,7 +66,7 @@ fn tick_labels_carry_prefixes_and_units() {
 }
 
 #[test]
-fn close_tick_labels_get_the_digits_that_tell_them_apart() {
+fn close_tick_labels_get_the_digits_that_distinguish_them() {
     assert_eq!(labels(&[1000.2, 1000.4], Unit::None, false), ["1.0002 k", "1.0004 k"]);
 }
 
@@ -317,7 +317,7 @@ fn a_long_title_is_broken_and_cut_to_the_picture() {
 }
 
 #[test]
-fn the_least_value_is_dark_violet_the_largest_yellow() {
+fn the_smallest_value_is_dark_violet_the_largest_yellow() {
     let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
     assert!(document.contains("#440154") && document.contains("#FEE825"));
 }

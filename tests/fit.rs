@@ -391,7 +391,7 @@ fn bands_hold_new_measurements() {
 }
 
 #[test]
-fn the_yardstick_finds_the_terms_that_made_the_data() {
+fn the_baseline_finds_the_terms_that_made_the_data() {
     let data: Vec<Observation> = (0..8)
         .map(|i| 2f64.powi(i))
         .map(|ranks| Observation { x: vec![ranks, 1024.0], y: ranks / (5e-6 + 3e-6 * ranks.log2()), launch: 0 })

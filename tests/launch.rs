@@ -59,7 +59,7 @@ fn oversubscribed_open_mpi_yields_and_binds_to_nothing() {
 }
 
 #[test]
-fn open_mpi_is_told_that_root_means_it_only_if_it_is_root() {
+fn open_mpi_gets_its_root_flag_only_as_root() {
     let mut job = job("mpirun", 1, None);
     job.here.root = true;
     assert_eq!(line(&OpenMpi, &job).1, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");

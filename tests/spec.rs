@@ -202,7 +202,7 @@ fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
     let text = two_sided("M = 1024\nranks = 4\n[axes]\nalpha = [0.1, 1]\n»L« = [1, 256, 512, 1024]");
     check_wrong(&text, "4 of 8 points of this sweep cannot be run", "exclude = ['L == 512']");
     let error = sweep(&text.replace(['»', '«'], "")).unwrap_err();
-    assert!(error.what.contains("L = 512 words is more than a rank's share"), "{error}");
+    assert!(error.what.contains("L = 512 words is more than the memory per rank"), "{error}");
     let advised = format!("exclude = ['L > M / P']\n{}", text.replace(['»', '«'], ""));
     assert_eq!(points(&advised).len(), 4);
     check_wrong(&sequential("[axes]\n»ranks« = [1, 2]"), "runs on one rank, not on 2", "P == 2");

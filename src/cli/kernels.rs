@@ -1,4 +1,4 @@
-//! `apexmap kernels`: what can be measured.
+//! `apexmap kernels`: the kernels, their parameters and outputs.
 
 use crate::error::Result;
 use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks, find};
@@ -48,12 +48,17 @@ fn range(parameter: &Parameter) -> String {
     match parameter.domain {
         Domain::Integer { least, most: u64::MAX, default } => format!("{least} or more{unit}; default {default}"),
         Domain::Integer { least, most, default } => {
-            format!("{least} to {}{unit}; default {default}", units::si(most as f64))
+            format!("{least} to {}{unit}; default {default}", largest(most))
         }
         Domain::Size { least, most, .. } => {
-            format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", units::si(most as f64))
+            format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", largest(most))
         }
         Domain::Real { above, most, default } => format!("above {above}, up to {most}{unit}; default {default}"),
         Domain::Choice(words) => format!("{}; default {}", words.join(" or "), words[0]),
     }
+}
+
+/// A limit; large powers of two as such.
+fn largest(most: u64) -> String {
+    if most.is_power_of_two() && most >= 1 << 16 { format!("2^{}", most.ilog2()) } else { units::si(most as f64) }
 }
