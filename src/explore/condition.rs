@@ -4,7 +4,7 @@
 //! parameters (words, bytes, seconds); words stand in quotes.
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use crate::point::Value;
 use evalexpr::{Context, EvalexprError, EvalexprResult, Node, Operator, Value as Any, build_operator_tree};
 use std::ops::Range;

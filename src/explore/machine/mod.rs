@@ -26,8 +26,8 @@ mod catalogue;
 pub use catalogue::{CATALOGUE, Entry, entry_of};
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
 use crate::explore::toml_file::{self, Page};
+use crate::nearest::suggest;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
