@@ -67,6 +67,7 @@ pub mod error;
 #[cfg(feature = "explore")]
 pub mod explore;
 pub mod measure;
+pub mod nearest;
 pub mod point;
 pub mod provenance;
 pub mod sample;

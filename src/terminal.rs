@@ -15,3 +15,18 @@ pub fn print(text: &str) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// One line per `family.variant` id with its summary, families apart.
+pub fn index(entries: &[(&str, &str)]) -> String {
+    let width = entries.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
+    let (mut text, mut last) = (String::new(), "");
+    for (id, summary) in entries {
+        let family = id.split('.').next().unwrap_or(id);
+        if !last.is_empty() && family != last {
+            text.push('\n');
+        }
+        last = family;
+        text.push_str(&format!("{id:<width$}  {summary}\n"));
+    }
+    text
+}

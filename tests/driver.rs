@@ -3,10 +3,11 @@
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Script, Seen};
 use apexmap::error::Result;
+use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
 use apexmap::explore::sweep::driver::{Setting, drive};
-use apexmap::explore::sweep::execute::CommandLine;
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
+use apexmap::measure::comm::TransportKind;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::Point;
 use apexmap::sample::{Sample, Status};
@@ -34,8 +35,8 @@ impl Case {
         let point = |ranks, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
         let points: Vec<Point> = ranks.iter().flat_map(|&p| [1, 2, 4].map(|block| point(p, block))).collect();
         let context = Context {
-            transport: "threads".into(),
-            launcher: "local".into(),
+            transport: TransportKind::Threads,
+            launcher: launch::find("local").expect("a launcher"),
             ranks_per_node: None,
             machine: "m".into(),
             build: "b1".into(),
@@ -75,7 +76,7 @@ impl Case {
 
     fn states(&self, block: u32) -> Vec<State> {
         let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
-        (0..self.plan.entries.len()).map(|entry| progress.state(&self.plan, entry, block)).collect()
+        self.plan.entries.iter().map(|entry| progress.state(&entry.key, block)).collect()
     }
 
     /// Repetitions of the good samples of an entry, as they stand in the journals.

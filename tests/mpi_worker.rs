@@ -1,7 +1,7 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
-use apexmap::explore::launch::{Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
-use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::Event;

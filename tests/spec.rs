@@ -237,7 +237,7 @@ fn an_error_shows_file_line_and_column_and_underlines_the_text() {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }
     let plain = render(&Error::input("the flag is wrong", "try another"), false, 100);
-    assert_eq!(plain, "error: the flag is wrong\n  next: try another\n");
+    assert_eq!(plain, "error: the flag is wrong\n  help: try another\n");
 }
 
 #[test]

@@ -13,9 +13,9 @@ use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::{Style, select};
 use crate::explore::html::PAPER;
 use crate::explore::machine::Card;
-use crate::explore::nearest::suggest;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table, columns, parquet};
+use crate::nearest::suggest;
 use crate::terminal::print;
 use std::path::{Path, PathBuf};
 

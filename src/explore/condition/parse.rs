@@ -2,7 +2,7 @@
 
 use super::{Condition, Kind, OPERATORS, Operator, Rule, Step, Type};
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use std::ops::Range;
 use std::path::Path;
 

@@ -28,8 +28,8 @@ pub use catalogue::{CATALOGUE, Entry, entry_of};
 pub use name::{NumberName, Word};
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
 use crate::explore::toml_file::{self, Page};
+use crate::nearest::suggest;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use super::{CATALOGUE, Entry, entry_of};
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use crate::units::{self, Unit};
 use std::fmt;
 

@@ -28,7 +28,7 @@ pub mod topology;
 
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, meaning_of, unit_of};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use crate::source::Source;
 use crate::units::Unit;
 

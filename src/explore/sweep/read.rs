@@ -31,7 +31,7 @@ pub struct Sweep {
     pub repeat: Repeat,
 }
 
-/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+/// The machine that a sweep is read for: it gives `ranks = "cores"` and shares of memory their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub cores: usize,
@@ -49,7 +49,7 @@ impl Machine {
 ///
 /// Every error names the file; those about its text hold the place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
-    let text = toml_file::text(path, "sweep", "check the path; the ready sweeps are the files of the folder sweeps/")?;
+    let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
@@ -70,6 +70,13 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
         launch,
         repeat,
     })
+}
+
+/// How often the points of a sweep are measured: in each launch, and in how many launches.
+pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
+    let page = Page { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file.launch, &page)?.launches))
 }
 
 /// The JSON schema of sweep files, for editors: with every kernel's parameters.

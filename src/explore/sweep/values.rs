@@ -3,8 +3,8 @@
 use super::read::{Machine, Page};
 use super::spec::{Axis, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
-use crate::explore::nearest::{nearest, suggest};
 use crate::measure::kernels::{self, Domain, Kernel, Parameter};
+use crate::nearest::{nearest, suggest};
 use crate::point::{Point, Value};
 use crate::units::{self, Unit};
 use std::ops::Range;
