@@ -3,6 +3,7 @@
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
 //! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
@@ -45,7 +46,10 @@
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
-//! their launches.
+//! their launches, `needs` what is installed here.
+
+#[macro_use]
+mod needs;
 
 mod apex_map;
 mod architecture;
@@ -68,6 +72,7 @@ mod figure;
 mod fit;
 mod gf2;
 mod launch;
+mod licences;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;
