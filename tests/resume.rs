@@ -74,30 +74,37 @@ fn written(out: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// Starts or resumes a sweep and kills its driver or worker when it has written more than so many bytes; false if it ended
-/// before.
-fn killed(sweep: &Path, out: &Path, bytes: u64, kill_worker: bool) -> bool {
+/// Waits until a run has written more than so many bytes; false if it ended before.
+fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
     let before = written(out);
-    let mut driver = command(sweep, out).spawn().unwrap();
-    let mut ended = false;
-    while !ended && written(out) <= before + bytes {
+    while written(out) <= before + bytes {
+        if driver.try_wait().unwrap().is_some() {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(1));
-        ended = driver.try_wait().unwrap().is_some();
     }
-    match worker_of(&driver).filter(|_| kill_worker) {
-        Some(worker) => kill(worker),
-        None => kill(driver.id()),
+    true
+}
+
+/// Starts or resumes a sweep and kills its driver when it has written more than so many bytes, and before that its worker
+/// if asked, which the driver outlives; false if the sweep ended before.
+fn killed(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
+    let mut driver = command(sweep, out).spawn().unwrap();
+    let mut goes_on = writes(&mut driver, out, bytes);
+    if worker_first && let Some(worker) = worker_of(&driver) {
+        kill(worker);
+        goes_on = goes_on && writes(&mut driver, out, bytes);
     }
+    kill(driver.id());
     driver.wait().unwrap();
-    !ended
+    goes_on
 }
 
 #[test]
 fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
-    // Driver and worker in turn, when ever other amounts were written. Where a run comes to its end before that is seen,
-    // all begins anew.
+    // After ever other amounts were written. Where a sweep comes to its end before that is seen, all begins anew.
     let five_kills = || (0..5).all(|attempt| killed(&sweep, &out, 20_000 * (attempt * 7 % 5), attempt % 2 == 1));
     let mut tries = 0;
     while !five_kills() {
@@ -176,7 +183,7 @@ fn a_torn_journal_loses_only_its_last_line() {
 fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     let scratch = Scratch::new();
     // Four thousand million messages take much longer than the limit, one takes much shorter.
-    let text = "[fixed]\nkernel = \"calibrate.mailbox\"\n[axes]\nmessage_bytes = [8, 64]\nmessages = [1, 4294967296]\n\
+    let text = "[fixed]\nkernel = \"calibrate.mailbox\"\nranks = 2\n[axes]\nmessage_bytes = [8, 64]\nmessages = [1, 4294967296]\n\
                 [repeat]\nmin = 6\n[launch]\ntimeout = \"5 s\"\n";
     let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
     let output = run(&sweep, &out);
