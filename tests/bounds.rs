@@ -393,7 +393,7 @@ updates = 0.25
 /// The card that some probes give and the samples of some points, interleaved: what slows the machine slows both.
 fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, more: &[&str]) -> (Folder, Card) {
     let sweep = calibrate::sweep(probes, launch) + points;
-    let sweep = sweep.replace("max = 20", "max = 6");
+    let sweep = sweep.replace("max = 20", "max = 6").replace("budget = \"2 min\"", "budget = \"1 h\"");
     std::fs::write(scratch.join("sweep.toml"), sweep).expect("written");
     let out = scratch.join("out");
     let (file, folder) = (scratch.join("sweep.toml"), out.to_str().expect("text"));
@@ -407,8 +407,8 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     (folder, card)
 }
 
-/// Points whose share is above one, even by the lower limit of its interval.
-fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
+/// Points whose share is above one, even by the lower limit of its interval, and their shares.
+fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
     card.write(&folder.machine()).expect("written");
     let table = folder.compact().expect("a table");
     let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
@@ -416,7 +416,7 @@ fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
     assert!(bounded >= 6 * points, "only {bounded} samples have a bound");
     let exceeds = |cell: apexmap::explore::store::cells::Cell| {
         let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
-        Some(format!("{}: {:.2}", label(&table, cell.rows[0]), share.median))
+        Some((label(&table, cell.rows[0]), share.median))
     };
     cells(&table, &rows, &["key"], SHARE).expect("shares").into_iter().filter_map(exceeds).collect()
 }
@@ -428,9 +428,29 @@ fn label(table: &Table, row: usize) -> String {
 }
 
 /// No point exceeds the card's bounds; and it would be seen: most do on the card of a machine that is five times slower.
-fn assert_bounded(folder: &Folder, card: &Card, points: usize, on_slower: usize) {
-    let found = above(folder, card, points);
-    assert!(found.is_empty(), "{found:#?}");
+///
+/// Others who use the machine slow one measurement down and not another: a point counts if it exceeds its bound every
+/// time, and what is noticed only has to be noticed once.
+fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, on_slower: usize) {
+    let (mut exceeding, mut noticed) = (None, 0);
+    for _ in 0..10 {
+        let scratch = Scratch::new();
+        let (folder, card) = measure(&scratch);
+        let mut found = above(&folder, &card, points);
+        let before = exceeding.take();
+        found
+            .retain(|point, _| before.as_ref().is_none_or(|before: &BTreeMap<String, f64>| before.contains_key(point)));
+        noticed = noticed.max(above(&folder, &slower(&card), points).len());
+        if found.is_empty() && noticed >= on_slower {
+            return;
+        }
+        exceeding = Some(found);
+    }
+    panic!("{noticed} points are above the bounds of a slower machine, and above those of this one: {exceeding:#?}");
+}
+
+/// The card of a machine that is five times slower.
+fn slower(card: &Card) -> Card {
     let mut slower = card.clone();
     for (name, number) in card.numbers() {
         let times = match number.unit.as_str() {
@@ -442,23 +462,20 @@ fn assert_bounded(folder: &Folder, card: &Card, points: usize, on_slower: usize)
         let (low, high, best) = (scaled(number.low), scaled(number.high), scaled(number.best));
         slower.set(name, Number { value: number.value * times, low, high, best, ..number.clone() }).expect("a number");
     }
-    let found = above(folder, &slower, points);
-    assert!(found.len() >= on_slower, "a wrong card must be noticed, but only here: {found:#?}");
+    slower
 }
 
 #[test]
 fn nothing_here_is_faster_than_the_machine_says_of_itself() {
-    let scratch = Scratch::new();
     // Without the largest regions, which take long; the bounds are made of what is there.
     let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
     let probes = calibrate::probes(&host, 2);
-    let (folder, card) = measured(&scratch, &probes, "transport = \"threads\"\n", POINTS, &[]);
-    assert_bounded(&folder, &card, 60, 20);
+    assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
 }
 
 #[test]
 fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
-    let scratch = Scratch::new();
+    needs!(Mpi);
     let mut host = provenance::Host { memory_bytes: 8 << 20, ..provenance::host() };
     host.caches.retain(|cache| cache.level == 1);
     let mut probes = calibrate::probes(&host, 2);
@@ -468,9 +485,9 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     });
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";
-    let (folder, card) = {
+    let measure = |scratch: &Scratch| {
         let _alone = alone();
-        measured(&scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
+        measured(scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
     };
-    assert_bounded(&folder, &card, 15, 5);
+    assert_bounded(measure, 15, 5);
 }

@@ -76,6 +76,7 @@ fn verify(mpi: &Mpi, ranks: usize) {
 
 #[test]
 fn every_kernel_measures_and_verifies_on_both_mpis() {
+    needs!(Mpi);
     for ranks in 1..=4 {
         verify(&OPEN_MPI, ranks);
         verify(&MPICH, ranks);
@@ -124,7 +125,7 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
         let early = |with: bool| {
             let barrier = move |comm: &threads::ThreadComm| {
                 if with {
-                    apexmap::measure::comm::Comm::barrier(comm)
+                    apexmap::measure::comm::Comm::barrier(comm);
                 }
             };
             let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));

@@ -3,6 +3,7 @@
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
 //! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
@@ -45,7 +46,10 @@
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
-//! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches.
+//! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
+
+#[macro_use]
+mod needs;
 
 mod apex_map;
 mod architecture;
@@ -69,6 +73,7 @@ mod figure;
 mod fit;
 mod gf2;
 mod launch;
+mod licences;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;

@@ -227,9 +227,9 @@ impl<C: Comm> Cube<'_, C> {
                 let (keep, next) = (&mut self.current.keep, &mut self.next);
                 let take = |_, words: &[u64]| {
                     if late {
-                        next.divide(words, index, after)
+                        next.divide(words, index, after);
                     } else {
-                        keep.extend_from_slice(words)
+                        keep.extend_from_slice(words);
                     }
                     words.len()
                 };
