@@ -55,8 +55,10 @@ pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     if !mentioned.is_empty() {
         return Ok(Named::Mentioned(mentioned));
     }
-    let list = format!("`apexmap {what}s` lists the {what}s");
-    let families = entries.iter().filter_map(|(id, _)| id.split('.').next());
+    let mut families: Vec<&str> = entries.iter().filter_map(|(id, _)| id.split('.').next()).collect();
+    families.sort();
+    families.dedup();
+    let list = format!("`apexmap {what}s` lists the {what}s; families are {}", families.join(", "));
     let next = match nearest(&wanted, entries.iter().map(|(id, _)| *id).chain(families)) {
         Some(other) => format!("did you mean \"{other}\"? {list}"),
         None => list,

@@ -1,8 +1,11 @@
 //! Sweep files: what they expand to, and what is said about wrong ones.
 
+use super::common::Scratch;
 use apexmap::error::Error;
 use apexmap::explore::commands::diagnostics::render;
-use apexmap::explore::sweep::{Launcher, Machine, Sweep, Transport, parse, read, schema};
+use apexmap::explore::launch;
+use apexmap::explore::sweep::{Machine, Sweep, parse, read, ready, schema};
+use apexmap::measure::comm::TransportKind;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -221,7 +224,7 @@ fn a_sweep_too_large_to_measure_is_refused_at_once() {
 #[test]
 fn a_missing_file_or_one_of_bytes_is_named() {
     let error = read(Path::new("sweeps/no-such.toml"), machine(CORES)).unwrap_err();
-    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("sweeps/"), "{error}");
+    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("apexmap sweeps"), "{error}");
     assert_eq!(error.exit_code(), 3);
     let path = std::env::temp_dir().join(format!("apexmap-bytes-{}.toml", std::process::id()));
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
@@ -256,10 +259,56 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
 }
 
 #[test]
+fn every_file_of_sweeps_is_part_of_the_program_with_the_question_it_answers() {
+    let files = std::fs::read_dir("sweeps").unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let mut ready: Vec<&str> = ready::ALL.iter().map(|sweep| sweep.name).collect();
+    names.sort();
+    ready.sort();
+    assert_eq!(ready, names);
+    for sweep in ready::ALL {
+        assert!(sweep.question().contains('?') && sweep.question().len() <= 90, "{}", sweep.name);
+        for given in [sweep.name.to_owned(), format!("{}.toml", sweep.name), format!("sweeps/{}.toml", sweep.name)] {
+            assert_eq!(ready::named(Path::new(&given)).map(|found| found.name), Some(sweep.name));
+        }
+        let own = parse(sweep.text, Path::new(sweep.name), machine(CORES)).unwrap();
+        assert_eq!(own.name, sweep.name);
+    }
+    assert!(ready::named(Path::new("other/quickstart.toml")).is_none());
+}
+
+#[test]
+fn a_file_wins_over_a_ready_sweep_and_a_misspelt_name_is_answered_with_the_nearest() {
+    let scratch = Scratch::new();
+    let open = |given: &Path| ready::open(given, machine(CORES));
+    assert!(open(Path::new("memory-sizes")).unwrap().points.len() > 100);
+    let own = scratch.join("memory-sizes");
+    std::fs::write(&own, sequential("L = 2")).unwrap();
+    assert_eq!(open(&own).unwrap().points.len(), 1);
+    std::fs::remove_file(&own).unwrap();
+    let error = open(Path::new("memory-size")).unwrap_err();
+    assert!(error.next.contains("did you mean \"memory-sizes\"?"), "{error}");
+    assert_eq!(error.exit_code(), 3);
+}
+
+#[test]
+fn sweeps_and_their_schema_know_every_launcher() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let known = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
+    let known: Vec<_> = known.iter().map(|one| one["const"].as_str().unwrap()).collect();
+    assert_eq!(known, launch::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
+    for entry in launch::ALL {
+        let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
+        let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
+        assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, *entry);
+    }
+}
+
+#[test]
 fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
     let sweep = read(Path::new("sweeps/quickstart.toml"), machine(CORES)).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * 8 * 2));
-    assert_eq!((sweep.launch.transport, sweep.launch.launcher), (Transport::Threads, Launcher::Local));
+    assert_eq!((sweep.launch.transport, sweep.launch.launcher.id), (TransportKind::Threads, "local"));
     let ends = |name: &str| {
         let values: Vec<f64> = sweep.points.iter().map(|p| p.real(name)).collect();
         (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max))
@@ -274,7 +323,7 @@ fn the_papers_surface_has_64_mwords_on_each_of_256_ranks() {
     let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), machine(CORES)).unwrap();
     assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
     assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
-    assert_eq!((sweep.launch.launches, sweep.launch.launcher), (5, Launcher::Srun));
+    assert_eq!((sweep.launch.launches, sweep.launch.launcher.id), (5, "srun"));
 }
 
 fn column(text: &str, name: &str) -> Vec<Value> {

@@ -24,7 +24,7 @@ pub enum Format {
   apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
   apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
 
-FROM..TO means powers of two times FROM, up to TO. Machines are the published ones, or files.")]
+FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {
     /// A model; `apexmap models` lists them
     model: String,
@@ -34,10 +34,10 @@ pub struct Arguments {
     /// Values of P, such as 1..131072 or 1,4,16
     #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
-    /// Values of a variable, or a number of the machine in base units or with a unit
+    /// Values of a variable, or a parameter of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<String>,
-    /// How the predictions are printed
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
