@@ -304,7 +304,7 @@ fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
     let data = many.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5));
     let refusal = fit::fit(many.model, &data, &many.roles(), QUICK).expect_err("an ill-conditioned design");
     assert!(refusal.what.contains("local_seconds"), "{refusal}");
-    assert!(refusal.next.contains("P = 1, 2, 4 with one rank a node"), "{refusal}");
+    assert!(refusal.next.contains("P = 1, 2, 4 with one rank per node"), "{refusal}");
     let few = at(&[1.0, 2.0, 4.0, 8.0, 16.0]);
     few.fit(&few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5)));
     // The standard errors in units of the noise: sqrt(diag(inv(J^T J))) by numpy 2.4.6 is 83.44 and 0.919.
