@@ -45,8 +45,8 @@ fn the_model_predicts_and_finds_its_numbers_again() {
     // 10 GB/s a process beside 40 GB/s of the node: 8 GB/s and 20 GB/s.
     let truth = [1e-10, 2.5e-11];
     let at = |ranks: f64| model.predict(&[ranks], &truth);
-    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).binding == "processes");
-    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).binding == "memory of the node");
+    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).bottleneck == "processes");
+    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).bottleneck == "memory of the node");
     let observations: Vec<Observation> =
         [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| Observation { x: vec![ranks], y: at(ranks).value, launch: 0 }).to_vec();
     let options = Options { resamples: 0, ..Options::default() };

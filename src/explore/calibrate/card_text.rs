@@ -1,4 +1,4 @@
-//! A card for people: a line a number, and one for all steps of a ladder.
+//! A card for people: one line per number, and one for all steps of a ladder.
 
 use crate::explore::machine::{Card, NumberName, Word};
 use crate::units::{Unit, amount};

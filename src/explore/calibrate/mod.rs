@@ -112,7 +112,7 @@ impl Probe {
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;
 
-/// What is measured on a machine of these caches: half of each level, and for memory the double of the largest.
+/// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
     let level = |level: u32| {

@@ -236,7 +236,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
             amount(point.measured, about.unit),
             amount(point.predicted, about.unit),
             ratio(point),
-            point.binding
+            point.bottleneck
         );
     }
 }

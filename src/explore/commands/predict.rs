@@ -156,7 +156,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
             format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))
         });
         let value = amount(row.prediction.value, about.unit);
-        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.binding);
+        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.bottleneck);
     }
     text
 }
@@ -187,7 +187,7 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
             })
             .collect();
         cells.insert("value", row.prediction.value.into());
-        cells.insert("set_by", row.prediction.binding.into());
+        cells.insert("set_by", row.prediction.bottleneck.into());
         if let Some((low, high)) = row.band {
             cells.insert("low", low.into());
             cells.insert("high", high.into());
