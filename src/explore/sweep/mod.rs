@@ -31,6 +31,6 @@ mod settings;
 mod spec;
 mod values;
 
-pub use read::{Machine, Sweep, parse, read, schema};
+pub use read::{Sweep, parse, read, schema};
 pub use settings::LaunchSpec;
-pub use spec::{Launcher, Transport};
+pub use spec::{Launcher, Machine, Transport};

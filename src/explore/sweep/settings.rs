@@ -1,10 +1,10 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::read::Page;
 use super::spec::{File, Launch, Launcher, Repeat, Scalar, Transport};
 use super::values::quantity;
 use crate::error::Result;
 use crate::explore::nearest::suggest;
+use crate::explore::toml_file::Page;
 use crate::measure::worker;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};

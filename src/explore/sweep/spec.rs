@@ -1,5 +1,6 @@
 //! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
 
+use crate::provenance;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -232,5 +233,19 @@ impl<'de> Deserialize<'de> for Axis {
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub cores: usize,
+    /// Of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
     }
 }
