@@ -63,7 +63,8 @@
 //! * a model: a file in `models/` that implements [`explore::models::Model`], and its line in
 //!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
-//! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
+//! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
+//!   `Figure::drawable`; for `apexmap plot` also its name in `figure::select::Kind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
 pub mod cli;

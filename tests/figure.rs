@@ -428,6 +428,25 @@ fn a_png_is_written_and_any_other_ending_refused() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// plotters sets the type of PNG files: another release may do it otherwise.
+#[test]
+fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
+    let path = std::env::temp_dir().join(format!("apexmap-figure-type-{}.png", std::process::id()));
+    png(&Figure::Heat(Grid { title: "HHHH".into(), subtitle: String::new(), ..surface_grid() }), &path).unwrap();
+    let mut reader = png::Decoder::new(std::fs::File::open(&path).unwrap()).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size()];
+    reader.next_frame(&mut pixels).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let dark = |x: usize, y: usize| pixels[(y * 900 + x) * 3] < 128;
+    let (rows, columns) = (0..45, 0..120);
+    let inked: Vec<usize> = rows.clone().filter(|y| columns.clone().any(|x| dark(x, *y))).collect();
+    let across: Vec<usize> = columns.clone().filter(|x| rows.clone().any(|y| dark(*x, y))).collect();
+    // The title has 18 pixels to the em and begins at 18; capitals of DejaVu Sans are 0.73 em high, a bold H is 0.84 em wide.
+    let near = |seen: usize, wanted: f64| (seen as f64 - wanted).abs() <= 1.5;
+    assert!(near(inked[0], 17.8) && near(inked[inked.len() - 1], 30.9), "{inked:?}");
+    assert!(near(across[0], 19.6) && near(across[across.len() - 1], 18.0 + 4.0 * 0.837 * 18.0 - 1.6), "{across:?}");
+}
+
 #[test]
 fn what_must_be_known_before_using_a_figure_stays_on_paper() {
     let figure = Figure::Contour(Grid { subtitle: "five launches\nNOT ALIKE: pages".into(), ..surface_grid() });

@@ -32,5 +32,6 @@ mod settings;
 mod spec;
 mod values;
 
-pub use read::{Machine, Sweep, parse, read, repeat, schema};
+pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::LaunchSpec;
+pub use spec::Machine;

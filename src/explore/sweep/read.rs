@@ -3,13 +3,12 @@
 //! `spec` is the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
 use super::settings::LaunchSpec;
+use super::spec::Machine;
 use super::{expand, settings, spec, values};
 use crate::error::Result;
-use crate::explore::toml_file;
-pub(super) use crate::explore::toml_file::Page;
+use crate::explore::toml_file::{self, Page};
 use crate::measure::worker::Repeat;
 use crate::point::Point;
-use crate::provenance;
 use std::path::{Path, PathBuf};
 
 /// A checked sweep: all its points can be run, as far as the kernels can tell.
@@ -29,20 +28,6 @@ pub struct Sweep {
     pub launch: LaunchSpec,
     /// The budget is of the whole sweep.
     pub repeat: Repeat,
-}
-
-/// The machine that a sweep is read for: it gives `ranks = "cores"` and shares of memory their values.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    pub cores: usize,
-    /// Of a node, in bytes; 0 if it is not known.
-    pub memory: u64,
-}
-
-impl Machine {
-    pub fn here() -> Self {
-        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
-    }
 }
 
 /// Reads a sweep file for a machine.

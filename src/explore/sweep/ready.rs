@@ -1,7 +1,7 @@
 //! The sweeps that are part of the program. A ready sweep is one file in `sweeps/` and its name in [`ALL`].
 
-use super::read::{Machine, Sweep, parse, read};
-use super::spec;
+use super::read::{Sweep, parse, read};
+use super::spec::{self, Machine};
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
 use crate::nearest::nearest;

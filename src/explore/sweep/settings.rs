@@ -1,10 +1,10 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::read::Page;
 use super::spec::{File, Launch, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::Result;
 use crate::explore::launch::{self, LauncherEntry, custom};
+use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
 use crate::measure::worker;
 use crate::nearest::suggest;

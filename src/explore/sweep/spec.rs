@@ -2,6 +2,7 @@
 
 use crate::explore::launch::LauncherEntry;
 use crate::measure::comm::TransportKind;
+use crate::provenance;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -217,5 +218,19 @@ impl<'de> Deserialize<'de> for Axis {
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub cores: usize,
+    /// Of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
     }
 }
