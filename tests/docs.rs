@@ -208,6 +208,10 @@ fn the_readme_is_short_and_leads_to_every_page() {
     assert!(readme.lines().count() <= 150, "README.md has {} lines", readme.lines().count());
     let long: Vec<&str> = readme.lines().filter(|line| line.chars().count() > 120).collect();
     assert!(long.is_empty(), "{long:#?}");
+    assert!(
+        readme.contains(concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"))),
+        "README.md names another Rust than Cargo.toml"
+    );
     let index = text("docs/README.md");
     for (path, _) in pages.iter().filter(|(path, _)| path.starts_with("docs") && !path.ends_with("README.md")) {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
