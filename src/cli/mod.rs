@@ -43,11 +43,6 @@ enum Command {
     Worker(worker::Arguments),
 }
 
-/// The whole command line, for manual pages, completions and whoever checks a command without running it.
-pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
-}
-
 pub fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,7 +56,7 @@ pub fn main() -> ExitCode {
 fn run() -> Result<()> {
     match Cli::parse().command {
         #[cfg(feature = "explore")]
-        Command::Explore(command) => explore::run(&command, self::command()),
+        Command::Explore(command) => explore::run(&command, <Cli as clap::CommandFactory>::command()),
         Command::Kernels(arguments) => kernels::run(&arguments),
         Command::Worker(arguments) => worker::run(&arguments),
     }
@@ -75,4 +70,9 @@ fn show(error: &Error) {
 #[cfg(not(feature = "explore"))]
 fn show(error: &Error) {
     eprintln!("error: {error}");
+}
+
+/// The whole command line, for whoever checks a command without running it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
