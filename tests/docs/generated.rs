@@ -186,7 +186,8 @@ fn takes(schema: &Value, definitions: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
         let words = definitions[name]["enum"].as_array();
-        return words.map_or(name.to_lowercase(), |words| {
+        let kind = if name == "Scalar" { "number or text" } else { "table" };
+        return words.map_or(kind.into(), |words| {
             words.iter().filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
         });
     }
@@ -197,7 +198,8 @@ fn takes(schema: &Value, definitions: &Value) -> String {
     match word {
         "string" => "text".into(),
         "integer" => "whole number".into(),
-        "array" => format!("list of {}", takes(&schema["items"], definitions)),
+        "array" if schema["items"]["type"] == "object" => "list of tables".into(),
+        "array" => "list of texts".into(),
         "object" => "table".into(),
         other => other.to_owned(),
     }
