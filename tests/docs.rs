@@ -106,7 +106,7 @@ fn results() -> Scratch {
         sweep(name, &format!("{surface}{repeat}"));
     }
     let ranks = "[fixed]\nkernel = \"random_access.hypercube\"\nN_words = \"16 kwords per rank\"\n\
-                 [axes]\nranks = [1, 2, 4]\nQ = [64, 1024]\n";
+                 [axes]\nranks = [1, 2, 4]\n";
     sweep("random-access-ranks", &format!("{ranks}{repeat}"));
     let card = "name = \"mine\"\nsummary = \"of a test\"\nsource = \"a test\"\n[numbers.memory_seconds_per_byte]\n\
                 value = 0.1\nunit = \"ns/B\"\nhow = \"a test\"\n";
