@@ -108,9 +108,6 @@ fn results() -> Scratch {
     let ranks = "[fixed]\nkernel = \"random_access.hypercube\"\nN_words = \"16 kwords per rank\"\n\
                  [axes]\nranks = [1, 2, 4]\n";
     sweep("random-access-ranks", &format!("{ranks}{repeat}"));
-    let card = "name = \"mine\"\nsummary = \"of a test\"\nsource = \"a test\"\n[numbers.memory_seconds_per_byte]\n\
-                value = 0.1\nunit = \"ns/B\"\nhow = \"a test\"\n";
-    std::fs::write(scratch.join("card.toml"), card).expect("written");
     scratch
 }
 
@@ -138,8 +135,8 @@ fn the_guides_commands_run_on_a_small_result() {
             count += 1;
             let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
             let output = program.args(&arguments).current_dir(&*scratch).output().expect("the program");
-            // What --fail-if finds in two runs of a shared machine is no fault of the guide.
-            let done = output.status.success() || arguments.iter().any(|word| word == "--fail-if");
+            // 5: what --fail-if finds in two runs on a shared machine is no fault of the guide.
+            let done = matches!(output.status.code(), Some(0 | 5));
             let error = String::from_utf8_lossy(&output.stderr);
             if !done {
                 wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
