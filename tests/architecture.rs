@@ -218,22 +218,3 @@ fn lengths_of_functions_are_counted_right() {
     let text = "fn a() {\n    x();\n}\n\nimpl B {\n    pub fn c(\n        d: u8,\n    ) -> u8 {\n        if d {\n        }\n    }\n    fn e();\n}\n";
     assert_eq!(functions(text), [("a()".to_owned(), 3), ("c(".to_owned(), 6)]);
 }
-
-#[test]
-fn the_readme_names_every_kernel_model_and_sweep() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("a README");
-    let named = |word: &str| readme.contains(&format!("`{word}`"));
-    // The second and further of a family stand as `.name`.
-    let id = |id: &str| named(id) || id.split_once('.').is_some_and(|(_, name)| named(&format!(".{name}")));
-    let kernels = apexmap::measure::kernels::ALL.iter().map(|kernel| kernel.id());
-    let ids = kernels.chain(apexmap::explore::models::ALL.iter().map(|model| model.about().id));
-    let mut missing: Vec<String> = ids.filter(|known| !id(known)).map(str::to_owned).collect();
-    for sweep in std::fs::read_dir(root.join("sweeps")).expect("a folder of sweeps").flatten() {
-        let name = sweep.file_name().into_string().expect("a plain name");
-        if !named(&name) {
-            missing.push(name);
-        }
-    }
-    assert!(missing.is_empty(), "{missing:?}");
-}

@@ -1,4 +1,4 @@
-//! The worked examples of CONTRIBUTING.md compile, run and are what the text shows.
+//! The worked examples of docs/extending.md compile and run; `docs` checks that the page shows them as they are.
 
 #[path = "worked/figure.rs"]
 mod figure;
@@ -70,16 +70,5 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert!(figure::distribution(&table, &[], "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
         apexmap::explore::figure::png(&drawn, Path::new(&path)).expect("written");
-    }
-}
-
-#[test]
-fn contributing_shows_the_very_files_that_were_compiled_here() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    for file in ["kernel", "model", "figure"].map(|name| format!("tests/worked/{name}.rs")) {
-        let source = std::fs::read_to_string(root.join(&file)).expect("an example");
-        let block = format!("`{file}`:\n\n```rust\n{source}```\n");
-        assert!(text.contains(&block), "CONTRIBUTING.md does not show {file} as it is: copy it there");
     }
 }

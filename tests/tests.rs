@@ -2,7 +2,8 @@
 //!
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
-//! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `contributing`: the worked examples of docs/extending.md compile and run
+//! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
 //! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -65,6 +66,7 @@ mod common;
 mod compare;
 mod condition;
 mod contributing;
+mod docs;
 mod driver;
 mod explain;
 mod export;

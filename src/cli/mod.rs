@@ -130,3 +130,8 @@ fn show(error: &Error) {
 fn is_sweep(_: &str) -> bool {
     false
 }
+
+/// The whole command line, for whoever checks a command without running it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}

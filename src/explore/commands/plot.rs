@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
-  apexmap plot results/quickstart binding --where 'P == 1'        (needs a card: apexmap report --card)
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card: apexmap report --card)
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// surface, contour, heat, curves, or binding: the machine's bottleneck, and the fraction of that limit reached
+    /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
         || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
-    let share = (kind == Kind::Binding).then_some(bound_columns::SHARE);
+    let share = (kind == Kind::Bottleneck).then_some(bound_columns::SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &table)?,
         None => share.or_else(headline).unwrap_or("seconds"),
