@@ -1,6 +1,6 @@
 //! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
 //!
-//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2 ([`halving`]);
+//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2 ([`recursive_halving`]);
 //!   the optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates = "deferred"` (Mod2), `waits = "late"`
 //!   (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and SMSG = 1.
 //! DIFFERENCES: the dimensions are run through from the highest, so that powers of two are a case of the halving; a
