@@ -20,8 +20,8 @@ pub enum Kind {
     Contour,
     Heat,
     Curves,
-    /// Which limit binds, with the share of it that was reached.
-    Binding,
+    /// Which limit is the bottleneck, with the fraction of it that was reached.
+    Bottleneck,
 }
 
 impl Kind {
@@ -30,7 +30,7 @@ impl Kind {
         ("contour", Kind::Contour),
         ("heat", Kind::Heat),
         ("curves", Kind::Curves),
-        ("binding", Kind::Binding),
+        ("bottleneck", Kind::Bottleneck),
     ];
 }
 
@@ -74,7 +74,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     if request.kind != Kind::Curves && by.len() != 2 {
         return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
     }
-    if request.kind == Kind::Binding && samples.column(BOUND_BY).is_none() {
+    if request.kind == Kind::Bottleneck && samples.column(BOUND_BY).is_none() {
         return Err(Error::input(
             "the result knows no bounds",
             "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
@@ -104,7 +104,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         Kind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
         Kind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
         Kind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
-        Kind::Binding => {
+        Kind::Bottleneck => {
             let (grid, cells) = on_grid(subtitle, found)?;
             Figure::Classes(binding(grid, &cells))
         }

@@ -65,11 +65,11 @@ pub fn chosen(samples: &Samples, text: Option<&str>) -> Result<Samples> {
 /// That none of the `current` ones meets a condition, and what there is.
 pub fn none(current: &Samples, condition: Option<&Condition>) -> Error {
     let Some(condition) = condition.filter(|_| !current.is_empty()) else {
-        return Error::input("the result holds no sample", "run its sweep first: apexmap run");
+        return Error::input("the result contains no samples", "run its sweep first: apexmap run");
     };
     let there = |name: &String| format!("{name} is {}", current.listed(current.resolve(name)));
     let known: Vec<String> = condition.names().iter().map(there).collect();
-    Error::input("no sample meets the condition", format!("change it; in this result {}", known.join("; ")))
+    Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }
 
 /// The columns that a flag lists with commas.
@@ -85,7 +85,7 @@ pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a
     if found.is_empty() && !list.trim().is_empty() {
         return Err(Error::input(
             format!("{flag} {list} names no column"),
-            "name columns with commas between, such as alpha,L",
+            "separate columns by commas, such as alpha,L",
         ));
     }
     Ok(found)

@@ -1,8 +1,8 @@
 //! Circumstances of samples that a comparison looks at, and which of them may differ.
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
 use crate::explore::store::Samples;
+use crate::nearest::suggest;
 use std::collections::BTreeSet;
 
 /// Differences that are refused unless allowed.

@@ -73,7 +73,7 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
     if group.is_surface() && group.samples.has(SHARE) {
         let title = format!("What binds: {label}");
         let by = vec![ALPHA.into()];
-        let request = Request { kind: Kind::Binding, title, x: BLOCK.into(), by, z: SHARE.into() };
+        let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
         let drawn = figure(&group.samples, &request)?;
         let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
         let file = format!("binding-{number}");

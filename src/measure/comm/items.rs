@@ -12,6 +12,7 @@ pub(super) struct Items {
 
 // SAFETY: it only tells where the items are; whoever touches them says why it may.
 unsafe impl Send for Items {}
+// SAFETY: the same.
 unsafe impl Sync for Items {}
 
 impl Items {
