@@ -132,8 +132,10 @@ fn names_of_columns_do_not_clash() {
             clashes.insert((known, column.name.as_str()));
         }
     }
-    // A calibration's region and the bytes that a run moved; messages of a block and the launch of a sample.
-    assert_eq!(clashes, BTreeSet::from([("block_messages", "block"), ("region_bytes", "bytes")]));
+    // A calibration's region and the bytes that a run moved; messages of a block and the launch of a sample; rounds asked
+    // for and done.
+    let known = [("block_messages", "block"), ("region_bytes", "bytes"), ("rounds_asked", "rounds")];
+    assert_eq!(clashes, BTreeSet::from(known));
     // What --where and sweeps name must be told from what stores call other columns.
     for kernel in kernels::ALL {
         for parameter in kernel.parameters() {
