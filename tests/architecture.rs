@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
 const FLOORS: [&[&str]; 10] = [
-    &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "toml_file", "units"],
+    &["affinity", "error", "nearest", "point", "provenance", "sample", "source", "terminal", "toml_file", "units"],
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],

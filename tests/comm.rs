@@ -20,7 +20,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
             let counts: Vec<usize> = (0..size).map(|to| ((rank + to + round) % 4) as usize).collect();
             let words = |from: u64, to: u64| vec![100 * from + to; ((from + to + round) % 4) as usize];
             let send: Vec<u64> = (0..size).flat_map(|to| words(rank, to)).collect();
-            comm.all_to_all(&send, &counts, &mut received);
+            comm.all_to_all_v(&send, &counts, &mut received);
             assert_eq!(received, (0..size).flat_map(|from| words(from, rank)).collect::<Vec<_>>());
         }
     });
@@ -31,7 +31,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
     for posted in [Posted::Ahead, Posted::OnDemand] {
         on_all(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
-            let (mut lines, mut outbox) = comm.lines(Tag::Data(1), &peers, posted, 2, 3);
+            let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, posted, 2, 3);
             let mut waiting = vec![10u64; peers.len()];
             let mut unsent: Vec<(usize, u64)> =
                 (1..=10).rev().flat_map(|i| peers.iter().map(move |&peer| (peer, i))).collect();
@@ -54,7 +54,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
                         *left -= 1;
                     }
                 }
-                comm.idle();
+                comm.relax();
             }
             comm.barrier();
         });
@@ -162,7 +162,7 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
                 puts.put(0, items, other, 0);
             }
             while puts.peek(items - 1) != round {
-                comm.idle();
+                comm.relax();
             }
             assert!((0..items).all(|place| puts.peek(place) == round));
             if comm.rank() == 1 {

@@ -71,7 +71,7 @@ impl Comm for Faulty<'_> {
         self.comm.size()
     }
     fn neighbours(&self) -> usize {
-        self.comm.neighbours()
+        self.comm.ranks_on_node()
     }
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
@@ -83,7 +83,7 @@ impl Comm for Faulty<'_> {
         haste * self.comm.now()
     }
     fn idle(&self) {
-        self.comm.idle();
+        self.comm.relax();
     }
     fn barrier(&self) {
         self.comm.barrier();
@@ -95,16 +95,16 @@ impl Comm for Faulty<'_> {
         self.comm.gather(words)
     }
     fn sum(&self, value: u64) -> u64 {
-        self.comm.sum(value)
+        self.comm.all_reduce_sum(value)
     }
     fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
-        self.comm.all_to_all(send, counts, receive);
+        self.comm.all_to_all_v(send, counts, receive);
     }
     fn arrive(&self) -> u64 {
-        self.comm.arrive()
+        self.comm.ibarrier()
     }
     fn all_arrived(&self, arrival: &mut u64) -> bool {
-        self.comm.all_arrived(arrival)
+        self.comm.test(arrival)
     }
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
@@ -122,7 +122,7 @@ impl Comm for Faulty<'_> {
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
-        self.comm.lines(tag, peers, posted, sends, words)
+        self.comm.mailbox_per_peer(tag, peers, posted, sends, words)
     }
     fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> FaultyWindow<'m> {
         let (window, rank, fault) = (self.comm.window(memory, slots, words), self.rank(), self.fault);

@@ -25,13 +25,13 @@ fn collectives_agree_on_one_to_five_ranks() {
                 let mut words = [me, round, 7];
                 comm.broadcast(&mut words);
                 assert_eq!(words, [0, round, 7]);
-                assert_eq!(comm.sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
+                assert_eq!(comm.all_reduce_sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
                 let all = comm.gather(&[me, me * round]);
                 let expected: Vec<u64> = (0..ranks as u64).flat_map(|rank| [rank, rank * round]).collect();
                 assert_eq!(all, (me == 0).then_some(expected));
             }
             comm.broadcast(&mut []);
-            assert_eq!(comm.sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
+            assert_eq!(comm.all_reduce_sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
             comm.rank()
         });
         assert_eq!(gathered, (0..ranks).collect::<Vec<_>>(), "results come in rank order");
@@ -61,12 +61,12 @@ fn nobody_sees_all_arrived_before_all_have_arrived() {
         world(ranks, |comm| {
             for round in 1..=100 {
                 come.fetch_add(1, Ordering::SeqCst);
-                let mut arrival = comm.arrive();
-                while !comm.all_arrived(&mut arrival) {
-                    comm.idle();
+                let mut arrival = comm.ibarrier();
+                while !comm.test(&mut arrival) {
+                    comm.relax();
                 }
                 assert!(come.load(Ordering::SeqCst) >= round * ranks, "round {round}");
-                assert!(comm.all_arrived(&mut arrival), "it stays so");
+                assert!(comm.test(&mut arrival), "it stays so");
             }
         });
     }
@@ -178,7 +178,7 @@ fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Ve
         });
         match taken {
             Some(()) => came += 1,
-            None => comm.idle(),
+            None => comm.relax(),
         }
     }
     comm.barrier();
@@ -218,7 +218,7 @@ fn mailboxes_can_be_opened_again_and_side_by_side() {
                         answered = answer.send(from, &[word * 10]);
                     }
                     reply = reply.or_else(|| replies.take(|_, words| words[0]));
-                    comm.idle();
+                    comm.relax();
                 }
                 assert_eq!(reply, Some(round * 10));
             }
@@ -247,7 +247,7 @@ fn gets_bring_the_words_asked_for() {
                 }
                 while !wanted.is_empty() {
                     take(&mut window, &mut wanted);
-                    comm.idle();
+                    comm.relax();
                 }
                 assert!(window.take(|_| ()).is_none());
             }
@@ -278,9 +278,9 @@ fn a_panic_of_one_rank_ends_those_that_wait_for_it() {
             comm.gather(&[1]);
         },
         |comm| {
-            let mut arrival = comm.arrive();
-            while !comm.all_arrived(&mut arrival) {
-                comm.idle();
+            let mut arrival = comm.ibarrier();
+            while !comm.test(&mut arrival) {
+                comm.relax();
             }
         },
         |comm| {

@@ -4,7 +4,7 @@
 //! MPI's windows, and Table 1 (left column). Up to B gets are outstanding, summed in the order of their arrival.
 
 use super::*;
-use crate::measure::comm::{Window, World};
+use crate::measure::comm::{GetWindow, Rma, World};
 use crate::measure::kernels::{About, Kernel, Ranks};
 use crate::on_transport;
 use crate::source;
@@ -49,16 +49,17 @@ impl Kernel for OneSided {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;
-    let mut window = comm.window(memory, point.integer("B") as usize, block);
-    Ok(time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations)))
+    Ok(comm.get_window(memory, point.integer("B") as usize, block, |mut window| {
+        time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations))
+    }))
 }
 
 /// Table 1, left column, for all index arrays.
-fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<'_>, locations: &[Location]) -> Tally {
+fn pass<C: Rma>(comm: &C, memory: &[u64], block: usize, window: &mut impl GetWindow, locations: &[Location]) -> Tally {
     let mut tally = Tally::default();
     let mut outstanding = 0;
     let add = |tally: &mut Tally, words: &[u64]| tally.sum = tally.sum.wrapping_add(sum_block(words));
@@ -69,7 +70,7 @@ fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<
             while !window.get(location.owner(), location.offset(), block) {
                 match window.take(|words| add(&mut tally, words)) {
                     Some(()) => outstanding -= 1,
-                    None => comm.idle(),
+                    None => comm.relax(),
                 }
             }
             outstanding += 1;
@@ -82,7 +83,7 @@ fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<
     while outstanding > 0 {
         match window.take(|words| add(&mut tally, words)) {
             Some(()) => outstanding -= 1,
-            None => comm.idle(),
+            None => comm.relax(),
         }
     }
     tally.own_end = comm.now();

@@ -48,7 +48,7 @@ impl Kernel for Sequential {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;

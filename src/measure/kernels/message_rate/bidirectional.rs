@@ -5,8 +5,8 @@
 
 use super::streaming::Stream;
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::on_transport;
 
 pub const KERNEL: Pattern = Pattern {
@@ -22,7 +22,7 @@ pub const KERNEL: Pattern = Pattern {
 };
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let partner = (comm.rank() + comm.size() / 2) % comm.size();
-    route::run(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
+    run_route(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
 }

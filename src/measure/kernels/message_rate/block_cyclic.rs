@@ -5,8 +5,8 @@
 //!   the node by shift and mask, which needs powers of two; so does this, and by division where there are none.
 
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::on_transport;
 
 pub const KERNEL: Pattern = Pattern {
@@ -64,9 +64,9 @@ impl Route for BlockCyclic {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let (window, block) = (Shape::new(point).window, point.integer("block") as usize);
     let route = BlockCyclic { window, block, nodes, cores, core: comm.rank() };
-    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+    run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

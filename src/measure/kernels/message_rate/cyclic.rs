@@ -3,8 +3,8 @@
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::on_transport;
 
 pub const KERNEL: Pattern = Pattern {
@@ -42,8 +42,8 @@ impl Route for Cyclic {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };
-    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+    run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

@@ -5,8 +5,8 @@
 //!   the other nodes, so that every node is written to as often as in Figure 3 (a).
 
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use rand::SeedableRng;
@@ -56,10 +56,10 @@ impl Route for Indirect {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
     let route =
         (comm.rank() < cores).then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
-    route::run(comm, point, arena, route.as_ref(), true)
+    run_route(comm, point, arena, route.as_ref(), true)
 }

@@ -4,8 +4,8 @@
 //!   randomly distributed over the machine", without its updates. Destinations of a round are drawn once a run.
 
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use rand::{RngExt, SeedableRng};
@@ -53,8 +53,8 @@ impl Route for Random {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
     let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);
-    route::run(comm, point, arena, Some(&route), true)
+    run_route(comm, point, arena, Some(&route), true)
 }

@@ -4,8 +4,8 @@
 //!   the Ohio State University (OSU) streaming message benchmark". With more pairs, OSU's multiple-pair message rate.
 
 use super::*;
-use crate::measure::comm::Comm;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
 use crate::on_transport;
 
 pub const KERNEL: Pattern = Pattern {
@@ -36,8 +36,8 @@ impl Route for Stream {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let half = comm.size() / 2;
     let stream = Stream { window: Shape::new(point).window, partner: comm.rank() + half };
-    route::run(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
+    run_route(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
 }

@@ -14,7 +14,7 @@ use super::random_stream::Index;
 use super::table::Table;
 use super::*;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::on_transport;
 
 pub const KERNEL: Algorithm = Algorithm {
@@ -104,14 +104,14 @@ fn capacity(grid: &Grid, point: &Point) -> usize {
     (point.integer("Q") as usize / buckets(grid, point)).max(1)
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let mut router = Router::new(comm, &problem, point);
     measure(comm, &problem, arena, Rules::STRICT, |table| router.pass(&problem, table))
 }
 
 /// One dimension of the grid, seen from this rank.
-struct Dimension<C: Comm> {
+struct Dimension<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
     peers: Vec<usize>,
@@ -121,7 +121,7 @@ struct Dimension<C: Comm> {
     received: Vec<u64>,
 }
 
-struct Router<'a, C: Comm> {
+struct Router<'a, C: Mailboxes> {
     comm: &'a C,
     owners: Owners,
     index: Index,
@@ -136,7 +136,7 @@ struct Router<'a, C: Comm> {
     tally: Tally,
 }
 
-impl<'a, C: Comm> Router<'a, C> {
+impl<'a, C: Mailboxes> Router<'a, C> {
     fn new(comm: &'a C, problem: &Problem, point: &Point) -> Self {
         let grid = grid(point, point.ranks);
         let (rank, capacity) = (comm.rank(), capacity(&grid, point));
@@ -221,7 +221,7 @@ impl<'a, C: Comm> Router<'a, C> {
     fn send(&mut self, dimension: usize, peer: usize, values: &[u64], table: &mut Table) {
         while !self.dimensions[dimension].outbox.send(peer, values) {
             if !self.serve(dimension, table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
         self.tally.messages += 1;
@@ -259,7 +259,7 @@ impl<'a, C: Comm> Router<'a, C> {
         }
         while self.dimensions[dimension].ended < self.dimensions[dimension].peers.len() {
             if !self.serve(dimension, table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
     }

@@ -84,7 +84,7 @@ fn next_place(place: usize, lines: u64) -> u64 {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (lines, steps, chases) = (lines(point), point.integer("steps"), point.integer("chases"));
     let contents = seed(&[u64::from_be_bytes(*b"chase   "), lines]);
     let pages = Pages::from_name(point.text("pages"));

@@ -29,7 +29,7 @@ pub fn batches(point: &Point) -> u64 {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (mut generator, mut values) = (Generator::after(Kind::Lfsr, 0), [0; BATCH]);
     let count = batches(point) * BATCH as u64;
     comm.barrier();

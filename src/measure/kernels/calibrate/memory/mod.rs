@@ -12,10 +12,9 @@ pub mod stream;
 pub mod update;
 pub mod update_loop;
 
-use super::Probe;
-use super::network::{HEADLINE, OUTPUTS, outcome};
+use super::{HEADLINE, OUTPUTS, Probe, outcome};
 use crate::error::Result;
-use crate::measure::comm::Comm;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::seed;

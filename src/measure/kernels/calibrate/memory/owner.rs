@@ -45,7 +45,7 @@ const OWNERS: Parameter = parameter(
 const BITS: u32 = 30;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let layout = Layout::new(BITS, point.integer("owners") as usize);
     let owners = match point.text("owner_by") {
         "division" => Owners::Division(layout),

@@ -98,7 +98,7 @@ impl Places {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
@@ -115,7 +115,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
 }
 
 /// Places are drawn before each batch, off the clock; the first batch does not count.
-fn in_batches<C: Comm>(
+fn in_batches<C: Collectives>(
     comm: &C,
     memory: &[u64],
     places: Places,
@@ -136,7 +136,7 @@ fn in_batches<C: Comm>(
 
 /// Places are drawn as they are needed, three times: to ask for them early, to ask for them soon, to read them. Nothing but
 /// the region is touched, and nothing is waited for.
-fn prefetched<C: Comm>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
     let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
     let start = comm.now();

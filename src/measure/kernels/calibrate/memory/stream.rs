@@ -50,7 +50,7 @@ fn third(point: &Point) -> usize {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, passes) = (region_words(point) as usize, point.integer("passes"));
     let pages = Pages::from_name(point.text("pages"));
     let operations = (KERNEL.work)(point).operations / point.ranks as f64;

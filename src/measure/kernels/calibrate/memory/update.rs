@@ -25,7 +25,7 @@ pub const KERNEL: Probe = Probe {
 };
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
     let index = Index::new(Kind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;

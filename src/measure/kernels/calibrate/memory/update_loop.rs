@@ -28,7 +28,7 @@ pub const KERNEL: Probe = Probe {
 const BITS: u32 = 30;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (index, mut generator) = (Index::new(Kind::Lfsr, BITS), Generator::after(Kind::Lfsr, 0));
     let (mut values, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();

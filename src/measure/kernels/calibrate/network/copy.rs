@@ -56,7 +56,7 @@ const COPIES: Parameter = parameter(
 const BLOCKS: usize = 16;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let block = point.integer("copy_bytes").div_ceil(WORD_BYTES) as usize;
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
     let mut target = vec![0; source.len()];

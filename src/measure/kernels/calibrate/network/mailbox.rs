@@ -6,7 +6,7 @@
 //! CHECK: all words of all messages received, by their sum.
 
 use super::*;
-use crate::measure::comm::{Inbox, Outbox, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::on_transport;
 use crate::units::WORD_BYTES;
 
@@ -45,7 +45,7 @@ pub(super) const MESSAGES: Parameter = Parameter {
 const HANDLES: usize = 64;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);
     let content = |rank: usize| contents(rank).take(words).collect();
@@ -62,7 +62,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
                 (received, sum, idle) = (received + 1, sum.wrapping_add(found), false);
             }
             if idle {
-                comm.idle();
+                comm.relax();
             }
         }
         sum
