@@ -68,7 +68,7 @@ pub trait RmaWindow<T> {
 }
 
 /// What memory that can be written remotely is made of: whole numbers of 4 or 8 bytes.
-pub trait Item: Copy + BitXor<Output = Self> + Send + Sync + 'static + private::Sealed {
+pub trait Item: Copy + BitXor<Output = Self> + From<u32> + Send + Sync + 'static + private::Sealed {
     /// # Safety
     /// `place` is valid, and touched by others atomically only.
     unsafe fn load(place: *mut Self, order: Ordering) -> Self;

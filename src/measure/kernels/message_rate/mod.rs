@@ -22,7 +22,7 @@ pub mod route;
 pub mod streaming;
 pub mod two_sided;
 
-use route::Route;
+pub use route::Route;
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, in_pairs, output, parameter};
 use crate::error::Result;

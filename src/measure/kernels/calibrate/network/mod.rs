@@ -18,12 +18,11 @@ pub mod send;
 use super::{HEADLINE, OUTPUTS, Probe, outcome};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, in_pairs, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, in_pairs, parameter};
 use crate::measure::numerics::mix::mix;
-use crate::point::{Point, Value};
+use crate::point::Point;
 use crate::source;
 use crate::units::Unit;
-use std::collections::BTreeMap;
 
 const fn about(
     id: &'static str,
