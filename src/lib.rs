@@ -35,8 +35,9 @@
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
 //! 4    kernels      what is measured; one file per kernel, one line in `kernels::ALL`
-//! 2    comm         what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
+//! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1    numerics     mixing, power law, statistics: no input, no output
+//! 0    affinity     which processors a thread may use
 //!
 //! 0  error units source point provenance sample terminal: the vocabulary of both wings
 //! ```
@@ -55,6 +56,8 @@
 //!
 //! * a kernel: a file in `kernels/` that implements [`measure::kernels::Kernel`], and its line in
 //!   [`measure::kernels::ALL`]. Help, sweeps, plans, stores, figures and the report's tables take it from there.
+//! * a transport: a module in `comm/` that implements [`measure::comm::Comm`] and its parts, and its line and its arm in
+//!   `comm/transport.rs`.
 //! * a launcher: a file in `launch/`, its line in `launch::ALL`, and its name in `sweep::Launcher`.
 //! * a model: a file in `models/` that implements [`explore::models::Model`], and its line in
 //!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from

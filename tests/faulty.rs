@@ -216,7 +216,7 @@ impl<T: Item> FaultyRmaWindow<'_, T> {
     fn flip(&mut self, item: Option<usize>) {
         if let Some(item) = item {
             let item = &mut self.window.origin()[item];
-            *item = *item ^ T::from(1);
+            *item = *item ^ T::from(1u32);
         }
     }
 }

@@ -3,7 +3,6 @@
 pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// `std::cell::UnsafeCell` with the interface of loom's.
-#[derive(Default)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {

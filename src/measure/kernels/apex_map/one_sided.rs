@@ -3,10 +3,17 @@
 //! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
 //! MPI's windows, and Table 1 (left column). Up to B gets are outstanding, summed in the order of their arrival.
 
-use super::*;
+use super::{
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, bytes_needed, check,
+    local_words, memory, sum_block, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{GetWindow, Rma, World};
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
 
 pub struct OneSided;

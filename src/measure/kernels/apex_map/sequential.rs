@@ -2,11 +2,20 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 
-use super::*;
+use super::{
+    ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, bytes_needed, check, local_words,
+    memory, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::World;
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
+use multiversion::multiversion;
 
 pub struct Sequential;
 

@@ -4,10 +4,17 @@
 //! No aggregation: each remote access is a message of its own. Several requests may be outstanding (B), replies are
 //! summed in the order of their arrival.
 
-use super::*;
+use super::{
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, bytes_needed,
+    check, local_words, memory, sum_block, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag, World};
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
 
 pub struct TwoSided;

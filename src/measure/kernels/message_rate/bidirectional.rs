@@ -4,10 +4,15 @@
 //!   not acknowledged either: each side has the other's messages instead.
 
 use super::streaming::Stream;
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Outcome, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

@@ -4,10 +4,16 @@
 //! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The figure finds
 //!   the node by shift and mask, which needs powers of two; so does this, and by division where there are none.
 
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
+    in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

@@ -2,10 +2,16 @@
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
+    in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

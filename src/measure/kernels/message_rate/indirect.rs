@@ -4,11 +4,17 @@
 //! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation of
 //!   the other nodes, so that every node is written to as often as in Figure 3 (a).
 
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, SENDERS, Shape, WINDOW,
+    about, in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
+use crate::point::Point;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;

@@ -7,10 +7,13 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::*;
+use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &About {

@@ -3,11 +3,17 @@
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 7: the traffic of RandomAccess, "small messages to PEs that are
 //!   randomly distributed over the machine", without its updates. Destinations of a round are drawn once a run.
 
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, Shape, WINDOW, about,
+    run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
+use crate::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -3,10 +3,15 @@
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 7: "the streaming message benchmark closely matches
 //!   the Ohio State University (OSU) streaming message benchmark". With more pairs, OSU's multiple-pair message rate.
 
-use super::*;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, Shape, WINDOW, about, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Outcome, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(

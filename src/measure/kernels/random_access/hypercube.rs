@@ -11,10 +11,17 @@
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about, anything, measure, table,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

@@ -18,11 +18,19 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, OUTPUTS, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, measure, work,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
+use crate::source;
+use crate::units::Unit;
 use plan::{Lead, Plan};
 
 pub const KERNEL: Algorithm = Algorithm {

@@ -8,10 +8,17 @@
 
 use super::problem::Problem;
 use super::table::{FAR_AHEAD, Place, Table, Whole};
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
+    measure, problem, random_stream, table,
+};
+use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

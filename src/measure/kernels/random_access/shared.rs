@@ -24,12 +24,19 @@ use super::layout::{Layout, Owners};
 use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
+    about, work,
+};
+use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
 use crate::provenance;
+use crate::source;
 use std::sync::{PoisonError, RwLock};
 use team::Gate;
 use words::{How, Lock, Words};

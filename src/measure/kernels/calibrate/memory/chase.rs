@@ -7,7 +7,16 @@
 //!   under way on all ranks.
 //! CHECK: where each chase ends, against the generator's own jump.
 
-use super::*;
+use super::{BYTES, PAGES, about, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

@@ -3,9 +3,16 @@
 //! DEFINITION: `values` values of the shift register, in batches of 1024 as RandomAccess with look-ahead makes them.
 //! CHECK: the last value, against the jump to its place in the stream.
 
-use super::*;
+use super::{BATCH, VALUES, about, each};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Kind};
 use crate::measure::numerics::gf2;
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

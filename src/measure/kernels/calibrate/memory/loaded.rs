@@ -8,10 +8,20 @@
 
 use super::read::{Places, follow, prepare};
 use super::stream::sum;
-use super::*;
+use super::{BYTES, PAGES, contents, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{OUTPUTS, Probe};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, parameter};
 use crate::measure::kernels::{Output, output};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
+use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

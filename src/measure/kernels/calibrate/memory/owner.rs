@@ -5,9 +5,16 @@
 //!   the clock in batches of 1024; an operation is one owner.
 //! CHECK: the sum of all owners, against a binary search for the owner's first word.
 
-use super::*;
+use super::{BATCH, VALUES, about, each, generate};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::layout::{Layout, Owners};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

@@ -8,10 +8,20 @@
 //!   region 1/64 (4 KiB) as large, but each in need of an address translation of its own.
 //! CHECK: the sum of all words read against that of their places.
 
-use super::*;
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD, prefetch, prefetch_early};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::measure::numerics::mix::mix;
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

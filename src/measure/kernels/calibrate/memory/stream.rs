@@ -5,7 +5,15 @@
 //!   of a third each.
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
-use super::*;
+use super::{BYTES, PAGES, contents, each, power_of_two, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

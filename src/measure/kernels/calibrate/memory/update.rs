@@ -4,9 +4,16 @@
 //!   `random_access.sequential` makes them; values come from the stream in batches of 1024, generated off the clock.
 //! CHECK: all updates are made once more, one by one, which must give back `T[i] = i`.
 
-use super::*;
+use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_of_two, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
 use crate::measure::kernels::random_access::table::Table;
+use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

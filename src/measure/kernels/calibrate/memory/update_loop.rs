@@ -4,8 +4,15 @@
 //!   place of each in a table and stores it in a register's stead, but touches no table.
 //! CHECK: the sum of all places, against that of another loop.
 
-use super::*;
+use super::{BATCH, VALUES, about, each, generate};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

@@ -4,9 +4,14 @@
 //! CHECK: in further barriers each rank in turn comes last, and writes to all others before it comes: whoever has left the
 //!   barrier must find it written.
 
-use super::*;
+use super::two_or_more;
+use crate::error::Result;
 use crate::measure::comm::{Buffer, Rma, RmaWindow};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Probe = Probe {
     about: &About {

@@ -4,9 +4,15 @@
 //!   those copied, counted once (as many are read as are written).
 //! CHECK: the buffer, which held other words before, against the source, after the run.
 
-use super::*;
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::Unit;
 use crate::units::WORD_BYTES;
 use std::hint::black_box;
 

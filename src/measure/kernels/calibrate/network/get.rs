@@ -4,9 +4,14 @@
 //!   `window` gets under way, while the partner does the same. An operation is a get of one rank, its block summed.
 //! CHECK: all words of all blocks fetched, by their sum.
 
-use super::*;
+use super::{contents, in_pairs_of, of_each, partner, timed, total};
+use crate::error::Result;
 use crate::measure::comm::{GetWindow, Rma};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 use crate::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {

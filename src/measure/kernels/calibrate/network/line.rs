@@ -1,8 +1,12 @@
 //! Pairs of ranks, the first half sending windows of messages to the second, for costs of one side.
 
-use super::*;
+use super::{in_pairs_of, partner};
+use crate::error::Result;
 use crate::measure::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use crate::measure::kernels::calibrate::outcome;
 use crate::measure::kernels::message_rate::content::{fill, identity, is_intact, stamp};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Work, parameter};
+use crate::point::Point;
 
 pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESSAGE_BYTES;
 pub const WINDOW: Parameter = parameter(

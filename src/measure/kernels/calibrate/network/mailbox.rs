@@ -5,9 +5,14 @@
 //!   one rank.
 //! CHECK: all words of all messages received, by their sum.
 
-use super::*;
+use super::{contents, in_pairs_of, of_each, partner, timed, total};
+use crate::error::Result;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 use crate::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {

@@ -4,10 +4,14 @@
 //!   question whether a send would find a handle, with 16 receives posted.
 //! CHECK: no look finds a message; then each rank sends one to the next, and it must be found, with its content.
 
-use super::*;
+use super::{about, two_or_more};
+use crate::error::Result;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(

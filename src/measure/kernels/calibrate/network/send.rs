@@ -4,10 +4,14 @@
 //!   the sends, on the sender. The wait for their completion is not; divided by the messages.
 //! CHECK: every message of every round, all of its content.
 
+use super::about;
 use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
-use super::*;
+use crate::error::Result;
 use crate::measure::comm::PointToPoint;
+use crate::measure::kernels::calibrate::Probe;
+use crate::measure::kernels::{Outcome, Ranks};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
