@@ -6,7 +6,7 @@ use loom::thread::{self, yield_now};
 
 fn in_all_interleavings(body: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
+    (model.preemption_bound, model.max_branches) = (Some(3), 100_000);
     model.check(body);
 }
 

@@ -76,8 +76,9 @@ impl ThreadComm {
         work: impl FnOnce(Vec<Memory<T>>, &Arc<Barrier>) -> R,
     ) -> R {
         let _exposed = Exposed::enter(self);
-        let opening = || Opening { memory, writable, barrier: Arc::new(Barrier::new(self.size())) };
-        let opened = self.swap((0..self.size()).map(|_| opening()).collect());
+        let barrier = Arc::new(Barrier::new(self.size()));
+        let opening = |_| Opening { memory, writable, barrier: barrier.clone() };
+        let opened = self.swap((0..self.size()).map(opening).collect());
         assert!(opened.iter().all(|other| other.writable == writable), "all ranks open the same window");
         let barrier = opened[0].barrier.clone();
         let result = work(opened.into_iter().map(|other| other.memory).collect(), &barrier);

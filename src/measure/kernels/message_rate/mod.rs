@@ -24,7 +24,7 @@ pub mod two_sided;
 
 pub use route::Route;
 
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, in_pairs, output, parameter};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma, World};

@@ -7,7 +7,7 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW};
+use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};

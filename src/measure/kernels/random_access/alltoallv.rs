@@ -7,8 +7,9 @@ use super::layout::Owners;
 use super::table::Table;
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, measure, owner_can_be_found, table,
+    UPDATES, about, measure, owner_can_be_found,
 };
+
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;

@@ -13,8 +13,9 @@ use super::recursive_halving::{self, Stage};
 use super::table::Table;
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, anything, measure, table,
+    UPDATES, about, anything, measure,
 };
+
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posted, Tag};

@@ -20,8 +20,9 @@ use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, OUTPUTS, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, measure, work,
+    TIME_BOUND, Tally, UPDATES, about, measure,
 };
+
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};

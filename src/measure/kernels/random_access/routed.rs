@@ -14,8 +14,9 @@ use super::random_stream::Index;
 use super::table::Table;
 use super::{
     Algorithm, B, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found, table,
+    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
+
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};

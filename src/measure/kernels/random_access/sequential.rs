@@ -10,8 +10,9 @@ use super::problem::Problem;
 use super::table::{FAR_AHEAD, Place, Table, Whole};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
-    measure, problem, random_stream, table,
+    measure, problem, random_stream,
 };
+
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;

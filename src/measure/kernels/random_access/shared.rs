@@ -26,8 +26,9 @@ use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
-    about, work,
+    about,
 };
+
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;

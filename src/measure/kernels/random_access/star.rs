@@ -4,9 +4,9 @@
 //! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
 
 use super::{
-    Algorithm, Division, METHOD, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about,
-    sequential,
+    Algorithm, Division, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about, sequential,
 };
+
 use crate::measure::kernels::Ranks;
 use crate::on_transport;
 use crate::source;

@@ -8,7 +8,7 @@
 
 use super::read::{Places, follow, prepare};
 use super::stream::sum;
-use super::{BYTES, PAGES, contents, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, contents, power_of_two, region_words, warm};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};

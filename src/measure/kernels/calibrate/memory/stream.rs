@@ -5,7 +5,7 @@
 //!   of a third each.
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
-use super::{BYTES, PAGES, contents, each, power_of_two, region_words};
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};

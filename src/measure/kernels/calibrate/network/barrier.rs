@@ -4,7 +4,7 @@
 //! CHECK: in further barriers each rank in turn comes last, and writes to all others before it comes: whoever has left the
 //!   barrier must find it written.
 
-use super::two_or_more;
+use super::{about, two_or_more};
 use crate::error::Result;
 use crate::measure::comm::{Buffer, Rma, RmaWindow};
 use crate::measure::kernels::calibrate::{Probe, outcome};

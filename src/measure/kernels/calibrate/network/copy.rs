@@ -4,6 +4,7 @@
 //!   those copied, counted once (as many are read as are written).
 //! CHECK: the buffer, which held other words before, against the source, after the run.
 
+use super::about;
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::calibrate::{Probe, outcome};

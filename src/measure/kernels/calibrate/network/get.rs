@@ -4,7 +4,7 @@
 //!   `window` gets under way, while the partner does the same. An operation is a get of one rank, its block summed.
 //! CHECK: all words of all blocks fetched, by their sum.
 
-use super::{contents, in_pairs_of, of_each, partner, timed, total};
+use super::{about, contents, in_pairs_of, line, mailbox, of_each, partner, timed, total};
 use crate::error::Result;
 use crate::measure::comm::{GetWindow, Rma};
 use crate::measure::kernels::calibrate::{Probe, outcome};

@@ -1,6 +1,6 @@
 //! Pairs of ranks, the first half sending windows of messages to the second, for costs of one side.
 
-use super::{in_pairs_of, partner};
+use super::in_pairs_of;
 use crate::error::Result;
 use crate::measure::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use crate::measure::kernels::calibrate::outcome;

@@ -5,7 +5,7 @@
 //!   one rank.
 //! CHECK: all words of all messages received, by their sum.
 
-use super::{contents, in_pairs_of, of_each, partner, timed, total};
+use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
 use crate::error::Result;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::measure::kernels::calibrate::{Probe, outcome};

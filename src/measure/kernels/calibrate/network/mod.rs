@@ -15,14 +15,13 @@ pub mod poll;
 pub mod receive;
 pub mod send;
 
-use super::{HEADLINE, OUTPUTS, Probe, outcome};
-use crate::error::Result;
+use super::{HEADLINE, OUTPUTS};
+
 use crate::measure::comm::Collectives;
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, in_pairs, parameter};
+use crate::measure::kernels::{About, Parameter, Ranks, Work, in_pairs};
 use crate::measure::numerics::mix::mix;
 use crate::point::Point;
 use crate::source;
-use crate::units::Unit;
 
 const fn about(
     id: &'static str,
