@@ -1,11 +1,24 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build test bench doc install-deps
+.PHONY: build check test bench doc install-deps
 
 build:
 	cargo build --release --locked
 
+# What a change must not break besides the tests; needs Rust alone, and looks at the MPI code where there is an MPI.
+check:
+	cargo fmt --check
+	cargo clippy --release --locked --all-targets -- -D warnings
+	cargo clippy --release --locked --no-default-features --all-targets -- -D warnings
+	@if command -v mpicc >/dev/null; then set -x; \
+	    cargo clippy --release --locked --no-default-features --features mpi -- -D warnings; \
+	else echo "skipped: clippy of the MPI code: mpicc is missing; make install-deps installs it"; fi
+	@$(MAKE) --no-print-directory doc
+	@.ci/check-package
+	cargo test --release --locked -- --ignored licences::
+
+# Everything, with nothing skipped.
 test: install-deps
-	cargo test --release --locked
+	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
 
 bench:
 	@.ci/install-deps bench

@@ -25,17 +25,31 @@ fn main() {
     hash.update(&compiler);
     let build: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
 
-    println!("cargo::rerun-if-changed=.git/logs/HEAD");
-    let mut commit = output("git", &["rev-parse", "--short=12", "HEAD"]);
-    if !commit.is_empty() && !output("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty() {
-        commit.push_str("-dirty");
-    }
     set("APEXMAP_BUILD", &build);
-    set("APEXMAP_COMMIT", if commit.is_empty() { "unknown" } else { &commit });
+    set("APEXMAP_COMMIT", &commit().unwrap_or("unknown".into()));
     set("APEXMAP_COMPILER", &compiler);
     set("APEXMAP_TARGET", &std::env::var("TARGET").unwrap_or_default());
     set("APEXMAP_PROFILE", &std::env::var("OPT_LEVEL").unwrap_or_default());
     set("APEXMAP_FLAGS", &std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " "));
+}
+
+/// The commit of this source code, if it stands in a repository of its own: one around it, such as a user's home folder,
+/// says nothing about it.
+fn commit() -> Option<String> {
+    let root = std::fs::canonicalize(output("git", &["rev-parse", "--show-toplevel"])).ok()?;
+    if root != std::fs::canonicalize(".").ok()? {
+        return None;
+    }
+    // Elsewhere in a worktree. Cargo would run this script each time for a file that does not exist.
+    let log = output("git", &["rev-parse", "--git-path", "logs/HEAD"]);
+    if Path::new(&log).is_file() {
+        println!("cargo::rerun-if-changed={log}");
+    }
+    let mut commit = output("git", &["rev-parse", "--short=12", "HEAD"]);
+    if !output("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty() {
+        commit.push_str("-dirty");
+    }
+    Some(commit).filter(|commit| !commit.is_empty())
 }
 
 fn collect(place: &Path, files: &mut Vec<PathBuf>) {

@@ -24,6 +24,7 @@ fn main() {
     let library = build_peer();
     // SAFETY: the function has this signature in peer.c, which was just built.
     let library = unsafe { libloading::Library::new(&library) }.expect("the peer loads");
+    // SAFETY: as above; the library stays loaded until the end.
     let peer: libloading::Symbol<Peer> = unsafe { library.get(b"peer_sum") }.expect("the peer has peer_sum");
     let mut arena = Arena::default();
     let (memory, granted) = arena.words(Pages::Huge, WORDS, 0, |i| mix(i as u64)).expect("memory for the benchmark");

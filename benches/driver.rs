@@ -32,12 +32,12 @@ fn main() {
     for run in 0..RUNS {
         let out = folder.join(run.to_string());
         driven.push(seconds(|| {
-            apexmap(&["run", "--no-report", "--out", &out.to_string_lossy(), &sweep.to_string_lossy()], None)
+            apexmap(&["run", "--no-report", "--out", &out.to_string_lossy(), &sweep.to_string_lossy()], None);
         }));
         let (job, lines) = (out.join("journals/0001.job"), folder.join("lines"));
         let job = job.to_string_lossy();
         bare.push(seconds(|| {
-            apexmap(&["worker", "--job", &job, "--transport", "threads", "--ranks", "1"], Some(&lines))
+            apexmap(&["worker", "--job", &job, "--transport", "threads", "--ranks", "1"], Some(&lines));
         }));
     }
     let _ = std::fs::remove_dir_all(&folder);

@@ -143,15 +143,15 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     close(rate(&found, bounds::WALKS), 1.0 / 30e-9);
     // A quarter is within 2 MiB; a line from beyond takes 10 ns.
     close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
-    assert_eq!(found.binding().unwrap().name, bounds::WALKS);
-    assert_eq!(terms(point(1.0, 1), &[], THREADS).binding().unwrap().name, bounds::IN_FLIGHT);
+    assert_eq!(found.bottleneck().unwrap().name, bounds::WALKS);
+    assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::IN_FLIGHT);
     // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
     let found = terms(point(1.0, 64), &[], THREADS);
     close(rate(&found, bounds::ISSUE), 1.0 / 8e-9);
     close(rate(&found, bounds::IN_FLIGHT), 1.0 / 80e-9);
     // Nearly all accesses hit the first block.
     let found = terms(point(0.001, 64), &[], THREADS);
-    assert_eq!(found.binding().unwrap().name, bounds::ISSUE);
+    assert_eq!(found.bottleneck().unwrap().name, bounds::ISSUE);
 }
 
 #[test]
@@ -177,16 +177,16 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
 #[test]
 fn limits_of_messages_are_those_of_the_formulas() {
     let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
-    close(terms(point("message_rate.streaming", 8), &[], THREADS).binding().unwrap().rate, 1e7);
-    close(terms(point("message_rate.bidirectional", 8), &[], THREADS).binding().unwrap().rate, 2e7);
+    close(terms(point("message_rate.streaming", 8), &[], THREADS).bottleneck().unwrap().rate, 1e7);
+    close(terms(point("message_rate.bidirectional", 8), &[], THREADS).bottleneck().unwrap().rate, 2e7);
     close(
-        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).binding().unwrap().rate,
+        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).bottleneck().unwrap().rate,
         5e7,
     );
-    let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).binding().unwrap();
+    let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).bottleneck().unwrap();
     assert_eq!(long.name, bounds::LINK);
     close(long.rate, 1e9 / f64::from(1 << 20));
-    let pong = terms(point("message_rate.ping_pong", 8), &[], THREADS).binding().unwrap();
+    let pong = terms(point("message_rate.ping_pong", 8), &[], THREADS).bottleneck().unwrap();
     assert_eq!(pong.name, bounds::LATENCY);
     close(pong.rate, 5e6);
     let one_to_many = terms(point("message_rate.cyclic", 8), &[], THREADS);
@@ -216,9 +216,9 @@ fn a_limit_without_numbers_is_left_out_and_named() {
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
     assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
-    assert_eq!(elsewhere.binding().unwrap().name, bounds::MEMORY, "what is known still bounds");
+    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "what is known still bounds");
     let pong = Point::new("message_rate.ping_pong", 2);
-    assert_eq!(terms(pong, &[], "another library").binding(), None, "no number, no bound");
+    assert_eq!(terms(pong, &[], "another library").bottleneck(), None, "no number, no bound");
     let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
     let case = Case { limits: &limits, point: &point, outputs: &BTreeMap::new(), carrier: ("", ""), nodes: 1 };
     assert_eq!(bounds::terms(&case), None, "calibrations have no bounds");
@@ -318,8 +318,8 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
-    assert!(report.contains("taken of another host") && report.contains("What binds"), "the report says so");
-    let binding = apexmap(&["plot", &path("out"), "binding", "--out", &path("binding.svg")]);
+    assert!(report.contains("accepted: of another host") && report.contains("What binds"), "the report says so");
+    let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);
     assert!(binding.status.success(), "{}", String::from_utf8_lossy(&binding.stderr));
     let drawn = std::fs::read_to_string(scratch.join("binding.svg")).expect("a figure");
     assert!(drawn.contains(" %") && bounds::NAMES.iter().any(|name| drawn.contains(name)));
@@ -393,7 +393,7 @@ updates = 0.25
 /// The card that some probes give and the samples of some points, interleaved: what slows the machine slows both.
 fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, more: &[&str]) -> (Folder, Card) {
     let sweep = calibrate::sweep(probes, launch) + points;
-    let sweep = sweep.replace("max = 20", "max = 6");
+    let sweep = sweep.replace("max = 20", "max = 6").replace("budget = \"2 min\"", "budget = \"1 h\"");
     std::fs::write(scratch.join("sweep.toml"), sweep).expect("written");
     let out = scratch.join("out");
     let (file, folder) = (scratch.join("sweep.toml"), out.to_str().expect("text"));
@@ -407,8 +407,8 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     (folder, card)
 }
 
-/// Points whose share is above one, even by the lower limit of its interval.
-fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
+/// Points whose share is above one, even by the lower limit of its interval, and their shares.
+fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
     card.write(&folder.machine()).expect("written");
     let table = folder.compact().expect("a table");
     let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
@@ -416,7 +416,7 @@ fn above(folder: &Folder, card: &Card, points: usize) -> Vec<String> {
     assert!(bounded >= 6 * points, "only {bounded} samples have a bound");
     let exceeds = |cell: apexmap::explore::store::cells::Cell| {
         let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
-        Some(format!("{}: {:.2}", label(&table, cell.rows[0]), share.median))
+        Some((label(&table, cell.rows[0]), share.median))
     };
     cells(&table, &rows, &["key"], SHARE).expect("shares").into_iter().filter_map(exceeds).collect()
 }
@@ -428,9 +428,29 @@ fn label(table: &Table, row: usize) -> String {
 }
 
 /// No point exceeds the card's bounds; and it would be seen: most do on the card of a machine that is five times slower.
-fn assert_bounded(folder: &Folder, card: &Card, points: usize, on_slower: usize) {
-    let found = above(folder, card, points);
-    assert!(found.is_empty(), "{found:#?}");
+///
+/// Others who use the machine slow one measurement down and not another: a point counts if it exceeds its bound every
+/// time, and what is noticed only has to be noticed once.
+fn assert_bounded(measure: impl Fn(&Scratch) -> (Folder, Card), points: usize, on_slower: usize) {
+    let (mut exceeding, mut noticed) = (None, 0);
+    for _ in 0..10 {
+        let scratch = Scratch::new();
+        let (folder, card) = measure(&scratch);
+        let mut found = above(&folder, &card, points);
+        let before = exceeding.take();
+        found
+            .retain(|point, _| before.as_ref().is_none_or(|before: &BTreeMap<String, f64>| before.contains_key(point)));
+        noticed = noticed.max(above(&folder, &slower(&card), points).len());
+        if found.is_empty() && noticed >= on_slower {
+            return;
+        }
+        exceeding = Some(found);
+    }
+    panic!("{noticed} points are above the bounds of a slower machine, and above those of this one: {exceeding:#?}");
+}
+
+/// The card of a machine that is five times slower.
+fn slower(card: &Card) -> Card {
     let mut slower = card.clone();
     for (name, number) in card.numbers() {
         let times = match number.unit.as_str() {
@@ -442,34 +462,32 @@ fn assert_bounded(folder: &Folder, card: &Card, points: usize, on_slower: usize)
         let (low, high, best) = (scaled(number.low), scaled(number.high), scaled(number.best));
         slower.set(name, Number { value: number.value * times, low, high, best, ..number.clone() }).expect("a number");
     }
-    let found = above(folder, &slower, points);
-    assert!(found.len() >= on_slower, "a wrong card must be noticed, but only here: {found:#?}");
+    slower
 }
 
 #[test]
 fn nothing_here_is_faster_than_the_machine_says_of_itself() {
-    let scratch = Scratch::new();
     // Without the largest regions, which take long; the bounds are made of what is there.
     let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
     let probes = calibrate::probes(&host, 2);
-    let (folder, card) = measured(&scratch, &probes, "transport = \"threads\"\n", POINTS, &[]);
-    assert_bounded(&folder, &card, 60, 20);
+    assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
 }
 
 #[test]
 fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
-    let scratch = Scratch::new();
+    needs!(Mpi);
     let mut host = provenance::Host { memory_bytes: 8 << 20, ..provenance::host() };
     host.caches.retain(|cache| cache.level == 1);
     let mut probes = calibrate::probes(&host, 2);
     // They take long, and no limit is made of them.
-    probes
-        .retain(|probe| probe.kernel != "random_access.shared" && probe.number != "network_bandwidth_bytes_per_second");
+    probes.retain(|probe| {
+        probe.kernel != "random_access.shared" && probe.number.to_string() != "network_bandwidth_bytes_per_second"
+    });
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";
-    let (folder, card) = {
+    let measure = |scratch: &Scratch| {
         let _alone = alone();
-        measured(&scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
+        measured(scratch, &probes, launch, MPI_POINTS, &["--worker", worker])
     };
-    assert_bounded(&folder, &card, 15, 5);
+    assert_bounded(measure, 15, 5);
 }

@@ -1,13 +1,11 @@
 //! A real browser, for pages: what it makes of a page, and what a script that looks at the page finds.
 
+use crate::needs;
 use std::path::Path;
 use std::process::Command;
 
 fn browser(profile: &Path) -> Command {
-    let named = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
-    let mut command = Command::new(named.expect("no browser; `make install-deps` installs chromium"));
+    let mut command = Command::new(needs::browser().expect("tests that open one ask for it"));
     command.args([
         "--headless",
         "--no-sandbox",
@@ -83,6 +81,7 @@ fn decoded(text: &str) -> String {
 /// tables with heads, and on a screen 390 pixels wide nothing to scroll sideways but what scrolls within itself, and
 /// buttons that a finger hits.
 pub fn check_usable(page: &Path) {
+    needs!(Browser);
     let told = ask(
         page,
         r#"await frame();

@@ -43,7 +43,7 @@ impl Drop for Scratch {
 pub fn patiently<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     let thread = std::thread::spawn(move || sender.send(body()));
-    match receiver.recv_timeout(Duration::from_secs(60)) {
+    match receiver.recv_timeout(Duration::from_secs(600)) {
         Ok(result) => result,
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
         Err(_) => std::panic::resume_unwind(thread.join().expect_err("no result came")),

@@ -1,6 +1,7 @@
 //! Samples for other programs, and that those read them.
 
 use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table};
+use crate::needs;
 use apexmap::explore::export::{csv, extra_p, jsonl, metadata};
 use apexmap::explore::figure::select;
 use apexmap::explore::store::journal::Record;
@@ -9,7 +10,6 @@ use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::point::Value;
 use apexmap::sample::{Sample, Status};
 use proptest::prelude::*;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn columns(table: &Table) -> Vec<(&str, &Column)> {
@@ -120,16 +120,14 @@ for other in "cj":
 
 #[test]
 fn duckdb_reads_csv_and_json_lines_as_it_reads_the_parquet_file() {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
-    let python = std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from);
-    assert!(python.is_file(), "{} is missing: `make test` installs it", python.display());
+    needs!(Python);
     let scratch = Scratch::new();
     let parquet = file(&scratch, samples());
     let out = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
     let parquet = parquet.to_str().expect("a path");
     printed(&["export", parquet, "--out", &out("s.csv")]);
     printed(&["export", parquet, "--format", "jsonl", "--out", &out("s.jsonl")]);
-    let output = Command::new(python).args(["-c", READER, parquet, &out("s.csv"), &out("s.jsonl")]).output();
+    let output = Command::new(needs::python()).args(["-c", READER, parquet, &out("s.csv"), &out("s.jsonl")]).output();
     let output = output.expect("Python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0\n0\n[(15, 4.0)]\n".repeat(2));

@@ -66,11 +66,13 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
 
 #[test]
 fn open_mpi_verifies_every_variant_on_one_to_five_ranks() {
+    needs!(Mpi);
     (1..=5).for_each(|ranks| verify_variants(&OPEN_MPI, ranks));
 }
 
 #[test]
 fn mpich_verifies_every_variant_on_one_to_five_ranks() {
+    needs!(Mpi);
     (1..=5).for_each(|ranks| verify_variants(&MPICH, ranks));
 }
 
@@ -86,6 +88,7 @@ fn assert_refused(output: &Output, what: &str, next: &str) {
 
 #[test]
 fn the_launcher_of_the_other_mpi_is_refused_by_the_worker() {
+    needs!(Mpi);
     for (mpi, other) in [(&OPEN_MPI, &MPICH), (&MPICH, &OPEN_MPI)] {
         let job = job("other", 2, 1, vec![kernels::complete(point("apex_map.two_sided", 2, 1)).unwrap()]);
         let output = other.start(mpi.worker(), &job, 2);
@@ -96,6 +99,7 @@ fn the_launcher_of_the_other_mpi_is_refused_by_the_worker() {
 
 #[test]
 fn another_number_of_ranks_than_expected_is_refused_by_the_worker() {
+    needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         let job = job("count", 3, 1, vec![kernels::complete(point("apex_map.two_sided", 3, 1)).unwrap()]);
         assert_refused(
@@ -108,6 +112,7 @@ fn another_number_of_ranks_than_expected_is_refused_by_the_worker() {
 
 #[test]
 fn a_rank_that_cannot_go_on_ends_the_launch_with_its_message() {
+    needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         // Jobs of the driver are complete; this one lacks everything that the kernel asks for.
         let ending = mpi.run(&job("panic", 2, 1, vec![Point::new("apex_map.two_sided", 2)]), &mut |_| {});
@@ -118,6 +123,7 @@ fn a_rank_that_cannot_go_on_ends_the_launch_with_its_message() {
 
 #[test]
 fn a_killed_rank_ends_the_launch() {
+    needs!(Mpi);
     for mpi in [&OPEN_MPI, &MPICH] {
         let endless = vec![kernels::complete(point("apex_map.two_sided", 2, 1)).unwrap()];
         let mut killed = false;

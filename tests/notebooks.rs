@@ -3,6 +3,7 @@
 //! APEXMAP_NOTEBOOK_FIGURES may name a folder for the figures, to look at.
 
 use super::common::{Scratch, apexmap};
+use crate::needs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,16 +58,14 @@ for path in map(pathlib.Path, sys.argv[1:]):
 
 #[test]
 fn notebooks_run_to_the_end_on_a_fresh_result() {
+    needs!(Python);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let built = root.join("target/python/bin/python");
-    let python = std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from);
-    assert!(python.is_file(), "{} is missing: `make test` installs it", python.display());
     let scratch = Scratch::new();
     let (sweep, result) = (root.join("sweeps/notebooks.toml"), scratch.join("result"));
     let run = ["run", "--no-report", "--out", result.to_str().expect("a path"), sweep.to_str().expect("a path")];
     let ran = apexmap(&run);
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    let output = Command::new(python)
+    let output = Command::new(needs::python())
         .args(["-c", EXECUTE])
         .args(notebooks())
         .env("APEXMAP", env!("CARGO_BIN_EXE_apexmap"))

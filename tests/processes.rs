@@ -2,7 +2,8 @@
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::{Error, Result};
-use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::explore::launch::CommandLine;
+use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::sample::{Event, Status};
 use nix::sys::signal::{Signal, kill};
@@ -14,7 +15,8 @@ fn limits(start: f64, sample: f64, end: f64) -> Limits {
     Limits { start: seconds(start), sample: seconds(sample), end: seconds(end) }
 }
 
-const PATIENT: f64 = 30.0;
+/// Seconds; nothing takes so long, not even where others work.
+const PATIENT: f64 = 600.0;
 
 /// Runs a program to its end; the events it told come with the ending.
 fn execute(
@@ -122,16 +124,17 @@ fn the_environment_is_passed_on_and_the_input_is_empty() {
 fn nothing_of_a_launch_stays_behind() {
     let scratch = Scratch::new();
     let pids = scratch.join("pids");
-    // A child that ignores the polite request, in the background of its launcher.
-    let script = format!("(trap '' TERM; exec sleep 1000) & echo $! $$ > {}; wait", pids.display());
-    let (ending, _) = shell(&script, limits(0.5, PATIENT, PATIENT));
+    // A child that ignores the polite request, in the background of its launcher. Limits begin when both are named.
+    let named = format!("echo $! $$ > {}\n{}{}", pids.display(), greeting(), start());
+    let script = format!("(trap '' TERM; exec sleep 1000) & {named}wait");
+    let (ending, _) = shell(&script, limits(PATIENT, 0.1, PATIENT));
     assert_eq!(ending.status, Status::TimedOut);
     let text = std::fs::read_to_string(pids).expect("the processes were started");
     for pid in text.split_whitespace() {
         // What is dead may wait for its funeral a while.
         let gone = || std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z"));
-        let tries = (0..200).take_while(|_| !gone()).map(|_| std::thread::sleep(Duration::from_millis(20)));
-        assert!(tries.count() < 200, "process {pid} still lives");
+        let tries = (0..5000).take_while(|_| !gone()).map(|_| std::thread::sleep(Duration::from_millis(20)));
+        assert!(tries.count() < 5000, "process {pid} still lives");
     }
 }
 

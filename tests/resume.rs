@@ -68,25 +68,50 @@ launches = 2
 min = 120
 "#;
 
+/// Bytes of all journals.
+fn written(out: &Path) -> u64 {
+    let entries = std::fs::read_dir(out.join("journals")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+}
+
+/// Waits until a run has written more than so many bytes; false if it ended before.
+fn writes(driver: &mut Child, out: &Path, bytes: u64) -> bool {
+    let before = written(out);
+    while written(out) <= before + bytes {
+        if driver.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+/// Starts or resumes a sweep and kills its driver when it has written more than so many bytes, and before that its worker
+/// if asked, which the driver outlives; false if the sweep ended before.
+fn killed(sweep: &Path, out: &Path, bytes: u64, worker_first: bool) -> bool {
+    let mut driver = command(sweep, out).spawn().unwrap();
+    let mut goes_on = writes(&mut driver, out, bytes);
+    if worker_first && let Some(worker) = worker_of(&driver) {
+        kill(worker);
+        goes_on = goes_on && writes(&mut driver, out, bytes);
+    }
+    kill(driver.id());
+    driver.wait().unwrap();
+    goes_on
+}
+
 #[test]
 fn a_sweep_killed_five_times_ends_complete_and_without_a_duplicate() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SLOW_ENOUGH_TO_KILL), scratch.join("result"));
-    let mut kills = 0;
-    // Driver and worker in turn, after ever other times; a run that ends before its kill still counts as an attempt.
-    for attempt in 0..5u64 {
-        let mut driver = command(&sweep, &out).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(60 + 53 * (attempt * 7 % 5)));
-        if driver.try_wait().unwrap().is_none() {
-            match worker_of(&driver).filter(|_| attempt % 2 == 1) {
-                Some(worker) => kill(worker),
-                None => kill(driver.id()),
-            }
-            kills += 1;
-        }
-        driver.wait().unwrap();
+    // After ever other amounts were written. Where a sweep comes to its end before that is seen, all begins anew.
+    let five_kills = || (0..5).all(|attempt| killed(&sweep, &out, 20_000 * (attempt * 7 % 5), attempt % 2 == 1));
+    let mut tries = 0;
+    while !five_kills() {
+        tries += 1;
+        assert!(tries < 20, "sweeps end before they can be killed");
+        std::fs::remove_dir_all(&out).unwrap();
     }
-    assert!(kills >= 3, "the sweep ended before it could be killed: {kills} kills");
     let last = run(&sweep, &out);
     assert!(last.status.success(), "{}", errors(&last));
 
@@ -157,10 +182,10 @@ fn a_torn_journal_loses_only_its_last_line() {
 #[test]
 fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     let scratch = Scratch::new();
-    // A thousand million accesses take much longer than the limit, sixteen much shorter.
-    let text = SMALL.replace("L = [1, 8]", "N = [1, 67108864]").replace("N = 1\n", "");
-    let text = format!("{text}[launch]\ntimeout = \"2 s\"\n");
-    let (sweep, out) = (sweep(&scratch, &text), scratch.join("result"));
+    // Four thousand million messages take much longer than the limit, one takes much shorter.
+    let text = "[fixed]\nkernel = \"calibrate.mailbox\"\nranks = 2\n[axes]\nmessage_bytes = [8, 64]\nmessages = [1, 4294967296]\n\
+                [repeat]\nmin = 6\n[launch]\ntimeout = \"5 s\"\n";
+    let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
     let output = run(&sweep, &out);
     assert_eq!(output.status.code(), Some(4), "{}", errors(&output));
     let found = samples(&out);

@@ -1,6 +1,7 @@
 //! Results on disk: nothing readable is lost, nothing is written by halves.
 
 use super::common::{Scratch, launch, sample, small_point};
+use crate::needs;
 use apexmap::error::Error;
 use apexmap::explore::store::cells::cells;
 use apexmap::explore::store::journal::{self, Journal, Record, Run};
@@ -403,16 +404,11 @@ for key, ranks, block, alpha, status, seconds in rows:
 
 #[test]
 fn python_reads_the_parquet_file_as_it_stands() {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
-    let python = std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from);
-    assert!(
-        python.is_file(),
-        "{} is missing: `make test` installs it (or let APEXMAP_PYTHON name a Python that has duckdb, polars or pandas)",
-        python.display()
-    );
+    needs!(Python);
     let (_scratch, folder) = folder();
     parquet::write(&folder, &parquet::tabulate(&[record(some_samples())], |_| true)).expect("written");
-    let output = Command::new(python).args(["-c", READER]).arg(folder.samples()).output().expect("Python runs");
+    let output =
+        Command::new(needs::python()).args(["-c", READER]).arg(folder.samples()).output().expect("Python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("text");
     let lines: Vec<&str> = text.lines().collect();

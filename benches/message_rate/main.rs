@@ -4,7 +4,7 @@
 //! Launches of apexmap and of the peer take turns; in each, every test runs several times. Printed are medians, the ratio
 //! of medians (above 1: apexmap is faster), and the least and greatest ratio of a pair of launches. The aim is 0.9 or more.
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "tests use the rest")]
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 

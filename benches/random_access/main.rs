@@ -8,7 +8,7 @@
 
 mod hpcc;
 mod instructions;
-#[allow(dead_code)]
+#[expect(dead_code, reason = "tests use the rest")]
 #[path = "../../tests/mpi_worker.rs"]
 mod mpi_worker;
 

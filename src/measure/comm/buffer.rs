@@ -15,6 +15,7 @@ pub struct Buffer {
 
 // SAFETY: it owns the memory, as a `Box<[u32]>` does.
 unsafe impl Send for Buffer {}
+// SAFETY: the same.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {

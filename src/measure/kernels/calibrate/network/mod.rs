@@ -1,9 +1,9 @@
-//! What messages cost: the network's part of the models' inputs.
+//! The cost of messages: the network inputs of the models.
 //!
-//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and receive
-//!   time per update", top, the "additional overhead involved in performing the send/receive operations", and B, the
-//!   bisection bandwidth of one direction; Plimpton and others, Section 3: the copy costs in T_C.
-//! Latency, bandwidth and message rate are those of `message_rate.ping_pong` and `message_rate.streaming`.
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and
+//!   receive time per update", top, the "additional overhead involved in performing the send/receive operations", and
+//!   B, the bisection bandwidth in one direction; Plimpton and others, Section 3: the copy costs in T_C.
+//! `message_rate.ping_pong` and `message_rate.streaming` measure latency, bandwidth and message rate.
 
 pub mod barrier;
 pub mod bisection;
@@ -16,7 +16,6 @@ pub mod receive;
 pub mod send;
 
 use super::{HEADLINE, OUTPUTS};
-
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::{About, Parameter, Ranks, Work, in_pairs};
 use crate::measure::numerics::mix::mix;
@@ -78,7 +77,7 @@ fn timed<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T
 
 fn two_or_more(point: &Point) -> std::result::Result<(), String> {
     match point.ranks {
-        1 => Err("one rank has nobody to write to; use two or more".into()),
+        1 => Err("needs at least two ranks".into()),
         _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The threads of one rank that work together: started before the clock, in step where they must be.
+//! The threads of one rank that work together: started before the clock, and synchronised where they must be.
 
 use crate::error::{Error, Result};
 use crate::measure::affinity;
@@ -88,13 +88,13 @@ pub fn run<C: Collectives, M: Send, R: Send>(
         clock.stop();
         let results = others.into_iter().map(|thread| thread.join().ok().flatten());
         let all: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
-        all.ok_or_else(|| Error::internal("a thread of the team ended before its time"))
+        all.ok_or_else(|| Error::internal("a thread of the team ended early"))
     })
 }
 
 fn no_thread(cause: std::io::Error) -> Error {
     Error::environment(
-        format!("the system gives no thread for a core: {cause}"),
+        format!("cannot start a thread for each core: {cause}"),
         "use fewer cores, or allow more threads",
     )
 }

@@ -1,0 +1,100 @@
+//! Every crate in Cargo.lock, on whatever platform, permits what apexmap's own licences permit.
+
+use std::process::Command;
+
+/// Licences that ask for their text to be kept and for nothing else.
+const PERMISSIVE: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Whether an SPDX expression, or an older one with `/` for `OR`, leaves a way to use these licences alone.
+fn permits(expression: &str) -> bool {
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut rest = words.as_slice();
+    any(&mut rest) == Some(true) && rest.is_empty()
+}
+
+/// What is next, if it is this word.
+fn take(rest: &mut &[&str], word: &str) -> bool {
+    let is_next = rest.first() == Some(&word);
+    *rest = &rest[usize::from(is_next)..];
+    is_next
+}
+
+/// Licences to choose from; nothing if this is no expression.
+fn any(rest: &mut &[&str]) -> Option<bool> {
+    let mut permitted = all(rest)?;
+    while take(rest, "OR") {
+        permitted |= all(rest)?;
+    }
+    Some(permitted)
+}
+
+/// Licences that hold together.
+fn all(rest: &mut &[&str]) -> Option<bool> {
+    let mut permitted = one(rest)?;
+    while take(rest, "AND") {
+        permitted &= one(rest)?;
+    }
+    Some(permitted)
+}
+
+fn one(rest: &mut &[&str]) -> Option<bool> {
+    if take(rest, "(") {
+        let permitted = any(rest)?;
+        return take(rest, ")").then_some(permitted);
+    }
+    let (licence, after) = rest.split_first()?;
+    *rest = after;
+    // An exception only permits more.
+    if take(rest, "WITH") {
+        *rest = rest.split_first()?.1;
+    }
+    Some(PERMISSIVE.contains(licence))
+}
+
+#[test]
+fn expressions_are_read_with_their_choices_and_conditions() {
+    for expression in [
+        "MIT",
+        "MIT OR AGPL-3.0-only",
+        "GPL-3.0/MIT",
+        "(MIT OR GPL-2.0-only) AND Unicode-3.0",
+        "Apache-2.0 WITH LLVM-exception",
+        "MIT AND (LGPL-2.1-or-later OR ISC AND Zlib)",
+    ] {
+        assert!(permits(expression), "{expression}");
+    }
+    for expression in
+        ["AGPL-3.0-only", "MIT AND GPL-2.0-only", "(MIT OR ISC) AND MPL-2.0", "", "MIT OR", "MIT ISC", "(MIT", "OR"]
+    {
+        assert!(!permits(expression), "{expression}");
+    }
+}
+
+#[test]
+#[ignore = "needs all crates, also those of other platforms; `make check` runs it"]
+fn every_dependency_is_permissive() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = cargo.args(["metadata", "--format-version=1", "--locked", "--all-features"]).output().expect("cargo");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let refused = packages.iter().filter(|package| !permits(package["license"].as_str().unwrap_or_default()));
+    let refused: Vec<String> =
+        refused.map(|package| format!("{} {}: {}", package["name"], package["version"], package["license"])).collect();
+    assert!(packages.len() > 100 && refused.is_empty(), "not permissive: {refused:#?}");
+}

@@ -1,0 +1,80 @@
+//! What some tests need besides Rust. Without it they are skipped, which a line on the terminal says, once for each group;
+//! with APEXMAP_REQUIRE_ALL=1, which `make test` sets, they fail instead.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Programs that tests share.
+#[derive(Clone, Copy)]
+pub enum Group {
+    /// Open MPI and MPICH, and what rsmpi's build asks for.
+    Mpi,
+    Browser,
+    /// Python with DuckDB and what the notebooks import.
+    Python,
+}
+
+/// Ends a test, or a function that checks, where a group is missing.
+macro_rules! needs {
+    ($group:ident) => {
+        if !crate::needs::Group::$group.is_here() {
+            return;
+        }
+    };
+}
+
+impl Group {
+    /// Whether it is here. The first call says if not.
+    pub fn is_here(self) -> bool {
+        static FOUND: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
+        *FOUND[self as usize].get_or_init(|| {
+            let (name, lacking) = match self {
+                Self::Mpi => ("MPI", mpi_lacks()),
+                Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
+                Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
+            };
+            let Some(lacking) = lacking else { return true };
+            let what = format!("tests that need {name}: {lacking} is missing; `make test` installs it");
+            assert!(std::env::var_os("APEXMAP_REQUIRE_ALL").is_none(), "{what}");
+            // Written by hand, since the harness shows nothing that a passing test prints.
+            let _ = writeln!(std::io::stderr(), "skipped: {what}");
+            false
+        })
+    }
+}
+
+/// The first of what MPI workers need that is not here.
+fn mpi_lacks() -> Option<String> {
+    let programs = ["mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich"];
+    let missing = programs.into_iter().find(|program| on_path(program).is_none());
+    missing.or((!has_libclang()).then_some("libclang")).map(str::to_owned)
+}
+
+/// bindgen reads MPI's headers with it.
+fn has_libclang() -> bool {
+    let within = |folder: &Path| {
+        let mut names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.any(|name| name.to_string_lossy().starts_with("libclang"))
+    };
+    let llvm = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten().map(|entry| entry.path());
+    let llvm = llvm.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llvm-")));
+    let plain = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].map(PathBuf::from);
+    std::env::var_os("LIBCLANG_PATH").is_some()
+        || plain.into_iter().chain(llvm.map(|path| path.join("lib"))).any(|folder| within(&folder))
+}
+
+pub fn browser() -> Option<PathBuf> {
+    ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(on_path)
+}
+
+/// The Python that `make test` installs, or another that APEXMAP_PYTHON names.
+pub fn python() -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python/bin/python");
+    std::env::var_os("APEXMAP_PYTHON").map_or(built, PathBuf::from)
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
