@@ -9,7 +9,19 @@ use imports::{Crate, File, circles};
 
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
 const FLOORS: [&[&str]; 10] = [
-    &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "text_table", "toml_file", "units"],
+    &[
+        "affinity",
+        "error",
+        "nearest",
+        "point",
+        "provenance",
+        "sample",
+        "source",
+        "terminal",
+        "text_table",
+        "toml_file",
+        "units",
+    ],
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
