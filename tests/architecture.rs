@@ -172,7 +172,7 @@ fn circles_between_files_are_found() {
 #[test]
 fn imports_that_are_refused_are_found() {
     let others =
-        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "nearest.rs"];
+        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "toml_file.rs"];
     let others = others.map(|file| format!("explore/{file}"));
     let wrong = |file: &str, text: &str| {
         let mut files: Vec<(&str, &str)> = others.iter().map(|file| (file.as_str(), "")).collect();
@@ -180,9 +180,13 @@ fn imports_that_are_refused_are_found() {
         refused(&made_up(&files)).len()
     };
     assert_eq!(wrong("explore/query/mod.rs", "use crate::explore::store::Table;"), 0);
-    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, nearest};"), 1, "upwards");
-    assert_eq!(wrong("measure/kernels/mod.rs", "fn f() { crate::nearest::suggest() }"), 1, "into the other wing");
-    assert_eq!(wrong("units.rs", "use crate::nearest;"), 1, "from the vocabulary into a wing");
+    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, toml_file};"), 1, "upwards");
+    assert_eq!(
+        wrong("measure/kernels/mod.rs", "fn f() { crate::explore::toml_file::text() }"),
+        1,
+        "into the other wing"
+    );
+    assert_eq!(wrong("units.rs", "use crate::explore::toml_file;"), 1, "from the vocabulary into a wing");
     assert_eq!(wrong("explore/report/mod.rs", "use super::compare::points;"), 1, "report from compare");
     assert_eq!(wrong("explore/compare/mod.rs", "use crate::explore::report::groups::Group;"), 1, "compare from report");
 }
