@@ -2,11 +2,11 @@
 //! faster by its clock, its memory or its network, or by more than any of them?
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::ratio::ratio;
 use super::statistics::MannWhitney;
 use crate::explore::machine::CATALOGUE;
-use crate::explore::report::groups::{ALPHA, BLOCK};
+use crate::explore::store::columns::{ALPHA, BLOCK};
 use crate::measure::numerics::statistics::median;
 use crate::units::{amount, significant};
 use serde::Serialize;
@@ -64,7 +64,7 @@ fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
 }
 
 /// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
-pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize) -> Option<String> {
+pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of: usize) -> Option<String> {
     let speeds = speeds(rows, of);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
@@ -99,7 +99,7 @@ pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize)
         let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
             let ends = |column: &str, high: bool| {
                 let mut values: Vec<f64> =
-                    found.iter().filter_map(|(at, _)| number(&comparison.points.points[*at], column)).collect();
+                    found.iter().filter_map(|(at, _)| comparison.points.points[*at].number(column)).collect();
                 values.sort_by(f64::total_cmp);
                 values.dedup();
                 let half = values.len().div_ceil(2);
@@ -108,8 +108,8 @@ pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize)
             let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
             let inside = |at: usize| {
                 let point = &comparison.points.points[at];
-                number(point, ALPHA).is_some_and(|v| alphas.contains(&v))
-                    && number(point, BLOCK).is_some_and(|v| blocks.contains(&v))
+                point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
+                    && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
             };
             let values: Vec<f64> = found.iter().filter(|(at, _)| inside(*at)).map(|(_, ratio)| ratio.ln()).collect();
             median(&values).map(f64::exp)

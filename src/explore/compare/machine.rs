@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::store::Table;
+use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::table::Column;
 use crate::measure::kernels;
 use crate::provenance::Host;
 
@@ -24,9 +23,8 @@ pub struct Machine {
     /// As on the command line: for messages and for the page's provenance.
     pub given: String,
     pub origin: Origin,
-    pub table: Table,
-    /// The rows that count: current, and chosen by a condition.
-    pub rows: Vec<usize>,
+    /// Those that count: current, and chosen by a condition.
+    pub samples: Samples,
     pub manifest: Option<Manifest>,
     pub card: Option<Card>,
 }
@@ -35,17 +33,16 @@ impl Machine {
     /// A machine of measured samples.
     ///
     /// # Errors
-    /// If no row is of a known kernel; `given` is named.
-    pub fn measured(given: &str, table: Table, rows: Vec<usize>, manifest: Option<Manifest>) -> Result<Self> {
-        if rows.is_empty() {
-            let (what, next) = match table.rows {
+    /// If no sample is of a known kernel; `given` is named.
+    pub fn measured(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
+        if samples.is_empty() {
+            let (what, next) = match samples.table().rows {
                 0 => ("holds no sample", "run its sweep first: apexmap run"),
                 _ => ("has no sample left to compare", "widen the condition; stale samples are never compared"),
             };
             return Err(Error::input(format!("{given} {what}"), next));
         }
-        let known = |&&row: &&usize| kernels::find(table.word("kernel", row)).is_ok();
-        if rows.iter().find(known).is_none() {
+        if samples.words("kernel").iter().all(|kernel| kernels::find(kernel).is_err()) {
             return Err(Error::input(
                 format!("{given} has no sample of a kernel that this apexmap knows"),
                 "`apexmap kernels` lists those it knows",
@@ -53,7 +50,7 @@ impl Machine {
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
         let card = manifest.as_ref().map(|manifest| told(manifest, &name));
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, table, rows, manifest, card })
+        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card })
     }
 
     /// The host of rank 0 of its first launch.
@@ -62,29 +59,18 @@ impl Machine {
         Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
     }
 
-    /// Distinct words of a column among its rows, in order.
+    /// Distinct words of a column, in order.
     pub fn words(&self, column: &str) -> Vec<String> {
-        let Some(Column::Words { codes, dictionary }) = self.table.column(column) else { return Vec::new() };
-        let mut seen = vec![false; dictionary.len()];
-        self.rows.iter().filter_map(|&row| codes[row]).for_each(|code| seen[code as usize] = true);
-        let mut words: Vec<String> =
-            dictionary.iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.clone()).collect();
+        let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();
         words.sort();
         words
     }
 
-    /// Distinct numbers of a column among its rows, ascending.
+    /// Distinct numbers of a column that are not negative, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
-        let Some(column) = self.table.column(column) else { return Vec::new() };
-        let of = |row: usize| match column {
-            Column::Numbers(values) => values[row],
-            Column::Whole(values) => values[row].map_or(f64::NAN, |v| v as f64),
-            Column::Words { .. } => f64::NAN,
-        };
-        let mut seen = std::collections::BTreeSet::new();
-        // Numbers that are not negative are in the order of their bits.
-        seen.extend(self.rows.iter().map(|&row| of(row)).filter(|v| *v >= 0.0).map(f64::to_bits));
-        seen.into_iter().map(f64::from_bits).collect()
+        let mut numbers = self.samples.distinct(column);
+        numbers.retain(|number| *number >= 0.0);
+        numbers
     }
 }
 

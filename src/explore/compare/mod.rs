@@ -5,8 +5,10 @@
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
 
+mod about;
 pub mod cards;
 pub mod comparability;
+pub mod facts;
 pub mod fits;
 pub mod groups;
 pub mod machine;
@@ -109,8 +111,8 @@ impl Comparison<'_> {
     /// The first two machines that are the same samples under two names, if there are any.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let seconds = |k: usize| {
-            let Machine { table, rows, .. } = &self.machines[k];
-            rows.iter().map(|&row| table.number("seconds", row).to_bits())
+            let samples = &self.machines[k].samples;
+            samples.rows().iter().map(|&row| samples.table().number("seconds", row).to_bits())
         };
         let all = 0..self.machines.len();
         let pairs = all.clone().flat_map(|a| all.clone().skip(a + 1).map(move |b| (a, b)));

@@ -10,7 +10,6 @@ use super::regression::Check;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::explore::html::Tile;
-use crate::measure::numerics::statistics::median;
 use crate::units::{significant, utc};
 
 /// A machine against the base, over all points.
@@ -191,7 +190,7 @@ fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
 /// When a machine's samples were taken: from, to (seconds since 1970), and the median load average.
 pub fn moments(machine: &Machine) -> Option<(f64, f64, f64)> {
     let times = machine.numbers("unix_seconds");
-    let load = machine.table.column("load").and_then(|_| median(&machine.table.numbers("load", &machine.rows)));
+    let load = machine.samples.median("load");
     Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
 }
 

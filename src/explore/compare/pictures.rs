@@ -1,7 +1,7 @@
 //! The figures of a comparison: ratios as maps, contours and surfaces; who wins where; contours side by side.
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
 use super::statistics::MannWhitney;
 use crate::error::Result;
@@ -9,6 +9,7 @@ use crate::explore::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use crate::explore::html::{Picture, Surface, picture};
+use crate::explore::plot;
 use crate::explore::store::columns;
 use crate::units::Unit;
 use ndarray::Array2;
@@ -25,7 +26,7 @@ pub struct Section {
 }
 
 /// All figures of a group; `number` is part of their files' names.
-pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {
+pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Section> {
     let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
@@ -45,7 +46,7 @@ pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &
 
 struct Drawer<'a> {
     comparison: &'a Comparison<'a>,
-    group: &'a Group,
+    group: &'a MatchedGroup,
     number: usize,
     folder: &'a Path,
     pictures: Vec<Picture>,
@@ -154,7 +155,7 @@ impl Drawer<'_> {
         for &at in &self.group.points {
             let point = &self.comparison.points.points[at];
             let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
-            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else {
+            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), point.number(&self.group.axes[0])) else {
                 continue;
             };
             let (low, high) = found.interval.unwrap_or((f64::NAN, f64::NAN));
@@ -283,11 +284,8 @@ fn has_square(values: &Array2<f64>) -> bool {
 
 /// An axis of a column; log where its values spread.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
-    let described = columns::describe(column);
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    let label = if column == "message_bytes" { "message size".into() } else { described.label };
-    Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+    let quantity = plot::quantity(column, values.iter().copied());
+    if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
 /// The ratio of a machine to the first at a point.

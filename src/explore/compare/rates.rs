@@ -1,14 +1,12 @@
 //! Rates of all machines over one parameter: GUPS over P, GUPS over the look-ahead Q, whether the points match or not.
 
 use super::Comparison;
-use super::groups::number;
 use super::pictures::{quantity, warned};
 use super::points::Point;
 use crate::error::Result;
-use crate::explore::figure::select::label;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
-use crate::explore::store::columns;
+use crate::explore::store::columns::{self, label};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::units::{Unit, exact};
@@ -183,7 +181,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
                 point.class == *class
-                    && number(point, axis).is_some()
+                    && point.number(axis).is_some()
                     && point.seen[machine].as_ref().is_some_and(|s| s.samples() > 0)
             };
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
@@ -232,7 +230,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     let values: Vec<f64> = point.seen[machine].as_ref()?.all().iter().map(back).collect();
     let summary = Summary::of(&values)?;
     let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
-    Some(CurvePoint { x: number(point, axis)?, y: summary.median, low, high })
+    Some(CurvePoint { x: point.number(axis)?, y: summary.median, low, high })
 }
 
 /// Columns that vary at one value of the axis: they tell curves apart. What grows with the axis, as memory does with the
@@ -241,7 +239,7 @@ fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
     let mut seen: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
-        let Some(x) = number(point, axis) else { continue };
+        let Some(x) = point.number(axis) else { continue };
         for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
             if *seen.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
                 keys.push(column);

@@ -1,7 +1,7 @@
 //! A comparison in few lines: geometric means of ratios, with interval and number of points.
 
 use super::Comparison;
-use super::groups::Group;
+use super::groups::MatchedGroup;
 use super::points::Point;
 use super::ranking::{Matrix, Rank};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 /// Groups first, then all points together.
-pub fn lines(comparison: &Comparison, groups: &[Group]) -> Vec<Line> {
+pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<Line> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
     for of in 1..comparison.machines.len() {

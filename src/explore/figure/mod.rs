@@ -40,7 +40,6 @@ mod painter;
 mod panels;
 mod ratios;
 mod regions;
-pub mod select;
 mod sheet;
 mod solid;
 mod surface;

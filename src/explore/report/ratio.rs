@@ -1,12 +1,11 @@
 //! Apex-Map against ping-pong: Figure 2 of the Apex-Map paper.
 
-use super::groups::{ALPHA, BLOCK, key_columns};
 use crate::error::Result;
-use crate::explore::figure::select::label;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, picture};
-use crate::explore::store::cells::{Cell, cells};
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::cells::Cell;
+use crate::explore::store::columns::{ALPHA, BLOCK, label};
+use crate::explore::store::{Folder, Samples};
 use crate::measure::numerics::statistics::Summary;
 use crate::units::{Unit, WORD_BYTES, bytes, significant};
 
@@ -20,8 +19,8 @@ into memory; bringing them into registers for the sum lowers the ratio again on 
 Phoenix.";
 
 /// Draws the ratio where a result has both: Apex-Map with alpha = 1, and ping-pong by sends, both on two ranks.
-pub fn of_ping_pong(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Option<Picture>> {
-    let series = ratios(table, rows)?;
+pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
+    let series = ratios(samples)?;
     if series.is_empty() {
         return Ok(None);
     }
@@ -46,24 +45,24 @@ pub fn of_ping_pong(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Op
 }
 
 /// The ratio over message size in bytes, a series for each kernel and combination of what else varies.
-pub fn ratios(table: &Table, rows: &[usize]) -> Result<Vec<Series>> {
+pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let needed = ["message_bytes", "operation", ALPHA, BLOCK];
-    if needed.iter().any(|name| table.column(name).is_none()) {
+    if needed.iter().any(|name| samples.column(name).is_none()) {
         return Ok(Vec::new());
     }
-    let two: Vec<usize> = rows.iter().copied().filter(|&row| table.number("ranks", row) == 2.0).collect();
-    let of = |wanted: &dyn Fn(usize) -> bool| two.iter().copied().filter(|&row| wanted(row)).collect::<Vec<_>>();
-    let pong =
-        of(&|row| table.word("kernel", row) == "message_rate.ping_pong" && table.word("operation", row) == "send");
-    let apex = of(&|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
-    let pong: Vec<(f64, Summary)> = cells(table, &pong, &["message_bytes"], "bytes_per_second")?
+    let table = samples.table();
+    let two = samples.only(|row| table.number("ranks", row) == 2.0);
+    let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
+    let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
+    let pong: Vec<(f64, Summary)> = pong
+        .cells(&["message_bytes"])?
         .into_iter()
-        .filter_map(|cell| Some((cell.by[0].as_f64()?, cell.summary?)))
+        .filter_map(|cell| Some((cell.by[0].as_f64()?, cell.summary("bytes_per_second")?)))
         .collect();
-    let mut names: Vec<&str> = key_columns(table, &apex)?.into_iter().filter(|&name| name != "ranks").collect();
+    let mut names: Vec<&str> = apex.key_columns().into_iter().filter(|&name| name != "ranks").collect();
     names.push(BLOCK);
     let mut series: Vec<Series> = Vec::new();
-    for cell in cells(table, &apex, &names, "bytes_per_second_per_rank")? {
+    for cell in apex.cells(&names)? {
         let Some(point) = ratio(&cell, &pong) else { continue };
         let words = cell.by.iter().zip(&names).filter(|(_, name)| **name != BLOCK);
         let name = words.map(|(value, name)| label(name, value)).collect::<Vec<_>>().join(", ");
@@ -79,7 +78,7 @@ pub fn ratios(table: &Table, rows: &[usize]) -> Result<Vec<Series>> {
 fn ratio(cell: &Cell, pong: &[(f64, Summary)]) -> Option<CurvePoint> {
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
     let (_, pong) = pong.iter().find(|(bytes, _)| *bytes == x)?;
-    let apex = cell.summary?;
+    let apex = cell.summary("bytes_per_second_per_rank")?;
     let (low, high) = match (apex.interval, pong.interval) {
         (Some(apex), Some(pong)) => (apex.0 / pong.1, apex.1 / pong.0),
         _ => (f64::NAN, f64::NAN),

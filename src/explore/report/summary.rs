@@ -1,11 +1,11 @@
 //! The table that ends a run and opens a report: worst, median and best cell of every group.
 
-use super::groups::Group;
 use crate::error::Result;
-use crate::explore::store::bound_columns;
 use crate::explore::store::cells::Cell;
-use crate::explore::store::{Table, columns};
-use crate::measure::numerics::statistics::{Summary, median};
+use crate::explore::store::columns;
+use crate::explore::store::derive::{BOUND_BY, SHARE};
+use crate::explore::store::groups::SampleGroup;
+use crate::measure::numerics::statistics::Summary;
 use crate::units::{self, Unit};
 use serde::Serialize;
 
@@ -27,15 +27,15 @@ pub struct Row {
 }
 
 /// Three rows a group; groups without a good sample have none.
-pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
-    let found = group.ranked(table, group.headline)?;
+pub fn rows(group: &SampleGroup) -> Result<Vec<Row>> {
+    let found = group.ranked(group.headline)?;
     let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
     let picks = [("worst", 0), ("median", last / 2), ("best", last)];
-    Ok(picks.iter().map(|&(which, at)| row(table, group, which, &found[at])).collect())
+    Ok(picks.iter().map(|&(which, at)| row(group, which, &found[at])).collect())
 }
 
-fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
-    let of = |column: &str| median(&table.numbers(column, &cell.rows));
+fn row(group: &SampleGroup, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
+    let of = |column: &str| cell.samples.median(column);
     let unit = columns::describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     let interval =
@@ -47,8 +47,8 @@ fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cel
         rate: format!("{}{interval}", rate(summary.median)),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
-        limit: of(bound_columns::SHARE)
-            .map(|share| format!("{:.0} %, {}", 100.0 * share, table.word(bound_columns::BOUND_BY, cell.rows[0])))
+        limit: of(SHARE)
+            .map(|share| format!("{:.0} %, {}", 100.0 * share, cell.samples.first_word(BOUND_BY)))
             .unwrap_or_default(),
         samples: summary.n,
     }
