@@ -67,7 +67,7 @@ pub fn none(current: &Samples, condition: Option<&Condition>) -> Error {
     let Some(condition) = condition.filter(|_| !current.is_empty()) else {
         return Error::input("the result contains no samples", "run its sweep first: apexmap run");
     };
-    let there = |name: &String| format!("{name} is {}", current.listed(columns::resolve(name)));
+    let there = |name: &String| format!("{name} is {}", current.listed(current.resolve(name)));
     let known: Vec<String> = condition.names().iter().map(there).collect();
     Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }
@@ -93,7 +93,7 @@ pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a
 
 /// A column that a flag names, by its own or the paper's name.
 pub fn column<'a>(flag: &str, given: &'a str, samples: &Samples) -> Result<&'a str> {
-    let name = columns::resolve(given);
+    let name = samples.resolve(given);
     let known = samples.require(name).map(|_| name);
     known.map_err(|error| Error { what: format!("{flag} {given}: {}", error.what), ..error })
 }

@@ -93,7 +93,7 @@ impl Samples {
 
     /// Those that meet a condition over columns and the papers' names of parameters.
     pub fn filter(&self, condition: &Condition) -> Self {
-        let value = |name: &str, row: usize| self.table.value(columns::resolve(name), row);
+        let value = |name: &str, row: usize| self.table.value(self.resolve(name), row);
         self.only(|row| condition.holds(&|name| value(name, row)).unwrap_or(false))
     }
 
@@ -173,6 +173,12 @@ impl Samples {
 impl Samples {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.table.column(name)
+    }
+
+    /// The column of a name: a parameter's by the paper, or a column's own where the samples do not have that parameter.
+    pub fn resolve<'n>(&self, name: &'n str) -> &'n str {
+        let resolved = columns::resolve(name);
+        if self.column(resolved).is_none() && self.column(name).is_some() { name } else { resolved }
     }
 
     /// A column that must be there; the error names the nearest one and lists all, parameters by the papers' names.
