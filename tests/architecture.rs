@@ -230,7 +230,7 @@ fn functions(text: &str) -> Vec<(String, usize)> {
         }
         let indentation = &line[..line.len() - line.trim_start().len()];
         let end = lines[start..].iter().position(|l| {
-            *l == format!("{indentation}}}") || l.ends_with(");") && l.starts_with(&format!("{indentation})"))
+            *l == format!("{indentation}}}") || l.ends_with(';') && l.starts_with(&format!("{indentation})"))
         });
         found.push((words.get(at + 1).unwrap_or(&"").to_string(), end.unwrap_or(lines.len() - start) + 1));
     }

@@ -178,6 +178,7 @@ fn a_put_whose_last_item_has_come_has_come_whole() {
                 while unsafe { window.peek(items - 1) } != round {
                     comm.relax();
                 }
+                // SAFETY: as above.
                 assert!((0..items).all(|place| unsafe { window.peek(place) } == round));
                 if comm.rank() == 1 {
                     put(&mut window);
@@ -212,8 +213,10 @@ fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
                 // SAFETY: refused before anything is touched.
                 refused(|| _ = unsafe { window.peek(place.max(8)) });
                 if other != me {
-                    refused(|| unsafe { window.put(0, items, other, place) });
-                    refused(|| unsafe { window.put(place, items, other, 0) });
+                    for (at, place) in [(0, place), (place, 0)] {
+                        // SAFETY: as above.
+                        refused(|| unsafe { window.put(at, items, other, place) });
+                    }
                 }
                 window.fence(|memory| assert_eq!(memory, [0; 8]));
             });

@@ -122,12 +122,16 @@ impl Schedule {
 ///
 /// Lines go to standard output. Errors have been told there as well when this returns.
 pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
-    let result = comm::start(
-        transport,
-        ranks,
-        |transport, arena| on_transport!(transport, comm => serve(comm, transport, arena, job_file)),
-        |message| drop(emit(&Event::Fatal { message: message.into() })),
-    );
+    let start = || {
+        comm::start(
+            transport,
+            ranks,
+            |transport, arena| on_transport!(transport, comm => serve(comm, transport, arena, job_file)),
+            |message| drop(emit(&Event::Fatal { message: message.into() })),
+        )
+    };
+    // No ranks are nobody to refuse the job.
+    let result = if ranks == 0 { read_job(job_file).and_then(|job| require_ranks(&job, 0)) } else { start() };
     if let Err(error) = &result {
         emit(&Event::Fatal { message: error.what.clone() })?;
     }

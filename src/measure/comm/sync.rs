@@ -79,23 +79,16 @@ impl Arrivals {
 pub struct Exposure(AtomicUsize);
 
 impl Exposure {
-    /// `false` if a member has failed: others may have left already.
-    #[must_use]
-    pub fn enter(&self, failure: &Failure) -> bool {
+    /// Goes before a barrier: who comes after others have left because of a failure does not pass it.
+    pub fn enter(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
-        // Who gave up and found nobody left did so before this, which the addition makes visible together with the failure.
-        let entered = !failure.is_declared();
-        if !entered {
-            self.leave();
-        }
-        entered
     }
 
     pub fn leave(&self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Nobody is left; nor will anybody enter, after a failure.
+    /// Nobody is left; nor will anybody pass the barrier, after a failure.
     pub fn is_over(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }
