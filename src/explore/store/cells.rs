@@ -46,7 +46,7 @@ impl Samples {
 }
 
 /// That each cell holds samples of one point; otherwise what the first that does not differs in.
-pub fn single_points<'a>(cells: impl IntoIterator<Item = &'a Cell>, by: &[&str]) -> std::result::Result<(), Mixture> {
+pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
     cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
 }
 
