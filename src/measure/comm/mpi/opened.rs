@@ -88,12 +88,14 @@ impl Opened for MpiOpened<'_> {
             // SAFETY: the window is locked. The second call makes what others wrote visible to loads.
             unsafe { ffi::MPI_Win_flush_all(*window) };
             self.comm.barrier();
+            // SAFETY: as above.
             unsafe { ffi::MPI_Win_sync(*window) };
         }
         self.used = 0;
         let result = work(self.memory);
         if let Some(Lock(window)) = &self.window {
             // SAFETY: as above, for what this rank stored.
+            // SAFETY: as above.
             unsafe { ffi::MPI_Win_sync(*window) };
         }
         self.comm.barrier();
