@@ -1,4 +1,4 @@
-//! The one error type: what is wrong, where, and what to do next.
+//! The one error type: what is wrong, where, and advice.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What sort of failure this is; it decides the exit code.
+/// The kind of failure; it sets the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A flag, a sweep file or a combination of parameters that cannot be run (exit code 2).
@@ -15,13 +15,13 @@ pub enum Kind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
-    /// A comparison found what it was told to fail for (exit code 5).
+    /// A comparison met the condition of `--fail-if` (exit code 5).
     Regression,
-    /// A fault of this program (exit code 70, as in sysexits.h).
+    /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,
 }
 
-/// A place in a text file, for errors that underline what they are about.
+/// A place in a text file, which errors underline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub file: PathBuf,
@@ -35,7 +35,7 @@ pub struct Error {
     pub kind: Kind,
     /// What is wrong, naming the file, flag or parameter.
     pub what: String,
-    /// What to do next; empty if nothing useful can be said.
+    /// Advice, printed after `help:`; empty if there is none.
     pub next: String,
     pub place: Option<Box<Place>>,
 }
@@ -58,7 +58,7 @@ impl Error {
     }
 
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, what, "this is a fault of apexmap; please report it with the command that led here")
+        Self::new(Kind::Internal, what, "this is a bug in apexmap; please report it with the command that caused it")
     }
 
     /// A failed operation on a file, with the operating system's reason.
@@ -90,7 +90,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
         if !self.next.is_empty() {
-            write!(f, "\n  next: {}", self.next)?;
+            write!(f, "\n  help: {}", self.next)?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@
 //!      published    the papers' tables
 //!      fit          a model's parameters from measurements, with intervals and goodness of fit
 //! 1    condition    `L * ranks <= M`
-//! 0    nearest      "did you mean"; toml_file: a TOML file being read
+//! 0    toml_file    a TOML file being read; text_table: aligned columns for terminals
 //!
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
@@ -38,7 +38,7 @@
 //! 2    comm         what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1    numerics     mixing, power law, statistics: no input, no output
 //!
-//! 0  error units source point provenance sample terminal: the vocabulary of both wings
+//! 0  error units source point provenance sample nearest terminal: the vocabulary of both wings
 //! ```
 //!
 //! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
@@ -55,18 +55,24 @@
 //!
 //! * a kernel: a file in `kernels/` that implements [`measure::kernels::Kernel`], and its line in
 //!   [`measure::kernels::ALL`]. Help, sweeps, plans, stores, figures and the report's tables take it from there.
-//! * a launcher: a file in `launch/`, its line in `launch::ALL`, and its name in `sweep::Launcher`.
+//! * a launcher: a file in `explore/launch/`, and its line in [`explore::launch::ALL`]. Sweeps, their schema, help and errors
+//!   take it from there.
+//! * a transport: a folder in `comm/` that implements [`measure::comm::Comm`], its variants in
+//!   [`measure::comm::TransportKind`], `measure::comm::Transport` and `on_transport!`, and its start in `measure::worker`.
+//! * a ready sweep: a file in `sweeps/`, and its name in [`explore::sweep::ready::ALL`].
 //! * a model: a file in `models/` that implements [`explore::models::Model`], and its line in
 //!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
-//! * a figure: a file in `figure/`, a variant of `figure::Figure`, its name in `figure::select::Kind`.
-//! * a command: a file in `commands/`, and its variant and its arm in `commands::Command`.
+//! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
+//!   `Figure::drawable`; for `apexmap plot` also its name in `figure::select::Kind`.
+//! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
 pub mod cli;
 pub mod error;
 #[cfg(feature = "explore")]
 pub mod explore;
 pub mod measure;
+pub mod nearest;
 pub mod point;
 pub mod provenance;
 pub mod sample;

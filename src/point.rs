@@ -53,7 +53,7 @@ impl From<&str> for Value {
 
 /// One point of a sweep: a kernel, a number of ranks and the kernel's parameters.
 ///
-/// A point that comes out of a plan holds every parameter of its kernel, in the parameter's base unit.
+/// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     pub kernel: String,

@@ -1,4 +1,4 @@
-//! Where and by what a number was measured.
+//! Provenance: the machine and the build that produced a measurement.
 
 use nix::unistd::gethostname;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ pub struct Cache {
     pub shared_by: u32,
 }
 
-/// A machine, as far as the operating system tells. What it does not tell is absent.
+/// A machine, as far as the operating system reports it. What it does not report is absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub name: String,
@@ -54,7 +54,7 @@ pub struct Host {
     /// Entries of the second-level data TLB for 4 KiB and for 2 MiB pages, as the processor reports them.
     pub tlb_entries_4k: Option<u32>,
     pub tlb_entries_2m: Option<u32>,
-    /// Rate of the cycles that "cycles per access" counts, measured.
+    /// Measured rate of the cycles that "cycles per access" counts.
     pub cycle_hertz: Option<f64>,
     /// Which cycles these are.
     pub cycle_source: String,
@@ -65,12 +65,12 @@ pub struct Host {
     pub load: Option<f64>,
 }
 
-/// Where a rank was seen when its launch began.
+/// Where a rank ran when its launch began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     pub rank: usize,
     pub node: String,
-    /// Processor number, if the system tells.
+    /// Processor number, if the system reports it.
     pub core: Option<u32>,
     /// The rank may run on this one processor only.
     pub pinned: bool,
@@ -90,7 +90,7 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Hardware threads of a processor core; 1 if the system does not tell.
+/// Hardware threads per core; 1 if the system does not report it.
 pub fn threads_per_core() -> usize {
     read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
         .map_or(1, |list| count_list(&list).max(1) as usize)
@@ -129,7 +129,7 @@ pub fn host() -> Host {
         tlb_entries_2m,
         cycle_source: match cycle_hertz {
             Some(_) if cfg!(target_arch = "x86_64") => "time-stamp counter".into(),
-            Some(_) => "highest frequency the system names".into(),
+            Some(_) => "maximum frequency reported by the system".into(),
             None => "unknown".into(),
         },
         cycle_hertz,
@@ -160,7 +160,7 @@ fn caches() -> Vec<Cache> {
     found
 }
 
-/// The largest cache that a core can use; `None` if the system does not tell.
+/// The largest cache that a core can use; `None` if the system does not report it.
 pub fn largest_cache_bytes() -> Option<u64> {
     caches().iter().map(|cache| cache.bytes).max()
 }
@@ -207,7 +207,7 @@ fn tlb() -> (Option<u32>, Option<u32>) {
     (None, None)
 }
 
-/// Ticks of the time-stamp counter in a second, by the system's clock.
+/// Ticks of the time-stamp counter per second, by the system's clock.
 #[cfg(target_arch = "x86_64")]
 fn cycle_hertz() -> Option<f64> {
     use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! What a worker says: the lines that travel from rank 0 to the driver and into the journal.
+//! A worker's output: the lines that go from rank 0 to the driver and into the journal.
 //!
-//! One JSON object a line. A journal is the sequence of these lines as they came, and nothing else.
+//! One JSON object per line. A journal is the sequence of these lines as they arrived, and nothing else.
 
 use crate::point::{Point, Value};
 use crate::provenance::{Host, Placement};
@@ -66,12 +66,12 @@ pub struct Sample {
     /// Time of the slowest rank in seconds; absent unless the kernel ran to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What else the kernel measured, by the names of its `outputs()`.
+    /// The kernel's other measurements, by the names of its `outputs()`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Value>,
 }
 
-/// What one launch was, told by rank 0 before its first sample.
+/// A launch, as rank 0 reports it before its first sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
     pub schema: u32,
@@ -87,7 +87,7 @@ pub struct Launch {
     pub ranks: usize,
     /// Host of rank 0.
     pub host: Host,
-    /// Where each rank was seen, in rank order.
+    /// Where each rank ran, in rank order.
     pub placement: Vec<Placement>,
     /// More ranks than processor cores on some node.
     pub oversubscribed: bool,
@@ -107,15 +107,15 @@ pub enum Event {
         repetition: u32,
     },
     Sample(Box<Sample>),
-    /// The worker has done what it was asked. `budget_spent` if time ended it before every point was as precise as asked.
+    /// The worker has finished its job. `budget_spent` if the time ran out before every point was as precise as asked.
     Done {
         budget_spent: bool,
     },
-    /// The worker cannot go on; the message says why.
+    /// The worker cannot continue; the message says why.
     Fatal {
         message: String,
     },
-    /// The driver's last line of a journal: how the launch ended, seen from outside.
+    /// The driver's last line of a journal: how the launch ended, as the driver saw it.
     Ended {
         status: Status,
         message: String,

@@ -1,9 +1,9 @@
-//! Quantities as people write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as people read them.
+//! Quantities as users write them (`"64 Mwords"`, `"2 GiB"`, `"90 s"`) and as they are printed.
 //!
 //! Words are 8 bytes. `kwords`, `Mwords` and `Gwords` are powers of two (2^10, 2^20, 2^30), as the papers use
 //! them; `kB`, `MB`, `GB` are powers of ten and `KiB`, `MiB`, `GiB`, `TiB` powers of two.
 
-/// Bytes in a word of every kernel.
+/// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
 
 /// What a parameter or column counts.
@@ -24,7 +24,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit as it stands on an axis or in a table head.
+    /// The unit as written on an axis or in a table head.
     pub fn symbol(self) -> &'static str {
         match self {
             Unit::None => "",
@@ -94,7 +94,7 @@ pub fn names(unit: Unit) -> Vec<&'static str> {
 
 /// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
 ///
-/// Errors say which suffixes are known.
+/// Errors list the accepted suffixes.
 pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-'))).unwrap_or(text.len());
@@ -107,7 +107,7 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
         _ => split,
     };
     let (number, suffix) = (text[..split].replace('_', ""), text[split..].trim());
-    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" does not begin with a number"))?;
+    let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is not a number"))?;
     if suffix.is_empty() {
         return Ok(number);
     }
@@ -118,12 +118,21 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     }
 }
 
-/// A count of bytes for people: `1.5 GiB`.
+/// A count of bytes for printing: `1.5 GiB`.
 pub fn bytes(count: f64) -> String {
     scaled(count, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
-/// Seconds for people: `12.3 us`.
+/// A count with its noun: `1 point`, `2 points`.
+pub fn plural(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ if noun.ends_with("ch") => format!("{count} {noun}es"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// Seconds for printing: `12.3 us`.
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => "-".into(),
@@ -160,7 +169,7 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
-/// A value with its unit, for people, whatever the unit.
+/// A value with its unit, for printing, whatever the unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => seconds(value),
@@ -187,24 +196,91 @@ fn scaled(value: f64, base: f64, names: &[&str]) -> String {
     format!("{} {}", significant(value), names[at]).trim_end().to_owned()
 }
 
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberStyle {
+    /// Three significant digits, more before the point, without trailing zeros: `0.5`, `1234`, `1.50e7`.
+    Short,
+    /// A parameter's value: whole numbers in full, others as `Short`.
+    Exact,
+    /// At most so many significant digits, without trailing zeros: `1200` for 1234 in two.
+    Rounded(usize),
+    /// For calculations: whole numbers in full, others rounded to five digits.
+    Table,
+    /// So many significant digits, with trailing zeros: `2.500`.
+    Fixed(usize),
+    /// Three digits, or up to five that tell it from 1: an interval must not end at a 1 that it leaves out.
+    Ratio,
+    /// As `Short`; from 100 on rounded to three digits and grouped by thousands: `12,300`.
+    Factor,
+}
+
+/// A number as text; `-` for what is none.
+pub fn number(value: f64, style: NumberStyle) -> String {
+    let whole = value.fract() == 0.0 && value.abs() < 1e15;
+    match style {
+        _ if !value.is_finite() => "-".into(),
+        NumberStyle::Fixed(digits) => match order(value) {
+            -3..=5 => decimals(value, digits),
+            _ => format!("{value:.*e}", digits - 1),
+        },
+        _ if value == 0.0 => "0".into(),
+        NumberStyle::Exact | NumberStyle::Table if whole => value.to_string(),
+        NumberStyle::Short | NumberStyle::Exact => match order(value) {
+            -4..=6 => trimmed(decimals(value, 3)),
+            _ => format!("{value:.2e}"),
+        },
+        NumberStyle::Table => number(value, NumberStyle::Rounded(5)),
+        NumberStyle::Rounded(digits) => {
+            let rounded = rounded(value, digits);
+            if (-4..15).contains(&order(rounded)) { rounded.to_string() } else { format!("{rounded:e}") }
+        }
+        NumberStyle::Ratio => {
+            let known = (3..6).map(|digits| decimals(value, digits)).find(|text| text.parse() != Ok(1.0));
+            known.unwrap_or_else(|| decimals(value, 3))
+        }
+        NumberStyle::Factor if value < 99.5 => number(value, NumberStyle::Short),
+        NumberStyle::Factor => grouped(&format!("{:.0}", rounded(value, 3))),
+    }
+}
+
+/// The power of ten below a magnitude; that of 0 is below all.
+fn order(value: f64) -> i32 {
+    value.abs().log10().floor() as i32
+}
+
+/// With so many significant digits, or as many as stand before the point.
+fn decimals(value: f64, digits: usize) -> String {
+    let decimals = (digits as i32 - 1).saturating_sub(order(value)).max(0) as usize;
+    format!("{value:.decimals$}")
+}
+
+fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
+}
+
+fn trimmed(text: String) -> String {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// `12345` as `12,345`.
+fn grouped(digits: &str) -> String {
+    let mut grouped = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// A parameter's value: whole numbers in full, others to three significant digits.
 pub fn exact(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { value.to_string() } else { significant(value) }
+    number(value, NumberStyle::Exact)
 }
 
 /// Three significant digits, without an exponent for everyday magnitudes and without trailing zeros.
 pub fn significant(value: f64) -> String {
-    if !value.is_finite() {
-        return "-".into();
-    }
-    if value == 0.0 {
-        return "0".into();
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    if !(-4..=6).contains(&magnitude) {
-        return format!("{value:.2e}");
-    }
-    let decimals = (2 - magnitude).max(0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    number(value, NumberStyle::Short)
 }

@@ -208,7 +208,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
     let refusals: [(Point, &[&str]); 14] = [
         (base().with("L", 1025u64), &["L = 1025 words", "M/P = 1024 words", "at most M/P"]),
         (base().with("L", 24u64), &["M/P = 1024 words", "not a multiple of L = 24", "straddle"]),
-        (base().with("M", 3073u64), &["M = 3073 words cannot be divided evenly over 3 ranks", "multiple of 3"]),
+        (base().with("M", 3073u64), &["M = 3073 words cannot be divided evenly among 3 ranks", "multiple of 3"]),
         (base().with("alpha", 0.0), &["alpha must be greater than 0 and at most 1", "found 0"]),
         (base().with("alpha", -0.5), &["alpha must be greater than 0", "found -0.5"]),
         (base().with("alpha", 1.5), &["at most 1", "found 1.5"]),
@@ -219,7 +219,7 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
         (base().with("pages", "giant"), &["pages must be one of huge, base", "giant"]),
         (base().with("beta", 1u64), &["apex_map.two_sided has no parameter beta", "M, alpha, L"]),
         (base().with("I", 1u64 << 30).with("N", 1u64 << 10), &["I x N is more than 2^36"]),
-        (base().with("M", 3u64 << 41), &["at most 2^40 words a rank"]),
+        (base().with("M", 3u64 << 41), &["the maximum is 2^40 words per rank"]),
     ];
     for (point, parts) in refusals {
         let message = complete(point.clone()).expect_err(&point.label());

@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+mod imports;
+
+use imports::{Crate, File, circles};
+
 /// The floors of the house, from the ground up; a module imports from its own floor and those below.
 const FLOORS: [&[&str]; 10] = [
-    &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "toml_file", "units"],
+    &["error", "nearest", "point", "provenance", "sample", "source", "terminal", "text_table", "toml_file", "units"],
     &["condition", "numerics"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
@@ -38,68 +42,17 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// The top-level module that a file belongs to; `None` for the crate's root.
-fn module(file: &Path) -> Option<String> {
-    let mut names = file.iter().skip(1).filter(|name| *name != "explore" && *name != "measure");
-    let name = Path::new(names.next()?).file_stem()?.to_str()?.to_owned();
-    (!["lib", "main", "mod"].contains(&name.as_str())).then_some(name)
+/// The crate, and which of its files import from which.
+fn imports() -> BTreeMap<File, BTreeSet<File>> {
+    let plain = |file: &Path| file.iter().skip(1).map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/");
+    Crate::new(sources("src").into_iter().map(|(file, text)| (plain(&file), text))).imports()
 }
 
-fn identifier(text: &str) -> &str {
-    &text[..text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len())]
-}
-
-/// The text without comments, and without the names of the wings.
-fn code(text: &str) -> String {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-    code.replace("crate::explore::", "crate::").replace("crate::measure::", "crate::")
-}
-
-/// First names after every `crate::`, those in braces too.
-fn imports(code: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            found.push(identifier(rest).to_owned());
-            continue;
-        };
-        let (mut depth, mut first) = (0, true);
-        for (at, c) in group.char_indices() {
-            match c {
-                '{' => depth += 1,
-                '}' if depth == 0 => break,
-                '}' => depth -= 1,
-                ',' if depth == 0 => first = true,
-                c if first && depth == 0 && (c.is_alphanumeric() || c == '_') => {
-                    found.push(identifier(&group[at..]).to_owned());
-                    first = false;
-                }
-                _ => {}
-            }
-        }
-    }
-    found
-}
-
-/// Which top-level modules each one imports from.
-fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
-    let files: Vec<(String, String)> =
-        sources("src").iter().filter_map(|(file, text)| Some((module(file)?, code(text)))).collect();
-    // An exported macro is called by the crate's name, but lives in a module.
-    let mut macros = BTreeMap::new();
-    for (module, code) in &files {
-        for (at, _) in code.match_indices("#[macro_export]") {
-            let definition = code[at..].split_once("macro_rules!").expect("a macro follows").1;
-            macros.insert(identifier(definition.trim_start()).to_owned(), module.clone());
-        }
-    }
-    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (module, code) in &files {
-        let names = imports(code).into_iter().map(|name| macros.get(&name).cloned().unwrap_or(name));
-        found.entry(module.clone()).or_default().extend(names.filter(|name| name != module));
-    }
-    found
+/// The top-level module that a file belongs to; `None` for the roots of the crate and of the wings.
+fn module(file: &str) -> Option<&str> {
+    let name = file.trim_start_matches("explore/").trim_start_matches("measure/").split('/').next()?;
+    let name = name.trim_end_matches(".rs");
+    (!["lib", "main", "mod"].contains(&name)).then_some(name)
 }
 
 fn floor(module: &str) -> usize {
@@ -109,34 +62,117 @@ fn floor(module: &str) -> usize {
         .unwrap_or_else(|| panic!("module {module} has no floor: add it to FLOORS in tests/architecture.rs"))
 }
 
-#[test]
-fn imports_go_downwards() {
+/// Imports that lead to a higher floor; from what is not of the exploring wing into it; between reports and comparisons.
+fn refused(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (module, imports) in dependencies() {
-        let upwards = imports.iter().filter(|import| floor(import) > floor(&module));
-        wrong.extend(upwards.map(|import| format!("{module} imports {import} from above")));
+    for (file, imported) in imports {
+        let Some(from) = module(file) else { continue };
+        for other in imported {
+            let Some(to) = module(other) else { continue };
+            let in_explore = |file: &str| file.starts_with("explore/");
+            if floor(to) > floor(from) {
+                wrong.push(format!("{file} imports {other} from above"));
+            } else if in_explore(other) && !in_explore(file) && from != "cli" {
+                wrong.push(format!("{file} imports {other} of the exploring wing"));
+            } else if [("report", "compare"), ("compare", "report")].contains(&(from, to)) {
+                wrong.push(format!("{file} imports {other} of its neighbour: what both need belongs on a lower floor"));
+            }
+        }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    wrong
 }
 
 #[test]
-fn modules_do_not_import_each_other_in_circles() {
-    let mut left = dependencies();
-    // Take away whatever imports nothing that is left; a circle stays.
-    loop {
-        let names: BTreeSet<String> = left.keys().cloned().collect();
-        left.retain(|_, imports| imports.iter().any(|import| names.contains(import)));
-        if left.len() == names.len() {
-            break;
-        }
+fn imports_go_downwards() {
+    let wrong = refused(&imports());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Files do not import each other in circles, nor do top-level modules. A file may import from the root of a module that it
+/// lies in, which declares what its files have in common and lists them; see [`circles`].
+#[test]
+fn files_and_modules_do_not_import_each_other_in_circles() {
+    let found = circles(&imports());
+    assert!(found.is_empty(), "files in circles: {found:#?}");
+    let mut modules: BTreeMap<File, BTreeSet<File>> = BTreeMap::new();
+    for (file, imported) in imports() {
+        let Some(from) = module(&file) else { continue };
+        let others = imported.iter().filter_map(|other| module(other)).filter(|to| *to != from);
+        modules.entry(from.to_owned()).or_default().extend(others.map(str::to_owned));
     }
-    assert!(left.is_empty(), "in or above a circle: {left:#?}");
+    let found = circles(&modules);
+    assert!(found.is_empty(), "modules in circles: {found:#?}");
+}
+
+fn made_up(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> {
+    let roots = [("lib.rs", ""), ("explore/mod.rs", ""), ("measure/mod.rs", "")];
+    Crate::new(roots.iter().chain(files).map(|(file, text)| (file.to_string(), text.to_string()))).imports()
 }
 
 #[test]
 fn imports_are_found_however_they_are_written() {
-    let code = "use crate::error::Result;\nuse crate::{point::{Point, Value}, store, units as u};\n$crate::measure::comm::X; crate::measure::worker::f()";
-    assert_eq!(imports(code), ["error", "point", "store", "units", "comm", "worker"]);
+    let common = [
+        ("error.rs", "pub struct Error;"),
+        ("units.rs", ""),
+        (
+            "measure/comm/mod.rs",
+            "mod inner;\npub use inner::Item as Thing;\n#[macro_export]\nmacro_rules! on { () => {} }",
+        ),
+        ("measure/comm/inner.rs", "pub struct Item;"),
+        ("measure/worker.rs", ""),
+    ];
+    let of = |text: &str| {
+        let files = made_up(&[&common[..], &[("measure/kernels.rs", text)]].concat());
+        files["measure/kernels.rs"].iter().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(of("use crate::error::Error;"), ["error.rs"]);
+    assert_eq!(of("use crate::{error::{self, Error}, units as u};\nfn f() { u::g() }"), ["error.rs", "units.rs"]);
+    assert_eq!(
+        of("fn f() -> crate::measure::worker::Job { super::comm::f() }"),
+        ["measure/comm/mod.rs", "measure/worker.rs"]
+    );
+    assert_eq!(of("pub(crate) use super::{comm::Thing, worker};"), ["measure/comm/inner.rs", "measure/worker.rs"]);
+    assert_eq!(of("use super::comm;\nfn f(_: comm::Thing) {}"), ["measure/comm/inner.rs", "measure/comm/mod.rs"]);
+    assert_eq!(of("use super::comm::*;\nfn f(_: Thing) {}"), ["measure/comm/inner.rs", "measure/comm/mod.rs"]);
+    assert_eq!(of("fn f() { crate::on!() }"), ["measure/comm/mod.rs"]);
+    assert!(
+        of("// use crate::units;\nuse std::fmt; const A: &str = \"crate::units\"; const B: char = '\"';").is_empty()
+    );
+}
+
+#[test]
+fn circles_between_files_are_found() {
+    let found = |files: &[(&str, &str)]| circles(&made_up(files)).len();
+    let (a, b) = ("use super::b::B; pub struct A;", "use super::c::C; pub struct B;");
+    let root = ("x/mod.rs", "mod a; mod b; mod c; pub use a::A; pub trait T {}");
+    let files = [root, ("x/a.rs", a), ("x/b.rs", b), ("x/c.rs", "pub struct C;")];
+    assert_eq!(found(&files), 0);
+    let closed = |text| [&files[..3], &[("x/c.rs", text)]].concat();
+    assert_eq!(found(&closed("use super::a::A; pub struct C;")), 1, "c, a, b");
+    assert_eq!(found(&closed("use super::A; pub struct C;")), 1, "through the re-export of the root");
+    assert_eq!(found(&closed("use super::*; pub struct C(A);")), 1, "through a glob import");
+    assert_eq!(found(&closed("use super::T; pub struct C;")), 0, "what the root declares");
+    let outside =
+        [&closed("use crate::y::Y; pub struct C;")[..], &[("y.rs", "use crate::x::A; pub struct Y;")]].concat();
+    assert_eq!(found(&outside), 1, "through another module");
+}
+
+#[test]
+fn imports_that_are_refused_are_found() {
+    let others =
+        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "nearest.rs"];
+    let others = others.map(|file| format!("explore/{file}"));
+    let wrong = |file: &str, text: &str| {
+        let mut files: Vec<(&str, &str)> = others.iter().map(|file| (file.as_str(), "")).collect();
+        files.push((file, text));
+        refused(&made_up(&files)).len()
+    };
+    assert_eq!(wrong("explore/query/mod.rs", "use crate::explore::store::Table;"), 0);
+    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, nearest};"), 1, "upwards");
+    assert_eq!(wrong("measure/kernels/mod.rs", "fn f() { crate::nearest::suggest() }"), 1, "into the other wing");
+    assert_eq!(wrong("units.rs", "use crate::nearest;"), 1, "from the vocabulary into a wing");
+    assert_eq!(wrong("explore/report/mod.rs", "use super::compare::points;"), 1, "report from compare");
+    assert_eq!(wrong("explore/compare/mod.rs", "use crate::explore::report::groups::Group;"), 1, "compare from report");
 }
 
 #[test]
@@ -181,23 +217,4 @@ fn functions_fit_on_a_screen() {
 fn lengths_of_functions_are_counted_right() {
     let text = "fn a() {\n    x();\n}\n\nimpl B {\n    pub fn c(\n        d: u8,\n    ) -> u8 {\n        if d {\n        }\n    }\n    fn e();\n}\n";
     assert_eq!(functions(text), [("a()".to_owned(), 3), ("c(".to_owned(), 6)]);
-}
-
-#[test]
-fn the_readme_names_every_kernel_model_and_sweep() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("a README");
-    let named = |word: &str| readme.contains(&format!("`{word}`"));
-    // The second and further of a family stand as `.name`.
-    let id = |id: &str| named(id) || id.split_once('.').is_some_and(|(_, name)| named(&format!(".{name}")));
-    let kernels = apexmap::measure::kernels::ALL.iter().map(|kernel| kernel.id());
-    let ids = kernels.chain(apexmap::explore::models::ALL.iter().map(|model| model.about().id));
-    let mut missing: Vec<String> = ids.filter(|known| !id(known)).map(str::to_owned).collect();
-    for sweep in std::fs::read_dir(root.join("sweeps")).expect("a folder of sweeps").flatten() {
-        let name = sweep.file_name().into_string().expect("a plain name");
-        if !named(&name) {
-            missing.push(name);
-        }
-    }
-    assert!(missing.is_empty(), "{missing:?}");
 }

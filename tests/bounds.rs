@@ -143,15 +143,15 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     close(rate(&found, bounds::WALKS), 1.0 / 30e-9);
     // A quarter is within 2 MiB; a line from beyond takes 10 ns.
     close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
-    assert_eq!(found.binding().unwrap().name, bounds::WALKS);
-    assert_eq!(terms(point(1.0, 1), &[], THREADS).binding().unwrap().name, bounds::IN_FLIGHT);
+    assert_eq!(found.bottleneck().unwrap().name, bounds::WALKS);
+    assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::IN_FLIGHT);
     // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
     let found = terms(point(1.0, 64), &[], THREADS);
     close(rate(&found, bounds::ISSUE), 1.0 / 8e-9);
     close(rate(&found, bounds::IN_FLIGHT), 1.0 / 80e-9);
     // Nearly all accesses hit the first block.
     let found = terms(point(0.001, 64), &[], THREADS);
-    assert_eq!(found.binding().unwrap().name, bounds::ISSUE);
+    assert_eq!(found.bottleneck().unwrap().name, bounds::ISSUE);
 }
 
 #[test]
@@ -177,16 +177,16 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
 #[test]
 fn limits_of_messages_are_those_of_the_formulas() {
     let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
-    close(terms(point("message_rate.streaming", 8), &[], THREADS).binding().unwrap().rate, 1e7);
-    close(terms(point("message_rate.bidirectional", 8), &[], THREADS).binding().unwrap().rate, 2e7);
+    close(terms(point("message_rate.streaming", 8), &[], THREADS).bottleneck().unwrap().rate, 1e7);
+    close(terms(point("message_rate.bidirectional", 8), &[], THREADS).bottleneck().unwrap().rate, 2e7);
     close(
-        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).binding().unwrap().rate,
+        terms(point("message_rate.streaming", 8).with("operation", "put"), &[], THREADS).bottleneck().unwrap().rate,
         5e7,
     );
-    let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).binding().unwrap();
+    let long = terms(point("message_rate.streaming", 1 << 20), &[], THREADS).bottleneck().unwrap();
     assert_eq!(long.name, bounds::LINK);
     close(long.rate, 1e9 / f64::from(1 << 20));
-    let pong = terms(point("message_rate.ping_pong", 8), &[], THREADS).binding().unwrap();
+    let pong = terms(point("message_rate.ping_pong", 8), &[], THREADS).bottleneck().unwrap();
     assert_eq!(pong.name, bounds::LATENCY);
     close(pong.rate, 5e6);
     let one_to_many = terms(point("message_rate.cyclic", 8), &[], THREADS);
@@ -216,9 +216,9 @@ fn a_limit_without_numbers_is_left_out_and_named() {
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
     assert_eq!(elsewhere.missing, [bounds::MESSAGES, bounds::LINK, bounds::BISECTION]);
-    assert_eq!(elsewhere.binding().unwrap().name, bounds::MEMORY, "what is known still bounds");
+    assert_eq!(elsewhere.bottleneck().unwrap().name, bounds::MEMORY, "what is known still bounds");
     let pong = Point::new("message_rate.ping_pong", 2);
-    assert_eq!(terms(pong, &[], "another library").binding(), None, "no number, no bound");
+    assert_eq!(terms(pong, &[], "another library").bottleneck(), None, "no number, no bound");
     let (limits, point) = (Limits::of(&card()), kernels::complete(Point::new("calibrate.owner", 1)).unwrap());
     let case = Case { limits: &limits, point: &point, outputs: &BTreeMap::new(), carrier: ("", ""), nodes: 1 };
     assert_eq!(bounds::terms(&case), None, "calibrations have no bounds");
@@ -318,8 +318,8 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
-    assert!(report.contains("taken of another host") && report.contains("What binds"), "the report says so");
-    let binding = apexmap(&["plot", &path("out"), "binding", "--out", &path("binding.svg")]);
+    assert!(report.contains("accepted: of another host") && report.contains("What binds"), "the report says so");
+    let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);
     assert!(binding.status.success(), "{}", String::from_utf8_lossy(&binding.stderr));
     let drawn = std::fs::read_to_string(scratch.join("binding.svg")).expect("a figure");
     assert!(drawn.contains(" %") && bounds::NAMES.iter().any(|name| drawn.contains(name)));
@@ -480,8 +480,9 @@ fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     host.caches.retain(|cache| cache.level == 1);
     let mut probes = calibrate::probes(&host, 2);
     // They take long, and no limit is made of them.
-    probes
-        .retain(|probe| probe.kernel != "random_access.shared" && probe.number != "network_bandwidth_bytes_per_second");
+    probes.retain(|probe| {
+        probe.kernel != "random_access.shared" && probe.number.to_string() != "network_bandwidth_bytes_per_second"
+    });
     let worker = OPEN_MPI.worker().to_str().expect("text");
     let launch = "transport = \"mpi\"\nlauncher = \"openmpi\"\n";
     let measure = |scratch: &Scratch| {

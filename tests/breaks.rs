@@ -64,12 +64,12 @@ fn where_there_is_no_switch_none_is_found() {
 }
 
 #[test]
-fn too_few_lengths_tell_no_switch() {
+fn too_few_lengths_show_no_switch() {
     let model = models::find("point_to_point.switch").expect("a model");
     let few: Vec<Vec<f64>> = [8.0, 64.0, 512.0, 4096.0, 65536.0].map(|bytes| vec![bytes]).to_vec();
     let data = measured(model, &few, &[1e-6, 1e-9, 1e-6, 0.0, 1024.0], 0.01, 1);
     let refusal = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect_err("too few");
-    assert!(refusal.what.contains("5 values of message_bytes cannot tell eager_bytes"), "{refusal}");
+    assert!(refusal.what.contains("5 values of message_bytes cannot identify eager_bytes"), "{refusal}");
     assert!(refusal.next.contains("--hold eager_bytes="), "{refusal}");
 }
 
@@ -85,7 +85,7 @@ fn quantiles_of_f_are_those_of_scipy() {
 }
 
 #[test]
-fn log_gp_is_told_by_ping_pong_streaming_and_the_calls_together_and_by_no_two_of_them() {
+fn log_gp_is_identified_by_ping_pong_streaming_and_the_calls_together_and_by_no_two_of_them() {
     let model = models::find("point_to_point.log_gp").expect("a model");
     let truth = [700e-9, 150e-9, 400e-9, 2e-10];
     let mut points = Vec::new();
@@ -128,6 +128,6 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
     // One size of memory bends nowhere.
     let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 67108864.0).cloned().collect();
     let refusal = fit::fit(model, &measured(model, &one, &truth, 0.05, 4), &roles, QUICK).expect_err("one size");
-    assert!(refusal.what.contains("cannot tell"), "{refusal}");
+    assert!(refusal.what.contains("cannot identify"), "{refusal}");
     assert!(refusal.next.contains("smaller M that fit each cache"), "{refusal}");
 }

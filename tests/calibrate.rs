@@ -53,7 +53,7 @@ fn every_number_of_a_calibration_comes_from_a_point() {
             };
             assert!(points.iter().any(|point| is(&point)), "{}", probe.number);
         }
-        let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number.as_str()).collect();
+        let numbers: HashSet<_> = wanted.iter().map(|probe| probe.number.to_string()).collect();
         assert_eq!(numbers.len(), wanted.len());
         assert_eq!(numbers.contains("network_latency_seconds"), cores > 1, "one core has nobody to write to");
     }
@@ -71,9 +71,9 @@ fn a_card_holds_what_was_measured_and_nothing_else() {
     let probes = probes(&host, 2);
     let card = card(&probes, &table, &rows, "small", &host).expect("a card");
     for probe in &probes {
-        let number = card.numbers().get(&probe.number);
+        let number = card.numbers().get(&probe.number.to_string());
         let Some(number) = number else {
-            assert_eq!(probe.number, "barrier_seconds");
+            assert_eq!(probe.number.to_string(), "barrier_seconds");
             continue;
         };
         assert!(number.value > 0.0 && number.low.is_some() && number.how.contains(probe.kernel), "{}", probe.number);

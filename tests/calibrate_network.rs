@@ -107,7 +107,7 @@ fn gets_that_fetch_nothing_old_words_or_wrong_ones_are_found_out() {
         let point = point("get", 2, &[("message_bytes", 8), ("window", 4), ("messages", 33)]);
         let outcomes = threads::run(2, |comm, _| get::run(&Faulty::new(comm, fault), &point));
         let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
-        assert!(verdict.is_err_and(|text| text.contains("fetched something else")), "{fault:?}");
+        assert!(verdict.is_err_and(|text| text.contains("fetched wrong words")), "{fault:?}");
     }
 }
 
@@ -116,7 +116,7 @@ fn a_message_that_nobody_sent_is_found_by_poll() {
     let point = point("poll", 3, &[("looks", 10)]);
     let outcomes = threads::run(3, |comm, _| poll::run(&Faulty::new(comm, Fault::Unasked), &point));
     let verdict = outcomes.into_iter().next().unwrap().expect("no panic").expect("it runs").verdict;
-    assert!(verdict.is_err_and(|text| text.contains("looks were wrong")));
+    assert!(verdict.is_err_and(|text| text.contains("polls gave a wrong answer")));
 }
 
 #[test]

@@ -67,8 +67,53 @@ fn a_misspelt_command_is_answered_with_the_nearest() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(what), "{arguments:?}: {error}");
     }
-    // Other words are sweeps.
-    assert_eq!(apexmap(&["sweeps/none.toml"]).status.code(), Some(3));
+    // A word that `apexmap run` would take is answered with that command.
+    for word in ["memory-sizes", "sweeps/protocol.toml"] {
+        let error = refused(&[word]);
+        assert!(error.contains(&format!("help: apexmap run {word}")), "{error}");
+    }
+    assert!(refused(&["sweeps/none.toml"]).contains("there is no command \"sweeps/none.toml\""));
+    assert_eq!(apexmap(&["run", "sweeps/none.toml"]).status.code(), Some(3));
+    // clap's advice has our label, too.
+    assert!(refused(&["plan", "--point"]).contains("help: a similar argument exists: '--points'"));
+}
+
+#[test]
+fn kernels_and_models_have_an_index_and_know_families_and_parts_of_names() {
+    let kernels = printed(&["kernels"]);
+    for kernel in apexmap::measure::kernels::ALL {
+        let line = kernels.lines().filter(|line| line.split_whitespace().next() == Some(kernel.id())).count();
+        assert_eq!(line, 1, "{}", kernel.id());
+    }
+    let described = |name: &str, id: &str| {
+        let text = printed(&["kernels", name]);
+        assert!(text.lines().any(|line| line == id) && text.contains("  parameters:"), "{name}: {text}");
+    };
+    described("apex_map.two_sided", "apex_map.two_sided");
+    described("two_sided", "apex_map.two_sided");
+    described("apex-map", "apex_map.one_sided");
+    described("one_sided", "random_access.one_sided");
+    assert!(printed(&["kernels", "latency"]).contains("message_rate.ping_pong  Latency"));
+    assert!(refused(&["kernels", "apex_mpa"]).contains("did you mean \"apex_map\"?"));
+    assert!(printed(&["models", "hypercube"]).contains("numbers of the machine:"));
+    assert!(printed(&["models", "point_to_point"]).contains("point_to_point.log_gp\n"));
+    assert!(printed(&["models", "hypercub"]).contains("random_access.hypercube  rounds"));
+}
+
+#[test]
+fn ready_sweeps_are_listed_printed_and_written_but_never_over_another_file() {
+    let list = printed(&["sweeps"]);
+    assert!(list.contains("What is my cache hierarchy") && list.contains("mpi, srun"), "{list}");
+    let text = std::fs::read_to_string("sweeps/protocol.toml").expect("a sweep");
+    assert_eq!(printed(&["sweeps", "protocol"]), text);
+    assert!(refused(&["sweeps", "protocl"]).contains("did you mean \"protocol\"?"));
+    let scratch = Scratch::new();
+    let folder = scratch.to_str().expect("a path");
+    printed(&["sweeps", "--write", folder, "protocol"]);
+    assert_eq!(std::fs::read_to_string(scratch.join("protocol.toml")).expect("written"), text);
+    std::fs::write(scratch.join("protocol.toml"), "mine").expect("written");
+    assert!(refused(&["sweeps", "--write", folder]).contains("exists and differs"));
+    assert_eq!(std::fs::read_dir(&*scratch).expect("the folder").count(), 1);
 }
 
 #[test]

@@ -314,7 +314,7 @@ fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
 }
 
 #[test]
-fn points_that_do_not_match_are_told_and_a_mixture_is_refused() {
+fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
     let machines = [store("a", 16, 2, 2, |_, _| 1e9), store("b", 8, 2, 2, |_, _| 2e9)];
     let comparison = of(&machines, Allowed::default());
     assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (8, 8));
@@ -324,7 +324,7 @@ fn points_that_do_not_match_are_told_and_a_mixture_is_refused() {
 }
 
 #[test]
-fn names_are_told_apart() {
+fn names_are_distinguished() {
     let mut machines = [store("r/one", 8, 1, 1, |_, _| 1.0), store("r/one", 8, 1, 1, |_, _| 1.0)];
     name_all(&mut machines, &[]).unwrap();
     assert_ne!(machines[0].name, machines[1].name);

@@ -1,4 +1,4 @@
-//! The worked examples of CONTRIBUTING.md compile, run and are what the text shows.
+//! The worked examples of docs/extending.md compile and run; `docs` checks that the page shows them as they are.
 
 #[path = "worked/figure.rs"]
 mod figure;
@@ -45,8 +45,8 @@ fn the_model_predicts_and_finds_its_numbers_again() {
     // 10 GB/s a process beside 40 GB/s of the node: 8 GB/s and 20 GB/s.
     let truth = [1e-10, 2.5e-11];
     let at = |ranks: f64| model.predict(&[ranks], &truth);
-    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).binding == "processes");
-    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).binding == "memory of the node");
+    assert!((at(1.0).value / 8e9 - 1.0).abs() < 1e-12 && at(1.0).bottleneck == "processes");
+    assert!((at(4.0).value / 20e9 - 1.0).abs() < 1e-12 && at(16.0).bottleneck == "memory of the node");
     let observations: Vec<Observation> =
         [1.0, 2.0, 4.0, 8.0, 16.0].map(|ranks| Observation { x: vec![ranks], y: at(ranks).value, launch: 0 }).to_vec();
     let options = Options { resamples: 0, ..Options::default() };
@@ -70,16 +70,5 @@ fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
     assert!(figure::distribution(&table, &[], "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
         apexmap::explore::figure::png(&drawn, Path::new(&path)).expect("written");
-    }
-}
-
-#[test]
-fn contributing_shows_the_very_files_that_were_compiled_here() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(root.join("CONTRIBUTING.md")).expect("CONTRIBUTING.md");
-    for file in ["kernel", "model", "figure"].map(|name| format!("tests/worked/{name}.rs")) {
-        let source = std::fs::read_to_string(root.join(&file)).expect("an example");
-        let block = format!("`{file}`:\n\n```rust\n{source}```\n");
-        assert!(text.contains(&block), "CONTRIBUTING.md does not show {file} as it is: copy it there");
     }
 }

@@ -3,10 +3,11 @@
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Script, Seen};
 use apexmap::error::Result;
+use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
 use apexmap::explore::sweep::driver::{Setting, drive};
-use apexmap::explore::sweep::execute::CommandLine;
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
+use apexmap::measure::comm::TransportKind;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::Point;
 use apexmap::sample::{Sample, Status};
@@ -34,8 +35,8 @@ impl Case {
         let point = |ranks, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
         let points: Vec<Point> = ranks.iter().flat_map(|&p| [1, 2, 4].map(|block| point(p, block))).collect();
         let context = Context {
-            transport: "threads".into(),
-            launcher: "local".into(),
+            transport: TransportKind::Threads,
+            launcher: launch::find("local").expect("a launcher"),
             ranks_per_node: None,
             machine: "m".into(),
             build: "b1".into(),
@@ -75,7 +76,7 @@ impl Case {
 
     fn states(&self, block: u32) -> Vec<State> {
         let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
-        (0..self.plan.entries.len()).map(|entry| progress.state(&self.plan, entry, block)).collect()
+        self.plan.entries.iter().map(|entry| progress.state(&entry.key, block)).collect()
     }
 
     /// Repetitions of the good samples of an entry, as they stand in the journals.
@@ -101,7 +102,7 @@ impl Case {
 }
 
 #[test]
-fn there_is_one_launch_a_rank_count_and_block_in_ascending_order() {
+fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
     let mut case = Case::new(&[4, 1, 2], 2, times(2));
     case.drive(&[]);
     let launched: Vec<_> = case.jobs.iter().map(|job| (job.block, job.ranks, job.tasks.len())).collect();
@@ -152,7 +153,7 @@ fn a_point_that_dies_twice_has_failed_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on_in_a_new_launch() {
+fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_launch() {
     let mut case = Case::new(&[2], 1, times(2));
     case.drive(&[Script::TimesOutAfter(4)]);
     assert_eq!(case.states(0), [State::Done, State::Failed, State::Done]);
@@ -223,7 +224,7 @@ fn failed_points_are_tried_again_only_on_request_and_can_then_succeed() {
 }
 
 #[test]
-fn samples_of_another_plan_are_stale_and_measured_anew() {
+fn samples_of_another_plan_are_stale_and_measured_again() {
     let mut case = Case::new(&[2], 1, times(1));
     case.drive(&[]);
     let points = case.plan.entries.iter().map(|entry| entry.point.clone()).collect();

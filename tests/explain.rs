@@ -5,7 +5,7 @@ use crate::browser;
 use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::machine::Card;
 use apexmap::explore::model_fit;
-use apexmap::explore::model_fit::card::foretell;
+use apexmap::explore::model_fit::card::predict;
 use apexmap::explore::model_fit::groups::groups;
 use apexmap::explore::models;
 use apexmap::explore::store::Folder;
@@ -87,7 +87,7 @@ fn observations_are_the_medians_of_launches() {
     assert!((fit.estimates[1].value / 20e-6 - 1.0).abs() < 0.01, "{:?}", fit.estimates);
     assert!(fit.estimates.iter().all(|estimate| estimate.bootstrap.is_some()));
     let sentence = model_fit::sentence(model, &fit, None);
-    assert!(sentence.contains("within 0.8 %") && sentence.contains("foretells P = 16"), "{sentence}");
+    assert!(sentence.contains("within 0.8 %") && sentence.contains("predicts P = 16"), "{sentence}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn fit_prints_estimates_and_a_card_that_predict_takes() {
     let svg = std::fs::read_to_string(pictures.join("random_access.hypercube-curves.svg")).expect("a picture");
     assert!(svg.contains("model and measurement") && pictures.join("random_access.hypercube-curves.png").is_file());
     let error = refused(&["fit", path, "--model", "random_access.hypercube", "--where", "P >= 8 && P <= 8"]);
-    assert!(error.contains("cannot tell 2 parameters") && error.contains("P = 1, 2, 4"), "{error}");
+    assert!(error.contains("cannot identify 2 parameters") && error.contains("P = 1, 2, 4"), "{error}");
     let error = refused(&["fit", path, "--model", "random_access.hypercube", "--hold", "round_second=1"]);
     assert!(error.contains("round_seconds"), "{error}");
 }
@@ -158,7 +158,7 @@ fn predict_takes_ranges_units_and_words() {
         (vec!["--set", "Q"], "--set NAME=VALUE"),
         (vec!["--set", "rank=4"], "known are: P"),
         (vec!["--ranks", "0..8"], "write 1 or more"),
-        (vec!["--ranks", "many"], "does not begin with a number"),
+        (vec!["--ranks", "many"], "\"many\" is not a number"),
         (vec![], "--set P="),
     ] {
         let all = [&["predict", "random_access.bottleneck", "--machine", "bluegene-p"], arguments.as_slice()].concat();
@@ -228,7 +228,7 @@ fn groups_are_alike_in_all_that_a_model_does_not_know() {
 }
 
 #[test]
-fn a_card_alone_foretells_what_its_numbers_say() {
+fn a_card_alone_predicts_what_its_numbers_say() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let table = folder.table().expect("a table");
@@ -237,19 +237,19 @@ fn a_card_alone_foretells_what_its_numbers_say() {
     let mut card = Card::new("half", "half as fast", "made up");
     card.set_base("round_seconds", 100e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 40e-6, "made up").expect("a number");
-    let (data, foretold) = foretell(&table, &rows, model, &card).expect("predictions");
-    assert_eq!((data.observations.len(), foretold.points.len()), (25, 25));
-    assert!((foretold.bias - 2.0).abs() < 0.02, "{}", foretold.bias);
+    let (data, predicted) = predict(&table, &rows, model, &card).expect("predictions");
+    assert_eq!((data.observations.len(), predicted.points.len()), (25, 25));
+    assert!((predicted.bias - 2.0).abs() < 0.02, "{}", predicted.bias);
     // 2 (2 - 1) / (2 + 1)
-    assert!((foretold.smape - 2.0 / 3.0).abs() < 0.01, "{}", foretold.smape);
-    let words = apexmap::explore::model_fit::card::sentence(model, &card, &foretold);
-    assert!(words.contains("2.00 times faster than foretold"), "{words}");
-    let lacking = foretell(&table, &rows, models::find("random_access.all_to_all").expect("a model"), &card);
+    assert!((predicted.smape - 2.0 / 3.0).abs() < 0.01, "{}", predicted.smape);
+    let words = apexmap::explore::model_fit::card::sentence(model, &card, &predicted);
+    assert!(words.contains("2.00 times faster than predicted"), "{words}");
+    let lacking = predict(&table, &rows, models::find("random_access.all_to_all").expect("a model"), &card);
     assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
 }
 
 #[test]
-fn a_report_explains_refuses_and_foretells() {
+fn a_report_fits_refuses_and_predicts() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
     let mut card = Card::new("<b>mine</b>", "made up", "made up");
@@ -262,7 +262,7 @@ fn a_report_explains_refuses_and_foretells() {
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
-    assert!(page.contains("alone random_access.hypercube foretells the measurement within 0.8 %"));
+    assert!(page.contains("alone random_access.hypercube predicts the measurement within 0.8 %"));
     assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
     assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
     assert!(folder.figures().join("model-1-curves.png").is_file());
@@ -314,6 +314,6 @@ fn a_saved_fit_is_a_card_for_predictions_and_reports() {
     let table = folder.table().expect("a table");
     let rows: Vec<usize> = (0..table.rows).collect();
     let model = models::find("random_access.hypercube").expect("a model");
-    let (_, foretold) = foretell(&table, &rows, model, &Card::read(&path).expect("a card")).expect("predictions");
-    assert!(foretold.smape < 0.02 && (foretold.bias - 1.0).abs() < 0.01, "{foretold:?}");
+    let (_, predicted) = predict(&table, &rows, model, &Card::read(&path).expect("a card")).expect("predictions");
+    assert!(predicted.smape < 0.02 && (predicted.bias - 1.0).abs() < 0.01, "{predicted:?}");
 }

@@ -66,7 +66,7 @@ fn tick_labels_carry_prefixes_and_units() {
 }
 
 #[test]
-fn close_tick_labels_get_the_digits_that_tell_them_apart() {
+fn close_tick_labels_get_the_digits_that_distinguish_them() {
     assert_eq!(labels(&[1000.2, 1000.4], Unit::None, false), ["1.0002 k", "1.0004 k"]);
 }
 
@@ -317,7 +317,7 @@ fn a_long_title_is_broken_and_cut_to_the_picture() {
 }
 
 #[test]
-fn the_least_value_is_dark_violet_the_largest_yellow() {
+fn the_smallest_value_is_dark_violet_the_largest_yellow() {
     let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
     assert!(document.contains("#440154") && document.contains("#FEE825"));
 }
@@ -426,6 +426,25 @@ fn a_png_is_written_and_any_other_ending_refused() {
     let nowhere = png(&Figure::Heat(surface_grid()), &folder.join("missing/heat.png")).unwrap_err();
     assert!(nowhere.what.contains("missing/heat.png"));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// plotters sets the type of PNG files: another release may do it otherwise.
+#[test]
+fn capitals_in_a_png_have_the_size_and_height_that_the_layout_gives_them() {
+    let path = std::env::temp_dir().join(format!("apexmap-figure-type-{}.png", std::process::id()));
+    png(&Figure::Heat(Grid { title: "HHHH".into(), subtitle: String::new(), ..surface_grid() }), &path).unwrap();
+    let mut reader = png::Decoder::new(std::fs::File::open(&path).unwrap()).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size()];
+    reader.next_frame(&mut pixels).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let dark = |x: usize, y: usize| pixels[(y * 900 + x) * 3] < 128;
+    let (rows, columns) = (0..45, 0..120);
+    let inked: Vec<usize> = rows.clone().filter(|y| columns.clone().any(|x| dark(x, *y))).collect();
+    let across: Vec<usize> = columns.clone().filter(|x| rows.clone().any(|y| dark(*x, y))).collect();
+    // The title has 18 pixels to the em and begins at 18; capitals of DejaVu Sans are 0.73 em high, a bold H is 0.84 em wide.
+    let near = |seen: usize, wanted: f64| (seen as f64 - wanted).abs() <= 1.5;
+    assert!(near(inked[0], 17.8) && near(inked[inked.len() - 1], 30.9), "{inked:?}");
+    assert!(near(across[0], 19.6) && near(across[across.len() - 1], 18.0 + 4.0 * 0.837 * 18.0 - 1.6), "{across:?}");
 }
 
 #[test]

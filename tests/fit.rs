@@ -1,11 +1,11 @@
 //! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
 
 use apexmap::explore::fit::interval::t_quantile;
+use apexmap::explore::fit::nnls::nnls;
 use apexmap::explore::fit::quality::{aicc, smape};
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role, baseline, identify};
 use apexmap::explore::models::{self, Model};
 use apexmap::explore::published;
-use apexmap::measure::numerics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -304,7 +304,7 @@ fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
     let data = many.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5));
     let refusal = fit::fit(many.model, &data, &many.roles(), QUICK).expect_err("an ill-conditioned design");
     assert!(refusal.what.contains("local_seconds"), "{refusal}");
-    assert!(refusal.next.contains("P = 1, 2, 4 with one rank a node"), "{refusal}");
+    assert!(refusal.next.contains("P = 1, 2, 4 with one rank per node"), "{refusal}");
     let few = at(&[1.0, 2.0, 4.0, 8.0, 16.0]);
     few.fit(&few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5)));
     // The standard errors in units of the noise: sqrt(diag(inv(J^T J))) by numpy 2.4.6 is 83.44 and 0.919.
@@ -324,7 +324,7 @@ fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons(
     let hold = |bandwidth| [Role::Fit, Role::Fit, bandwidth, Role::Fit];
     let refused =
         |data: &[Observation], bandwidth| fit::fit(model, data, &hold(bandwidth), QUICK).expect_err("refused");
-    assert!(refused(&data, Role::Hold(1e9)).what.contains("2 different points cannot tell 3 parameters"));
+    assert!(refused(&data, Role::Hold(1e9)).what.contains("2 distinct points cannot identify 3 parameters"));
     let unknown = refused(&data, Role::Unknown);
     assert!(unknown.next.contains("--hold network_bandwidth_bytes_per_second="), "{unknown}");
     // One Q: latency, and copying, scale alike with log2 P.
@@ -391,7 +391,7 @@ fn bands_hold_new_measurements() {
 }
 
 #[test]
-fn the_yardstick_finds_the_terms_that_made_the_data() {
+fn the_baseline_finds_the_terms_that_made_the_data() {
     let data: Vec<Observation> = (0..8)
         .map(|i| 2f64.powi(i))
         .map(|ranks| Observation { x: vec![ranks, 1024.0], y: ranks / (5e-6 + 3e-6 * ranks.log2()), launch: 0 })

@@ -59,7 +59,7 @@ fn oversubscribed_open_mpi_yields_and_binds_to_nothing() {
 }
 
 #[test]
-fn open_mpi_is_told_that_root_means_it_only_if_it_is_root() {
+fn open_mpi_gets_its_root_flag_only_as_root() {
     let mut job = job("mpirun", 1, None);
     job.here.root = true;
     assert_eq!(line(&OpenMpi, &job).1, "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
@@ -134,17 +134,20 @@ proptest! {
 
 #[test]
 fn every_launcher_is_found_by_its_id() {
-    for launcher in ALL {
-        let found = find(launcher.id(), &[]).unwrap();
-        assert_eq!((found.id(), found.transport()), (launcher.id(), launcher.transport()));
-    }
     let template = ["x", "{ranks}", "{worker}", "{arguments}"].map(String::from);
-    assert_eq!(find("custom", &template).unwrap().id(), "custom");
+    for entry in ALL {
+        let found = find(entry.id).unwrap();
+        assert_eq!((found.id, found.transport), (entry.id, entry.transport));
+        // What the registry makes is the launcher of that line.
+        let launcher = (found.make)(if found.takes_command { &template } else { &[] }).unwrap();
+        assert_eq!(launcher.entry(), *entry);
+    }
+    assert!(ALL.iter().any(|entry| entry.id == "custom" && entry.takes_command));
 }
 
 #[test]
 fn an_unknown_launcher_is_answered_with_the_nearest_one() {
-    let error = find("opnmpi", &[]).err().unwrap();
+    let error = find("opnmpi").err().unwrap();
     assert!(error.what.contains("opnmpi") && error.next.contains("did you mean \"openmpi\"?"), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! Machine cards: what is written is read back, what is wrong is answered with its place.
 
-use apexmap::explore::machine::{CATALOGUE, Card, Number, PUBLISHED};
+use apexmap::explore::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, unit_of};
 use apexmap::units::Unit;
 use proptest::prelude::*;
 use std::path::Path;
@@ -58,7 +58,9 @@ fn qualified_numbers_are_found_beside_the_plain_one() {
         card.set(name, Number::new(value, "ns", "made up")).expect("a number");
     }
     assert_eq!(card.get("update_seconds"), Some(3e-9));
-    assert_eq!(card.variants("update_seconds"), [("128MiB-huge", 1e-9), ("1GiB-base", 2e-9)]);
+    let name = |bytes, pages| NumberName::new("update_seconds").with([Word::Bytes(bytes), pages]);
+    assert_eq!(card.variants("update_seconds"), [name(128 << 20, Word::Huge), name(1 << 30, Word::Base)]);
+    assert_eq!(card.get(&name(1 << 30, Word::Base).to_string()), Some(2e-9));
     assert!(card.set("update_seconds--128 MiB", Number::new(1.0, "ns", "x")).is_err());
 }
 
@@ -142,5 +144,71 @@ proptest! {
     fn no_text_makes_the_reader_panic(text in "\\PC*", key in "[a-z_-]{1,20}", value in "[-0-9a-z.\"]{0,8}") {
         let _ = Card::parse(&text, Path::new("m.toml"));
         let _ = card(&format!("[numbers.{key}]\nvalue = {value}\nhow = \"x\"\n"));
+    }
+}
+
+/// Every name that a card or a calibration has is written as it was read.
+#[test]
+fn names_of_numbers_are_written_as_they_are_read() {
+    let mut names: Vec<String> = Vec::new();
+    for (known, _) in PUBLISHED {
+        let card = Card::find(known).expect("a published card");
+        assert_eq!(Card::parse(&card.to_toml(), Path::new("again")).expect("a card"), card);
+        names.extend(card.numbers().keys().cloned());
+    }
+    let host = apexmap::provenance::host();
+    names.extend(apexmap::explore::calibrate::probes(&host, 2).iter().map(|probe| probe.number.to_string()));
+    assert!(names.iter().filter(|name| name.contains("--")).count() > 100);
+    for name in names {
+        let parsed = NumberName::parse(&name).expect("a name");
+        assert_eq!(parsed.to_string(), name);
+        let other = parsed.qualifier.iter().find(|word| matches!(word, Word::Other(_)));
+        assert!(other.is_none(), "{name}: calibrations write known words only, not {other:?}");
+    }
+}
+
+/// Numbers that the program asks a card for by a text are in the catalogue.
+#[test]
+fn numbers_that_the_program_names_exist() {
+    let mut found = 0;
+    for folder in ["bounds", "calibrate", "models", "model_fit", "report", "compare", "validate"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/explore").join(folder);
+        for file in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let text = std::fs::read_to_string(file.path()).expect("a source file");
+            for asked in ["card.get(\"", "card.best(\"", "card.require(\"", "card.set(\"", "NumberName::new(\""] {
+                for name in text.split(asked).skip(1).filter_map(|rest| rest.split('"').next()) {
+                    found += 1;
+                    assert!(unit_of(name).is_some(), "{}: {name}", file.path().display());
+                }
+            }
+        }
+    }
+    assert!(found > 15, "{found}");
+}
+
+fn word() -> impl Strategy<Value = Word> {
+    prop_oneof![
+        any::<u64>().prop_map(|bytes| Word::Bytes(bytes >> 12)),
+        (0u32..54).prop_map(|bits| Word::Bytes(1 << bits)),
+        (0u64..1000).prop_map(Word::PerCent),
+        prop::sample::select(vec![Word::Huge, Word::Base, Word::BasePages, Word::Dependent, Word::Send, Word::Few]),
+        "[a-zA-Z0-9_]{1,9}".prop_map(|text| Word::parse(&text).expect("a word")),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_name_made_of_words_is_read_back(entry in prop::sample::select(CATALOGUE.to_vec()), words in prop::collection::vec(word(), 0..5)) {
+        let name = NumberName::new(entry.name).with(words);
+        prop_assert_eq!(NumberName::parse(&name.to_string()).expect("a name"), name);
+    }
+
+    #[test]
+    fn any_text_is_refused_or_written_as_it_was_read(text in "[a-zA-Z0-9_ -]{0,30}", whole in any::<String>()) {
+        for text in [format!("read_seconds--{text}"), whole] {
+            if let Ok(name) = NumberName::parse(&text) {
+                prop_assert_eq!(name.to_string(), text);
+            }
+        }
     }
 }

@@ -187,7 +187,7 @@ fn points_that_cannot_run_are_refused_with_what_can() {
     assert!(refusal(cyclic.with("senders", 3u64)).contains("two or more nodes"));
     let block = Point::new("message_rate.block_cyclic", 2).with("block", 5u64);
     assert!(refusal(block).contains("a divisor of the window"));
-    assert!(refusal(Point::new("message_rate.random", 1)).contains("two or more"));
+    assert!(refusal(Point::new("message_rate.random", 1)).contains("at least two ranks"));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::common::{launch, sample};
 use apexmap::error::Result;
+use apexmap::explore::launch::CommandLine;
 use apexmap::explore::sweep::driver::Watcher;
-use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits};
+use apexmap::explore::sweep::execute::{Ending, Executor, Limits};
 use apexmap::measure::worker::Job;
 use apexmap::sample::{Event, Sample, Status};
 use std::path::Path;

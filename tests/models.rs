@@ -136,13 +136,13 @@ fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
 
 #[test]
 fn equation_1_gives_both_crossovers_that_the_paper_names() {
-    let binding = |nodes: u64, per_node: f64| {
+    let bottleneck = |nodes: u64, per_node: f64| {
         let given = [("P", nodes as f64 * per_node), ("ranks_per_node", per_node)];
-        predict("random_access.bottleneck", "bluegene-p", &given).binding
+        predict("random_access.bottleneck", "bluegene-p", &given).bottleneck
     };
     // Virtual-node mode, four ranks a node: at 8 Ki nodes. Co-processor mode, one: beyond 256 Ki.
-    assert_eq!([binding(4096, 4.0), binding(8192, 4.0)], ["processors", "bisection"]);
-    assert_eq!([binding(262_144, 1.0), binding(524_288, 1.0)], ["processors", "bisection"]);
+    assert_eq!([bottleneck(4096, 4.0), bottleneck(8192, 4.0)], ["processors", "bisection"]);
+    assert_eq!([bottleneck(262_144, 1.0), bottleneck(524_288, 1.0)], ["processors", "bisection"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
-use apexmap::explore::launch::{Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
-use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::Event;
@@ -37,7 +37,7 @@ impl Mpi {
         self.worker.get_or_init(|| {
             let _alone = alone();
             let folder =
-                Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.id()));
+                Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.entry().id));
             let mut cargo = Command::new(env!("CARGO"));
             cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").arg("--target-dir").arg(&folder);
             cargo.args(["--release", "--locked", "--quiet", "--no-default-features", "--features", "mpi"]);
@@ -59,7 +59,7 @@ impl Mpi {
 
     /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
     fn command(&self, worker: &Path, job: &Job, started: usize) -> (CommandLine, PathBuf) {
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.id()));
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.entry().id));
         std::fs::write(&file, serde_json::to_string(job).unwrap()).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program = check(self.launcher, worker, &path)

@@ -2,7 +2,8 @@
 
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::{Error, Result};
-use apexmap::explore::sweep::execute::{CommandLine, Ending, Executor, Limits, Processes};
+use apexmap::explore::launch::CommandLine;
+use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::sample::{Event, Status};
 use nix::sys::signal::{Signal, kill};

@@ -130,7 +130,7 @@ fn files_without_samples_are_refused_and_named() {
             arguments.extend((command[0] == "plot").then_some("curves"));
             let output = apexmap(&arguments);
             let error = String::from_utf8_lossy(&output.stderr);
-            let told = error.contains(what) && error.contains("next: ");
+            let told = error.contains(what) && error.contains("help: ");
             assert!(output.status.code() == Some(code) && told, "{arguments:?}: {error}");
         }
     }

@@ -170,8 +170,8 @@ fn cores_with_roles_make_the_table_of_sequential() {
 
 #[test]
 fn roles_need_whole_nodes_and_a_core_that_updates() {
-    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not whole nodes of cores_per_node = 4"));
-    assert!(refusal(roles(4, 64, 4, 4)).contains("leave none to update"));
+    assert!(refusal(roles(6, 64, 4, 3)).contains("6 ranks are not a multiple of cores_per_node = 4"));
+    assert!(refusal(roles(4, 64, 4, 4)).contains("leaves no core to update"));
     assert!(refusal(roles(8, 64, 4, 3).with("X", 3u64)).contains("3 nodes, not 2"));
 }
 
@@ -412,9 +412,9 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     assert!(refusal(table("random_access.sequential", 2, 8)).contains("one rank"));
     assert!(refusal(table("random_access.sequential", 1, 8).with("streams", 9u64)).contains("streams = 9"));
     let by_shift = table("random_access.base", 3, 8).with("owner_by", "shift");
-    assert!(refusal(by_shift).contains("power of two of ranks"));
+    assert!(refusal(by_shift).contains("number of ranks that is a power of two"));
     let grid = table("random_access.routed", 6, 64).with("X", 2u64).with("Y", 4u64);
-    assert!(refusal(grid).contains("2 x 4 is 8 ranks, not 6"));
+    assert!(refusal(grid).contains("2 x 4 has 8 ranks, not 6"));
     assert!(refusal(table("random_access.one_sided", 2, 64).with("stream", "lcg")).contains("never yields 0"));
 }
 

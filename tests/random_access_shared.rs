@@ -101,7 +101,7 @@ fn errors_of_unlocked_updates_are_counted_and_more_than_one_percent_is_wrong() {
         assert_eq!(share, errors / words as f64);
         match &outcome.verdict {
             Ok(()) => assert!(share <= 0.01),
-            Err(reason) => assert!(share > 0.01 && reason.contains("at most 1 % may be"), "{reason}"),
+            Err(reason) => assert!(share > 0.01 && reason.contains("the maximum is 1 %"), "{reason}"),
         }
         assert_eq!(share > 0.01, outcome.outputs["rules_broken"].to_string().contains("errors"));
         errors

@@ -159,5 +159,5 @@ fn plan_and_status_tell_what_is_done() {
     assert!(elsewhere.contains("18 missing") && elsewhere.contains("108 stale samples"), "{elsewhere}");
     let status = apexmap(&["status", out.to_str().unwrap()]);
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
-    assert!(status.contains("18 planned, 18 measured, 0 failed, 0 missing"), "{status}");
+    assert!(status.contains("18 planned, 18 done, 0 partial, 0 missing, 0 failed"), "{status}");
 }

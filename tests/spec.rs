@@ -1,8 +1,11 @@
 //! Sweep files: what they expand to, and what is said about wrong ones.
 
+use super::common::Scratch;
 use apexmap::error::Error;
 use apexmap::explore::commands::diagnostics::render;
-use apexmap::explore::sweep::{Launcher, Machine, Sweep, Transport, parse, read, schema};
+use apexmap::explore::launch;
+use apexmap::explore::sweep::{Machine, Sweep, parse, read, ready, schema};
+use apexmap::measure::comm::TransportKind;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -182,14 +185,18 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
 fn conditions_that_cannot_be_decided_are_refused() {
     let condition = |text: &str| format!("where = [{text}]\n{}", sequential("[axes]\nL = [1, 2]"));
     check_wrong(&condition("\"L * »ranls« <= M\""), "names \"ranls\"", "did you mean \"ranks\"?");
-    check_wrong(&condition("\"»L <= «\""), "lacks one of its sides", "L * P <= M");
-    check_wrong(&condition("\"»L = 1«\""), "\"==\"", "");
+    check_wrong(&condition("\"L »<=« \""), "the right side of \"<=\" is missing", "L * P <= M");
+    check_wrong(&condition("\"L »=« 1\""), "\"==\"", "");
     check_wrong(&condition("\"»L + 1«\""), "neither true nor false", "");
-    check_wrong(&condition("\"»(L > 1«\""), "parenthesis", "");
+    check_wrong(&condition("\"»(«L > 1\""), "parenthesis is not closed", "");
     check_wrong(&condition("\"»max«(L, 2) > 1\""), "no functions", "");
-    check_wrong(&condition("'»L == \"one\"«'"), "compares a word with a number", "");
-    check_wrong(&condition("'»kernel == \"apex_map.two\"«'"), "never \"apex_map.two\"", "");
-    check_wrong(&condition("\"»L > 1; L < 2«\""), "joined by &&", "");
+    check_wrong(&condition("'»L == \"one\"«'"), "compares a number with a word", "");
+    check_wrong(
+        &condition("'kernel == »\"apex_map.two\"«'"),
+        "never \"apex_map.two\"",
+        "did you mean \"apex_map.two_sided\"?",
+    );
+    check_wrong(&condition("\"L > 1»;« L < 2\""), "joined by &&", "");
     check_wrong(&condition("»\"L > 2\"«"), "none of the 2 points", "loosen");
 }
 
@@ -198,7 +205,7 @@ fn points_that_cannot_be_run_are_refused_with_reason_and_a_condition() {
     let text = two_sided("M = 1024\nranks = 4\n[axes]\nalpha = [0.1, 1]\n»L« = [1, 256, 512, 1024]");
     check_wrong(&text, "4 of 8 points of this sweep cannot be run", "exclude = ['L == 512']");
     let error = sweep(&text.replace(['»', '«'], "")).unwrap_err();
-    assert!(error.what.contains("L = 512 words is more than a rank's share"), "{error}");
+    assert!(error.what.contains("L = 512 words is more than the memory per rank"), "{error}");
     let advised = format!("exclude = ['L > M / P']\n{}", text.replace(['»', '«'], ""));
     assert_eq!(points(&advised).len(), 4);
     check_wrong(&sequential("[axes]\n»ranks« = [1, 2]"), "runs on one rank, not on 2", "P == 2");
@@ -217,7 +224,7 @@ fn a_sweep_too_large_to_measure_is_refused_at_once() {
 #[test]
 fn a_missing_file_or_one_of_bytes_is_named() {
     let error = read(Path::new("sweeps/no-such.toml"), machine(CORES)).unwrap_err();
-    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("sweeps/"), "{error}");
+    assert!(error.what.contains("sweeps/no-such.toml") && error.next.contains("apexmap sweeps"), "{error}");
     assert_eq!(error.exit_code(), 3);
     let path = std::env::temp_dir().join(format!("apexmap-bytes-{}.toml", std::process::id()));
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
@@ -233,7 +240,7 @@ fn an_error_shows_file_line_and_column_and_underlines_the_text() {
         assert!(shown.contains(part), "{part} is not in\n{shown}");
     }
     let plain = render(&Error::input("the flag is wrong", "try another"), false, 100);
-    assert_eq!(plain, "error: the flag is wrong\n  next: try another\n");
+    assert_eq!(plain, "error: the flag is wrong\n  help: try another\n");
 }
 
 #[test]
@@ -252,10 +259,56 @@ fn every_ready_sweep_can_be_read_on_machines_of_1_to_6_cores() {
 }
 
 #[test]
+fn every_file_of_sweeps_is_part_of_the_program_with_the_question_it_answers() {
+    let files = std::fs::read_dir("sweeps").unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    let mut ready: Vec<&str> = ready::ALL.iter().map(|sweep| sweep.name).collect();
+    names.sort();
+    ready.sort();
+    assert_eq!(ready, names);
+    for sweep in ready::ALL {
+        assert!(sweep.question().contains('?') && sweep.question().len() <= 90, "{}", sweep.name);
+        for given in [sweep.name.to_owned(), format!("{}.toml", sweep.name), format!("sweeps/{}.toml", sweep.name)] {
+            assert_eq!(ready::named(Path::new(&given)).map(|found| found.name), Some(sweep.name));
+        }
+        let own = parse(sweep.text, Path::new(sweep.name), machine(CORES)).unwrap();
+        assert_eq!(own.name, sweep.name);
+    }
+    assert!(ready::named(Path::new("other/quickstart.toml")).is_none());
+}
+
+#[test]
+fn a_file_wins_over_a_ready_sweep_and_a_misspelt_name_is_answered_with_the_nearest() {
+    let scratch = Scratch::new();
+    let open = |given: &Path| ready::open(given, machine(CORES));
+    assert!(open(Path::new("memory-sizes")).unwrap().points.len() > 100);
+    let own = scratch.join("memory-sizes");
+    std::fs::write(&own, sequential("L = 2")).unwrap();
+    assert_eq!(open(&own).unwrap().points.len(), 1);
+    std::fs::remove_file(&own).unwrap();
+    let error = open(Path::new("memory-size")).unwrap_err();
+    assert!(error.next.contains("did you mean \"memory-sizes\"?"), "{error}");
+    assert_eq!(error.exit_code(), 3);
+}
+
+#[test]
+fn sweeps_and_their_schema_know_every_launcher() {
+    let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let known = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
+    let known: Vec<_> = known.iter().map(|one| one["const"].as_str().unwrap()).collect();
+    assert_eq!(known, launch::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
+    for entry in launch::ALL {
+        let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
+        let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
+        assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, *entry);
+    }
+}
+
+#[test]
 fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
     let sweep = read(Path::new("sweeps/quickstart.toml"), machine(CORES)).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * 8 * 2));
-    assert_eq!((sweep.launch.transport, sweep.launch.launcher), (Transport::Threads, Launcher::Local));
+    assert_eq!((sweep.launch.transport, sweep.launch.launcher.id), (TransportKind::Threads, "local"));
     let ends = |name: &str| {
         let values: Vec<f64> = sweep.points.iter().map(|p| p.real(name)).collect();
         (values.iter().copied().fold(f64::MAX, f64::min), values.iter().copied().fold(0.0, f64::max))
@@ -270,7 +323,7 @@ fn the_papers_surface_has_64_mwords_on_each_of_256_ranks() {
     let sweep = read(Path::new("sweeps/paper-figures-3-to-7.toml"), machine(CORES)).unwrap();
     assert!(sweep.points.iter().all(|p| p.ranks == 256 && p.integer("M") == 256 << 26));
     assert_eq!(sweep.points.iter().map(|p| p.integer("L")).max(), Some(65536));
-    assert_eq!((sweep.launch.launches, sweep.launch.launcher), (5, Launcher::Srun));
+    assert_eq!((sweep.launch.launches, sweep.launch.launcher.id), (5, "srun"));
 }
 
 fn column(text: &str, name: &str) -> Vec<Value> {

@@ -169,12 +169,12 @@ fn a_thinned_fit_is_judged_on_all_points() {
     let share = kept.iter().filter(|kept| !**kept).count() as f64 / 600.0;
     assert!((after.quality.smape - 0.4 * share).abs() < 0.01, "{}", after.quality.smape);
     assert_eq!(after.quality.smape, smape(after.points.iter().map(|point| (point.measured, point.predicted))));
-    // The fit has not seen the points that are not kept: what it predicts there is what it foretells.
+    // The fit has not seen the points that are not kept: what it predicts there is what it predicts.
     let left_out = |point: &fit::Point| point.left_out.expect("of every point");
     assert!(after.points.iter().zip(&kept).all(|(point, kept)| *kept || left_out(point) == point.predicted));
     assert!(after.points.iter().zip(&kept).any(|(point, kept)| *kept && left_out(point) != point.predicted));
-    let foretold = smape(after.points.iter().map(|point| (point.measured, left_out(point))));
-    assert_eq!(after.quality.left_out, Some(foretold));
+    let predicted = smape(after.points.iter().map(|point| (point.measured, left_out(point))));
+    assert_eq!(after.quality.left_out, Some(predicted));
 }
 
 #[test]

@@ -1,13 +1,14 @@
-//! The map of the tests: one program, one module a topic; names read as sentences.
+//! The map of the tests: one program, one module per topic; names read as sentences.
 //!
 //! What holds for the code itself:
 //! - `architecture`: imports go downwards, nothing is too long
-//! - `contributing`: the worked examples of CONTRIBUTING.md compile and run
+//! - `contributing`: the worked examples of docs/extending.md compile and run
+//! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
 //! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
 //! From the ground up:
-//! - `units`: quantities as people write and read them
+//! - `units`: quantities as users write them and as they are printed
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
@@ -22,8 +23,8 @@
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
 //! - `message_rate_mpi`: every pattern on both MPIs
-//! - `calibrate_network`: what messages cost, and that each of these kernels finds faults
-//! - `calibrate`: what a core costs, and the machine card of all numbers
+//! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
+//! - `calibrate`: the costs on a core, and the machine card of all numbers
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
@@ -33,20 +34,20 @@
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
-//! - `resume`: whole runs, killed, resumed, failed, looked at
+//! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
-//! - `subsample`: of a large design a part is fitted to, evenly spread, and judged on all
+//! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
-//! - `page`: pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
+//! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
-//! `browser` opens pages and asks them; `common` holds what several of them need, `faulty` a transport that goes wrong, `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and
-//! their launches, `needs` what is installed here.
+//! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
+//! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
 
 #[macro_use]
 mod needs;
@@ -63,7 +64,9 @@ mod cli;
 mod comm;
 mod common;
 mod compare;
+mod condition;
 mod contributing;
+mod docs;
 mod driver;
 mod explain;
 mod export;

@@ -1,6 +1,6 @@
 //! Quantities with units.
 
-use apexmap::units::{Unit, bytes, parse, seconds, si, significant};
+use apexmap::units::{NumberStyle, Unit, bytes, number, parse, seconds, si, significant};
 use proptest::prelude::*;
 
 #[test]
@@ -21,6 +21,44 @@ fn known_quantities_have_their_known_values() {
         ("0.001", Unit::None, 0.001),
     ] {
         assert_eq!(parse(text, unit), Ok(value), "{text}");
+    }
+}
+
+#[test]
+fn numbers_are_written_in_their_style() {
+    use NumberStyle::{Exact, Factor, Fixed, Ratio, Rounded, Short, Table};
+    for (value, style, text) in [
+        (0.5, Short, "0.5"),
+        (-0.012345, Short, "-0.0123"),
+        (999.6, Short, "1000"),
+        (1234.5, Short, "1234"),
+        (1.5e7, Short, "1.50e7"),
+        (2e-5, Short, "2.00e-5"),
+        (0.0, Short, "0"),
+        (f64::NAN, Short, "-"),
+        (f64::INFINITY, Exact, "-"),
+        (16777216.0, Exact, "16777216"),
+        (0.123456, Exact, "0.123"),
+        (1234.0, Rounded(2), "1200"),
+        (0.10049, Rounded(3), "0.1"),
+        (12.345e15, Rounded(3), "1.23e16"),
+        (16777216.0, Table, "16777216"),
+        (123456.7, Table, "123460"),
+        (0.0000123456, Table, "1.2346e-5"),
+        (2.5, Fixed(4), "2.500"),
+        (123456.7, Fixed(4), "123457"),
+        (1234567.0, Fixed(4), "1.235e6"),
+        (0.0, Fixed(4), "0.000e0"),
+        (2.0, Ratio, "2.00"),
+        (1.0, Ratio, "1.00"),
+        (1.0004, Ratio, "1.0004"),
+        (0.9999, Ratio, "0.9999"),
+        (123.4, Ratio, "123"),
+        (99.4, Factor, "99.4"),
+        (12345.0, Factor, "12,300"),
+        (1234567.0, Factor, "1,230,000"),
+    ] {
+        assert_eq!(number(value, style), text, "{value} {style:?}");
     }
 }
 
@@ -67,5 +105,8 @@ proptest! {
     fn every_number_prints(value in proptest::num::f64::ANY) {
         prop_assert!(!significant(value).is_empty() && !si(value).is_empty());
         let _ = (bytes(value), seconds(value));
+        for style in [NumberStyle::Exact, NumberStyle::Rounded(5), NumberStyle::Table, NumberStyle::Fixed(4), NumberStyle::Ratio, NumberStyle::Factor] {
+            prop_assert!(!number(value, style).is_empty());
+        }
     }
 }

@@ -1,25 +1,33 @@
-//! `apexmap kernels`: what can be measured.
+//! `apexmap kernels`: the kernels, their parameters and outputs.
 
 use crate::error::Result;
-use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks, find};
-use crate::terminal::print;
+use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks};
+use crate::nearest::{Named, look_up};
+use crate::terminal::{index, print};
 use crate::units;
 use std::fmt::Write;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap kernels
-  apexmap kernels apex_map.two_sided")]
+  apexmap kernels                        one line per kernel
+  apexmap kernels random_access          the kernels of a family
+  apexmap kernels apex_map.two_sided     its parameters, outputs and source
+  apexmap kernels latency                kernels that mention a word")]
 pub struct Arguments {
-    /// Only this kernel
+    /// A family, a kernel or a word, such as apex_map or apex_map.two_sided [default: one line per kernel]
+    #[arg(value_name = "FAMILY|ID")]
     kernel: Option<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let lines: Vec<(&str, &str)> = ALL.iter().map(|kernel| (kernel.id(), kernel.about().summary)).collect();
+    let Some(wanted) = &arguments.kernel else {
+        return print(&format!("{}\nParameters, outputs and source: apexmap kernels FAMILY|ID\n", index(&lines)));
+    };
     let mut text = String::new();
-    match &arguments.kernel {
-        Some(id) => describe(find(id)?, &mut text),
-        None => ALL.iter().for_each(|kernel| describe(*kernel, &mut text)),
+    match look_up("kernel", wanted, &lines)? {
+        Named::Entries(found) => found.iter().for_each(|&at| describe(ALL[at], &mut text)),
+        Named::Mentioned(lines) => text = index(&lines),
     }
     print(&text)
 }
@@ -33,7 +41,7 @@ fn describe(kernel: &dyn Kernel, text: &mut String) {
     for parameter in kernel.parameters() {
         let _ = writeln!(text, "    {:<6} {} ({})", parameter.name, parameter.meaning, range(parameter));
     }
-    let _ = writeln!(text, "  outputs besides seconds and rates:");
+    let _ = writeln!(text, "  outputs, besides seconds and rates:");
     for output in kernel.outputs() {
         let _ = writeln!(text, "    {:<20} {}", output.column, output.meaning);
     }
@@ -48,12 +56,17 @@ fn range(parameter: &Parameter) -> String {
     match parameter.domain {
         Domain::Integer { least, most: u64::MAX, default } => format!("{least} or more{unit}; default {default}"),
         Domain::Integer { least, most, default } => {
-            format!("{least} to {}{unit}; default {default}", units::si(most as f64))
+            format!("{least} to {}{unit}; default {default}", largest(most))
         }
         Domain::Size { least, most, .. } => {
-            format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", units::si(most as f64))
+            format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", largest(most))
         }
         Domain::Real { above, most, default } => format!("above {above}, up to {most}{unit}; default {default}"),
         Domain::Choice(words) => format!("{}; default {}", words.join(" or "), words[0]),
     }
+}
+
+/// A limit; large powers of two as such.
+fn largest(most: u64) -> String {
+    if most.is_power_of_two() && most >= 1 << 16 { format!("2^{}", most.ilog2()) } else { units::si(most as f64) }
 }

@@ -3,13 +3,20 @@
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
 //! 5 `compare --fail-if` found something; 70 internal error.
 
+#[cfg(feature = "explore")]
+mod completions;
 mod kernels;
+#[cfg(feature = "explore")]
+mod man;
 mod worker;
 
 use crate::error::{Error, Result};
 #[cfg(feature = "explore")]
-use crate::explore::commands as explore;
-use clap::{Parser, Subcommand};
+use crate::explore::commands::{self as explore, diagnostics::show, is_sweep};
+use crate::nearest::nearest;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
@@ -21,12 +28,13 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "Examples:
-  apexmap run                              map this machine (20 s to 2 min), then write a report
-  apexmap plan sweeps/memory-sizes.toml    what a sweep would run, and what is already done
-  apexmap run sweeps/memory-sizes.toml     run a sweep, or resume it
+  apexmap run                    map this machine (20 s to 2 min), then write a report
+  apexmap sweeps                 ready sweeps, by the question they answer
+  apexmap plan memory-sizes      what a sweep would run, and what is already done
+  apexmap run memory-sizes       run a sweep, or resume it
   apexmap plot results/quickstart contour --where 'P == 1'
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap kernels                          what can be measured
+  apexmap kernels                what can be measured
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; \
 5 `compare --fail-if` found something; 70 internal error.";
@@ -36,15 +44,28 @@ enum Command {
     #[cfg(feature = "explore")]
     #[command(flatten)]
     Explore(explore::Command),
-    /// List the kernels, or show one with its parameters, outputs and source
+    /// List the kernels; show one with its parameters, outputs and source
     Kernels(kernels::Arguments),
+    /// Print a completion script for a shell
+    #[cfg(feature = "explore")]
+    Completions(completions::Arguments),
+    /// Print a manual page, or write those of all commands
+    #[cfg(feature = "explore")]
+    Man(man::Arguments),
     /// Internal: started by launchers on each rank
     #[command(hide = true)]
     Worker(worker::Arguments),
 }
 
 pub fn main() -> ExitCode {
-    match run() {
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(&cli.command),
+        Err(error) => match wrong_command(&error) {
+            Some(error) => Err(error),
+            None => return usage(&error),
+        },
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             show(&error);
@@ -53,21 +74,64 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<()> {
-    match Cli::parse().command {
+fn run(command: &Command) -> Result<()> {
+    match command {
         #[cfg(feature = "explore")]
-        Command::Explore(command) => explore::run(&command, <Cli as clap::CommandFactory>::command()),
-        Command::Kernels(arguments) => kernels::run(&arguments),
-        Command::Worker(arguments) => worker::run(&arguments),
+        Command::Explore(command) => explore::run(command),
+        Command::Kernels(arguments) => kernels::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Completions(arguments) => completions::run(arguments),
+        #[cfg(feature = "explore")]
+        Command::Man(arguments) => man::run(arguments),
+        Command::Worker(arguments) => worker::run(arguments),
     }
 }
 
-#[cfg(feature = "explore")]
-fn show(error: &Error) {
-    explore::diagnostics::show(error);
+/// The whole command line, for manual pages, completions and errors.
+fn program() -> clap::Command {
+    Cli::command()
+}
+
+/// The error for a first word that is no command.
+fn wrong_command(error: &clap::Error) -> Option<Error> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let program = program();
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
+    let next = if is_sweep(word) {
+        format!("apexmap run {word}")
+    } else if let Some(other) = nearest(word, commands.map(clap::Command::get_name).collect::<Vec<_>>()) {
+        format!("did you mean apexmap {other}?")
+    } else {
+        "`apexmap --help` lists the commands".into()
+    };
+    Some(Error::input(format!("there is no command \"{word}\""), next))
+}
+
+/// Prints help, the version or what clap refuses, with our label for advice.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let styled = error.render();
+    let text = if std::io::stderr().is_terminal() { styled.ansi().to_string() } else { styled.to_string() };
+    eprint!("{}", text.replace("tip:", "help:"));
+    ExitCode::from(2)
 }
 
 #[cfg(not(feature = "explore"))]
 fn show(error: &Error) {
     eprintln!("error: {error}");
+}
+
+#[cfg(not(feature = "explore"))]
+fn is_sweep(_: &str) -> bool {
+    false
+}
+
+/// The whole command line, for whoever checks a command without running it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }

@@ -1,4 +1,4 @@
-//! `apexmap worker`: what a launcher starts on each rank.
+//! `apexmap worker`: the program that a launcher starts on each rank.
 
 use crate::error::{Error, Result};
 use crate::measure::worker;
@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Say what this build is, as JSON, and do nothing else
+    /// Describe this build as JSON, and do nothing else
     #[arg(long)]
     info: bool,
     /// The job, written by `apexmap run`
     #[arg(long, required_unless_present = "info")]
     job: Option<PathBuf>,
-    /// threads or mpi
+    /// What carries messages: threads or mpi
     #[arg(long, required_unless_present = "info")]
     transport: Option<String>,
-    /// Ranks expected in all; anything else is refused
+    /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
 }

@@ -1,7 +1,7 @@
 //! A TOML file that is being read, for errors that show the place and say what would be right.
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use std::ops::Range;
 use std::path::Path;
 

@@ -46,7 +46,7 @@ impl Model for SharedMemory {
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let (process, node) = (p[0] / x[0], p[1]);
-        let binding = if process > node { "processes" } else { "memory of the node" };
-        Prediction { value: 1.0 / (process + node), binding }
+        let bottleneck = if process > node { "processes" } else { "memory of the node" };
+        Prediction { value: 1.0 / (process + node), bottleneck }
     }
 }

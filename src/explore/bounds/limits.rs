@@ -1,9 +1,8 @@
 //! What a machine card tells that bounds are made of.
 
 use super::{L2, L3, Ladder, MEMORY};
-use crate::explore::machine::Card;
+use crate::explore::machine::{Card, NumberName, Word};
 use crate::provenance::Host;
-use crate::units::{self, Unit};
 
 /// Of a line of memory.
 pub const LINE_BYTES: f64 = 64.0;
@@ -84,14 +83,14 @@ impl Limits {
 
     pub fn of(card: &Card) -> Self {
         let text = |name: &str| Some(card.provenance.get(name)?.as_str()?.to_owned());
-        let reads =
-            |pages: &str, order: &str| ladder(card, "read_seconds", &format!("-{pages}-{order}"), |_, best| best);
-        let best = |pages: &str| reads(pages, "independent").or(&reads(pages, "prefetched"));
-        let (on_huge, on_base) = (best("huge"), best("base"));
-        let latency = reads("huge", "dependent");
+        let reads = |pages: Word, order: Word| ladder(card, "read_seconds", &[pages, order]);
+        let best = |pages: Word| reads(pages.clone(), Word::Independent).or(&reads(pages, Word::Prefetched));
+        let (on_huge, on_base) = (best(Word::Huge), best(Word::Base));
+        let latency = reads(Word::Huge, Word::Dependent);
         let first = latency.least().unwrap_or(0.0);
         let flight = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
-        let stream = ladder(card, "read_bandwidth_bytes_per_second", "", |_, best| LINE_BYTES / best);
+        let rates = steps(card, "read_bandwidth_bytes_per_second", |rest| rest.is_empty());
+        let stream = Ladder::new(rates.map(|(size, best)| (size, LINE_BYTES / best)).collect());
         let lines = stream.or(&on_huge);
         let occupied = flight.rungs().iter().filter_map(|&(size, flight)| {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
@@ -141,33 +140,31 @@ impl Limits {
 
 impl Messages {
     fn of(card: &Card) -> Option<Self> {
-        let least_of = |number: &str, ways: &[&str], cost: fn(f64, f64) -> f64| {
-            let found = ways.iter().filter_map(|way| ladder(card, number, way, cost).least());
-            found.reduce(f64::min)
+        use Word::{Both, Few, Mailbox, Many, One, Put, Send};
+        let sent = |way: &[Word]| matches!(way, [Send] | [Send, Few] | [Send, Both] | [Send, Both, Few] | [Mailbox]);
+        let put = |way: &[Word]| matches!(way, [Put] | [Put, Few] | [Put, Both] | [Put, Both, Few]);
+        let got = |way: &[Word]| matches!(way, [One] | [Many]);
+        let least =
+            |number: &str, way: fn(&[Word]) -> bool| steps(card, number, way).map(|(_, best)| best).reduce(f64::min);
+        let byte = |number: &str, way: fn(&[Word]) -> bool| {
+            steps(card, number, way).map(|(size, best)| best / size).reduce(f64::min)
         };
-        let least = |ways: &[&str], cost| least_of("message_seconds", ways, cost);
-        let byte = |size, best| best / size;
-        let costs = |distinct: &[&str], to_one: &str| {
-            let bytes = [least(distinct, byte), least(&[to_one], byte)];
-            Costs {
-                message: least(distinct, |_, best| best),
-                message_to_one: least(&[to_one], |_, best| best),
-                byte: bytes.into_iter().flatten().reduce(f64::min),
-            }
+        let costs = |number: &str, distinct: fn(&[Word]) -> bool, to_one: fn(&[Word]) -> bool| Costs {
+            message: least(number, distinct),
+            message_to_one: least(number, to_one),
+            byte: byte(number, distinct).into_iter().chain(byte(number, to_one)).reduce(f64::min),
         };
-        let gets = ["-one", "-many"];
+        let short = |number: &str, bytes: u64, way: Word| {
+            card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
+        };
         let found = Self {
-            send: costs(&["-send", "-send-few", "-send-both", "-send-both-few", "-mailbox"], "-send-one"),
-            put: costs(&["-put", "-put-few", "-put-both", "-put-both-few"], "-put-one"),
-            get: Costs {
-                message: least_of("get_seconds", &gets, |_, best| best),
-                message_to_one: None,
-                byte: least_of("get_seconds", &gets, byte),
-            },
+            send: costs("message_seconds", sent, |way| way == [Send, One]),
+            put: costs("message_seconds", put, |way| way == [Put, One]),
+            get: costs("get_seconds", got, |_| false),
             inject: card.best("send_seconds"),
-            send_latency: card.best("network_latency_seconds--4B-send"),
-            put_latency: card.best("network_latency_seconds--4B-put"),
-            get_latency: card.best("get_seconds--8B-one"),
+            send_latency: short("network_latency_seconds", 4, Send),
+            put_latency: short("network_latency_seconds", 4, Put),
+            get_latency: short("get_seconds", 8, One),
             bisection: card.best("bisection_bytes_per_second").zip(
                 card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
             ),
@@ -176,13 +173,20 @@ impl Messages {
     }
 }
 
-/// The numbers `NAME--SIZE` and what follows, their best as `cost` of size and number.
-fn ladder(card: &Card, name: &str, rest: &str, cost: impl Fn(f64, f64) -> f64) -> Ladder {
-    let rung = |(qualifier, _): (&str, f64)| {
-        let (size, found) =
-            qualifier.split_once('-').map_or((qualifier, ""), |(size, _)| (size, &qualifier[size.len()..]));
-        let size = units::parse(size, Unit::Bytes).ok().filter(|_| found == rest)?;
-        Some((size, cost(size, card.best(&format!("{name}--{qualifier}"))?)))
-    };
-    Ladder::new(card.variants(name).into_iter().filter_map(rung).collect())
+/// Sizes and best values of the numbers `NAME--SIZE` whose further words are these.
+fn steps<'a>(
+    card: &'a Card,
+    number: &str,
+    further: impl Fn(&[Word]) -> bool + 'a,
+) -> impl Iterator<Item = (f64, f64)> + 'a {
+    card.variants(NumberName::new(number).entry.name).into_iter().filter_map(move |name| {
+        match name.qualifier.as_slice() {
+            [Word::Bytes(bytes), rest @ ..] if further(rest) => Some((*bytes as f64, card.best(&name.to_string())?)),
+            _ => None,
+        }
+    })
+}
+
+fn ladder(card: &Card, number: &str, further: &[Word]) -> Ladder {
+    Ladder::new(steps(card, number, |rest| rest == further).collect())
 }

@@ -1,11 +1,11 @@
-//! Bounds: what a machine allows at most, at a point of a kernel, by the numbers that `apexmap calibrate` measured on it.
+//! Bounds: the maximum rate of a kernel at a point, from the numbers that `apexmap calibrate` measured on the machine.
 //!
-//! A bound is the least of several limits, each a rate that no program with this work can exceed on this machine: the time
+//! A bound is the lowest of several limits, each a rate that no program with this work can exceed on this machine: the time
 //! of an operation is at least what each resource needs for it by itself, however well all of them overlap. They are made of
 //! the best that a calibration measured ([`Card::best`](crate::explore::machine::Card::best)), never of medians. A limit whose inputs
 //! the card lacks is left out and named; where none can be had there is no bound.
 //!
-//! A family of kernels is one file and one line in [`FAMILIES`].
+//! The bounds of a family of kernels are one file and one line in [`FAMILIES`]; a limit of a new sort is one line in [`NAMES`].
 
 mod apex_map;
 mod ladder;
@@ -24,20 +24,27 @@ use std::collections::BTreeMap;
 /// The families that have bounds.
 pub const FAMILIES: &[&Family] = &[&apex_map::FAMILY, &random_access::FAMILY, &message_rate::FAMILY];
 
-pub const ISSUE: &str = "processor issue";
-pub const IN_FLIGHT: &str = "lines in flight";
-pub const WALKS: &str = "page walks";
-pub const L2: &str = "L2 bandwidth";
-pub const L3: &str = "L3 bandwidth";
-pub const MEMORY: &str = "memory bandwidth";
-pub const MESSAGES: &str = "message rate";
-pub const INJECTION: &str = "injection rate";
-pub const LATENCY: &str = "network latency";
-pub const LINK: &str = "link bandwidth";
-pub const BISECTION: &str = "bisection";
+macro_rules! names {
+    ($($constant:ident = $name:literal;)*) => {
+        $(pub const $constant: &str = $name;)*
+        /// Every limit that may be the bottleneck, in the order of legends.
+        pub const NAMES: [&str; [$($name),*].len()] = [$($constant),*];
+    };
+}
 
-/// Everything that may bind, in the order of legends.
-pub const NAMES: [&str; 11] = [ISSUE, IN_FLIGHT, WALKS, L2, L3, MEMORY, MESSAGES, INJECTION, LATENCY, LINK, BISECTION];
+names! {
+    ISSUE = "processor issue";
+    IN_FLIGHT = "lines in flight";
+    WALKS = "page walks";
+    L2 = "L2 bandwidth";
+    L3 = "L3 bandwidth";
+    MEMORY = "memory bandwidth";
+    MESSAGES = "message rate";
+    INJECTION = "injection rate";
+    LATENCY = "network latency";
+    LINK = "link bandwidth";
+    BISECTION = "bisection";
+}
 
 /// Kernels that are bound by the same limits.
 pub struct Family {
@@ -52,7 +59,7 @@ pub struct Family {
 pub struct Limit {
     /// One of [`NAMES`].
     pub name: &'static str,
-    /// The least seconds of an operation, or the most operations a second.
+    /// The minimum time of an operation, or the maximum rate.
     pub formula: &'static str,
     pub source: &'static Source,
     pub place: &'static str,
@@ -62,7 +69,7 @@ pub struct Limit {
 pub struct Case<'a> {
     pub limits: &'a Limits,
     pub point: &'a Point,
-    /// What the run told besides its time.
+    /// What the run reported besides its time.
     pub outputs: &'a BTreeMap<String, Value>,
     /// What carried its messages: transport and library.
     pub carrier: (&'a str, &'a str),
@@ -95,7 +102,7 @@ impl Case<'_> {
 pub struct Term {
     /// One of [`NAMES`].
     pub name: &'static str,
-    /// Operations of all ranks a second, at most.
+    /// Maximum operations per second, of all ranks.
     pub rate: f64,
 }
 
@@ -108,7 +115,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// A limit by which each of `at_once` ranks needs at least so many seconds an operation; `None` if the card does not tell.
+    /// A limit by which each of `at_once` ranks needs at least `seconds` per operation; `None` if the card does not know.
     /// 0 is no limit.
     fn add(&mut self, name: &'static str, at_once: f64, seconds: Option<f64>) {
         match seconds {
@@ -118,8 +125,8 @@ impl Terms {
         }
     }
 
-    /// The bound: the limit that binds.
-    pub fn binding(&self) -> Option<Term> {
+    /// The bound: the lowest limit, the bottleneck.
+    pub fn bottleneck(&self) -> Option<Term> {
         self.found.iter().copied().min_by(|a, b| a.rate.total_cmp(&b.rate))
     }
 }

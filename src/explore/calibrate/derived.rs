@@ -2,9 +2,9 @@
 //! flight. Each is absent where what it follows from does not show it.
 
 use crate::error::Result;
-use crate::explore::machine::{Card, Number};
+use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::provenance::Host;
-use crate::units::{self, Unit};
+use crate::units;
 
 /// A time with its 95 % interval.
 #[derive(Clone, Copy)]
@@ -22,22 +22,26 @@ pub fn add(card: &mut Card, host: &Host) -> Result<()> {
             card.set(&format!("{level}_measured_bytes"), number)?;
         }
     }
-    translation(card, "base", 4096.0, host.tlb_entries_4k)?;
-    translation(card, "huge", 2097152.0, host.tlb_entries_2m)?;
+    translation(card, Word::Base, 4096.0, host.tlb_entries_4k)?;
+    translation(card, Word::Huge, 2097152.0, host.tlb_entries_2m)?;
     if let Some(number) = in_flight(card) {
-        card.set("lines_in_flight--prefetched", number)?;
+        card.set(&NumberName::new("lines_in_flight").with([Word::Prefetched]).to_string(), number)?;
     }
     Ok(())
 }
 
-/// The numbers `NAME--SIZE` and what follows, by size.
-fn ladder(card: &Card, name: &str, rest: &str) -> Vec<Measured> {
-    let rung = |(qualifier, seconds): (&str, f64)| {
-        let size = qualifier.strip_suffix(rest).filter(|size| !size.contains('-'))?;
-        let (low, high) = card.interval(&format!("{name}--{qualifier}")).unwrap_or((seconds, seconds));
-        Some(Measured { size: units::parse(size, Unit::Bytes).ok()?, seconds, low, high })
+/// The numbers `NAME--SIZE` whose further words are these, by size.
+fn ladder(card: &Card, number: &str, further: &[Word]) -> Vec<Measured> {
+    let rung = |name: NumberName| match name.qualifier.as_slice() {
+        [Word::Bytes(bytes), rest @ ..] if rest == further => {
+            let seconds = card.get(&name.to_string())?;
+            let (low, high) = card.interval(&name.to_string()).unwrap_or((seconds, seconds));
+            Some(Measured { size: *bytes as f64, seconds, low, high })
+        }
+        _ => None,
     };
-    let mut rungs: Vec<Measured> = card.variants(name).into_iter().filter_map(rung).collect();
+    let names = card.variants(NumberName::new(number).entry.name);
+    let mut rungs: Vec<Measured> = names.into_iter().filter_map(rung).collect();
     rungs.sort_by(|a, b| a.size.total_cmp(&b.size));
     rungs
 }
@@ -58,7 +62,7 @@ fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
 }
 
 fn capacity(card: &Card, told: f64) -> Option<Number> {
-    let (found, region) = served(&ladder(card, "read_seconds", "-huge-dependent"), told)?;
+    let (found, region) = served(&ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]), told)?;
     let how = format!(
         "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
         units::bytes(region)
@@ -67,36 +71,39 @@ fn capacity(card: &Card, told: f64) -> Option<Number> {
 }
 
 /// What reads of one line a page take beyond those of as many lines next to each other, by the bytes of the pages.
-fn excess(card: &Card, pages: &str, page: f64) -> Vec<Measured> {
-    let lines = ladder(card, "read_seconds", "-huge-dependent");
+fn excess(card: &Card, pages: &Word, page: f64) -> Vec<Measured> {
+    let lines = ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]);
     let beyond = |rung: Measured| {
         let near = |line: &&Measured| line.size <= (rung.size / page * 64.0).max(lines[0].size);
         let plain = lines.iter().rev().find(near)?;
         let (seconds, low, high) = (rung.seconds - plain.seconds, rung.low - plain.high, rung.high - plain.low);
         Some(Measured { seconds: seconds.max(0.0), low, high, ..rung })
     };
-    ladder(card, "page_read_seconds", &format!("-{pages}")).into_iter().filter_map(beyond).collect()
+    ladder(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
 }
 
-fn translation(card: &mut Card, pages: &str, page: f64, entries: Option<u32>) -> Result<()> {
-    let excess = excess(card, pages, page);
+fn translation(card: &mut Card, pages: Word, page: f64, entries: Option<u32>) -> Result<()> {
+    let excess = excess(card, &pages, page);
+    let name = |number: &str| NumberName::new(number).with([pages.clone()]).to_string();
     let against = "dependent reads of one line a page against as many lines side by side";
     if let Some((found, region)) = entries.and_then(|entries| served(&excess, f64::from(entries) * page)) {
         let how = format!("{against}, in {}, of which entries for this much serve their part", units::bytes(region));
-        card.set(&format!("tlb_reach_bytes--{pages}"), Number { how, ..found })?;
+        card.set(&name("tlb_reach_bytes"), Number { how, ..found })?;
     }
     if let Some(last) = excess.last().filter(|last| last.low > 0.0) {
         let how = format!("{against}, in {}", units::bytes(last.size));
         let number = Number::new(last.seconds, "s", how).with_interval(last.low, last.high);
-        card.set(&format!("translation_seconds--{pages}"), number)?;
+        card.set(&name("translation_seconds"), number)?;
     }
     Ok(())
 }
 
 /// Latency of dependent reads over the time of prefetched ones, in the largest region.
 fn in_flight(card: &Card) -> Option<Number> {
-    let (latency, reads) =
-        (ladder(card, "read_seconds", "-huge-dependent"), ladder(card, "read_seconds", "-huge-prefetched"));
+    let (latency, reads) = (
+        ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]),
+        ladder(card, "read_seconds", &[Word::Huge, Word::Prefetched]),
+    );
     let (latency, read) =
         (latency.last()?, reads.last().filter(|read| Some(read.size) == latency.last().map(|l| l.size))?);
     let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));

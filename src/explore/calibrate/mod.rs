@@ -5,14 +5,14 @@ mod derived;
 mod ladders;
 
 use crate::error::Result;
-use crate::explore::machine::{Card, Number, unit_of};
+use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::explore::store::Table;
 use crate::explore::store::cells::cells;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::provenance::Host;
-use crate::units::{self, Unit};
+use crate::units;
 use std::fmt::Write;
 
 pub use card_text::listed;
@@ -20,8 +20,8 @@ pub use card_text::listed;
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// On the card, perhaps with a qualifier.
-    pub number: String,
+    /// Its name on the card.
+    pub number: NumberName,
     pub kernel: &'static str,
     pub ranks: usize,
     pub settings: Vec<(&'static str, Value)>,
@@ -33,8 +33,13 @@ pub struct Probe {
 }
 
 impl Probe {
-    fn new(number: impl Into<String>, kernel: &'static str, ranks: usize) -> Self {
-        let (number, column, settings) = (number.into(), "operation_seconds", Vec::new());
+    /// Of a number without a qualifier.
+    fn new(number: &str, kernel: &'static str, ranks: usize) -> Self {
+        Self::of(NumberName::new(number), kernel, ranks)
+    }
+
+    fn of(number: NumberName, kernel: &'static str, ranks: usize) -> Self {
+        let (column, settings) = ("operation_seconds", Vec::new());
         Self { number, kernel, ranks, settings, column, times: 1.0, inverse: false }
     }
 
@@ -85,7 +90,7 @@ impl Probe {
         };
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
-        let number = Number::new(value(median), unit(&self.number), self.how(n)).with_best(value(best));
+        let number = Number::new(value(median), self.number.entry.unit.symbol(), self.how(n)).with_best(value(best));
         Ok(Some(match interval.map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
             None => number,
@@ -107,7 +112,7 @@ impl Probe {
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;
 
-/// What is measured on a machine of these caches: half of each level, and for memory the double of the largest.
+/// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
     let level = |level: u32| {
@@ -158,14 +163,17 @@ fn updates(memory: u64) -> Vec<Probe> {
             .from("operations_per_second")
     };
     let owner = |number, by: &str| Probe::new(number, "calibrate.owner", 1).with("owner_by", by);
-    let update = |number, pages: &str| {
-        Probe::new(number, "calibrate.update", 1).with("bytes", memory).with("pages", pages).with("values", 1u64 << 22)
+    let update = |qualifier: Option<Word>, pages: &str| {
+        Probe::of(NumberName::new("update_seconds").with(qualifier), "calibrate.update", 1)
+            .with("bytes", memory)
+            .with("pages", pages)
+            .with("values", 1u64 << 22)
     };
     vec![
         Probe::new("generate_seconds", "calibrate.generate", 1),
         Probe::new("loop_seconds", "calibrate.loop", 1),
-        update("update_seconds", "huge"),
-        update("update_seconds--base_pages", "base"),
+        update(None, "huge"),
+        update(Some(Word::BasePages), "base"),
         Probe {
             inverse: true,
             ..Probe::new("local_seconds", "random_access.sequential", 1)
@@ -238,7 +246,7 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
             card.provenance.insert(name.into(), text.into());
         }
     }
-    if let Some(probe) = probes.iter().find(|probe| probe.number == "bisection_bytes_per_second") {
+    if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
     }
     if let Some(hertz) = host.cycle_hertz {
@@ -254,7 +262,7 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
     }
     for probe in probes {
         if let Some(number) = probe.measured(table, rows)? {
-            card.set(&probe.number, number)?;
+            card.set(&probe.number.to_string(), number)?;
         }
     }
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
@@ -263,10 +271,4 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
     }
     derived::add(&mut card, host)?;
     Ok(card)
-}
-
-/// The base unit of a number, as a card writes it.
-fn unit(number: &str) -> &'static str {
-    let base = number.split("--").next().unwrap_or(number);
-    unit_of(base).map_or("", Unit::symbol)
 }

@@ -1,4 +1,4 @@
-//! `apexmap calibrate`: measures what models take as given, and writes a machine card.
+//! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
 use super::run::carry_out;
@@ -6,15 +6,18 @@ use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::calibrate;
 use crate::explore::figure::select;
+use crate::explore::launch::{self, LauncherEntry};
 use crate::explore::store::Folder;
 use crate::explore::sweep::{self, Machine};
+use crate::measure::comm::TransportKind;
 use crate::provenance;
 use crate::terminal::print;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap calibrate                                     the cores of this machine, messages between threads
+  apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
   apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
@@ -25,26 +28,33 @@ pub struct Arguments {
     /// Folder of the samples [default: results/calibrate]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Measure over MPI, with this launcher
-    #[arg(long, value_name = "LAUNCHER", value_parser = ["openmpi", "mpich", "srun"])]
-    launcher: Option<String>,
-    /// Ranks on a node, for a launcher
+    /// Measure over MPI, started by this launcher
+    #[arg(long, value_name = "LAUNCHER", value_parser = mpi_launcher())]
+    launcher: Option<&'static LauncherEntry>,
+    /// Ranks on each node, for the launcher
     #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
-    /// Another build of apexmap to start on the ranks
+    /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
-    /// What this machine is called on the card [default: its host name]
+    /// Name of this machine on the card [default: its host name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
+}
+
+/// The launchers of MPI that need no command.
+fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
+    let known = launch::starting(TransportKind::Mpi).filter(|launcher| !launcher.takes_command);
+    let values = known.map(|launcher| PossibleValue::new(launcher.id).help(launcher.summary));
+    PossibleValuesParser::new(values).try_map(|id| launch::find(&id))
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
     let probes = calibrate::probes(&host, provenance::cores());
-    let mut launch = match &arguments.launcher {
-        Some(launcher) => format!("transport = \"mpi\"\nlauncher = \"{launcher}\"\n"),
-        None => "transport = \"threads\"\n".to_owned(),
+    let mut launch = match arguments.launcher {
+        Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
+        None => format!("transport = \"{}\"\n", TransportKind::Threads),
     };
     if let Some(number) = arguments.ranks_per_node {
         launch.push_str(&format!("ranks_per_node = {number}\n"));

@@ -1,4 +1,4 @@
-//! The machine card of a result: what makes its bounds.
+//! The machine card of a result: the source of its bounds.
 
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 #[derive(clap::Args, Clone, Default)]
 pub struct CardArguments {
-    /// Machine card that `apexmap calibrate` wrote here: every rate then stands beside the machine's own limit. The result
-    /// keeps a copy
+    /// Machine card that `apexmap calibrate` wrote here: rates are then shown relative to the machine's limit; a copy is kept
+    /// in the result
     #[arg(long, value_name = "CARD")]
     pub card: Option<PathBuf>,
-    /// Take the card even if it was measured on another host; the report says so
+    /// Accept a card that was measured on another host; the report says so
     #[arg(long, requires = "card")]
     pub card_of_another_host: bool,
 }

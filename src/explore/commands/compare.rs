@@ -13,9 +13,9 @@ use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::{Style, select};
 use crate::explore::html::PAPER;
 use crate::explore::machine::Card;
-use crate::explore::nearest::suggest;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table, columns, parquet};
+use crate::nearest::suggest;
 use crate::terminal::print;
 use std::path::{Path, PathBuf};
 
@@ -26,22 +26,22 @@ use std::path::{Path, PathBuf};
   apexmap compare red-storm results/random-access-ranks
   apexmap compare results/base results/new --fail-if slower=5% --no-page     in CI: exit code 5 if points are slower
 
-Ratios are speeds of each by that of the first.")]
+Ratios are speeds relative to the first machine: above 1 is faster.")]
 pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets chooses samples
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     inputs: Vec<String>,
-    /// Folder for the page, its figures and tables [default: compare/ and the names]
+    /// Folder for the HTML page, its figures and tables [default: compare/A-vs-B]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// What the machines are called, with commas between [default: their own names]
+    /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
-    /// Differences that would make the comparison unfair, and are to be printed everywhere instead: page-size, oversubscription,
-    /// transport, version, kernel, one-launch
+    /// Accept these differences, which are then printed on every figure: page-size, oversubscription, transport, version,
+    /// kernel, one-launch
     #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
     allow: Vec<String>,
-    /// Parameters that points are not matched by, such as I,N
+    /// Parameters to ignore when points are matched, such as I,N
     #[arg(long, value_delimiter = ',', value_name = "PARAMETERS")]
     ignore: Vec<String>,
     /// Samples to compare, of all results
@@ -51,11 +51,11 @@ pub struct Arguments {
     /// uncertainty, or did not finish: slower=5%
     #[arg(long, value_name = "CONDITION")]
     fail_if: Option<String>,
-    /// paper: each figure also for a column of a paper, in figures/paper
+    /// paper: also write each figure for one column of a paper, into figures/paper
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
-    /// Write no page: only the check
+    /// Only check, write no HTML page
     #[arg(long, requires = "fail_if")]
     no_page: bool,
     /// Print the check as JSON

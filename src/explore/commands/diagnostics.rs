@@ -1,4 +1,4 @@
-//! Errors as people see them: what is wrong, the place underlined, what to do next.
+//! Errors on the terminal: what is wrong, the place underlined, advice.
 
 use crate::error::Error;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, NamedSource, SourceSpan};
@@ -15,7 +15,7 @@ struct Complaint {
     span: SourceSpan,
 }
 
-/// The text of an error for a terminal that is so many columns wide.
+/// The text of an error for a terminal of `width` columns.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
     let Some(place) = &error.place else { return format!("error: {error}\n") };
     let complaint = Complaint {

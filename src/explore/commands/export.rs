@@ -6,17 +6,18 @@ use crate::explore::export;
 use crate::explore::figure::select;
 use crate::explore::query::headlines;
 use crate::explore::store::columns;
+use crate::units::plural;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// One line a sample; with --out also FILE-metadata.json, which gives each column's meaning, unit and type (CSVW)
+    /// One line per sample; with --out also FILE-metadata.json, with each column's meaning, unit and type (CSVW)
     Csv,
-    /// One JSON object a sample
+    /// One JSON object per sample
     Jsonl,
-    /// Extra-P's text format: the varied parameters, and the samples of each point (read it with `extrap --text`)
+    /// Extra-P's text format: the parameters that vary, and the samples of each point (read it with `extrap --text`)
     ExtraP,
 }
 
@@ -27,25 +28,25 @@ pub enum Format {
   apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
   extrap --text ranks.txt --measure median
 
-CSV and JSON lines hold good and failed samples (column status); what has no value is empty or null. Columns have the \
+CSV and JSON lines contain successful and failed samples (column status); missing values are empty or null. Columns have the \
 names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// What is written
+    /// Output format
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
     /// Samples to write, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Columns to write, with commas [default: all]; for extra-p its metrics [default: seconds, and what the kernels are
-    /// judged by]
+    /// Columns to write, comma-separated [default: all]; for extra-p the metrics [default: seconds and the kernels' headline
+    /// rates]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
-    /// For extra-p: the parameters, with commas [default: what tells the points apart]
+    /// For extra-p: the parameters, comma-separated [default: those that vary]
     #[arg(long, value_name = "COLUMNS")]
     parameters: Option<String>,
-    /// Samples of other builds, machines and plans too (column stale)
+    /// Include samples of other builds, machines and plans (column stale)
     #[arg(long)]
     stale: bool,
     /// File to write [default: standard output]
@@ -80,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 let side = export::metadata::path(out);
                 let text = export::metadata::of(&chosen, out, &title);
                 to(Some(&side), |out| out.write_all(text.as_bytes()))?;
-                eprintln!("{}: {} samples; {}: their columns", out.display(), rows.len(), side.display());
+                eprintln!("{}: {}; {}: their columns", out.display(), plural(rows.len(), "sample"), side.display());
             }
         }
         Format::ExtraP => {
@@ -104,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes to a file or to standard output, where a closed pipe is the end of interest.
+/// Writes to a file or to standard output, where a closed pipe ends the output.
 fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let Some(path) = out else {
         let mut out = BufWriter::new(io::stdout().lock());

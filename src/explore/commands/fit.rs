@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
   apexmap fit results/random-access-ranks --model random_access.hypercube --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
-Numbers that are not fitted (sizes, what the data cannot tell) come from --hold, then --machine, then the result's own host.")]
+Parameters that are not fitted (sizes, or anything the data cannot identify) are taken from --hold, then --machine, then \
+the result's host.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
@@ -32,25 +33,25 @@ pub struct Arguments {
     /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Machine card with numbers that are not fitted
+    /// Machine card with values of parameters that are not fitted
     #[arg(long, value_name = "CARD")]
     machine: Option<String>,
-    /// Do not fit this number, but take this value, in base units or with a unit
+    /// Hold this parameter at a value, in base units or with a unit
     #[arg(long, value_name = "NAME=VALUE")]
     hold: Vec<String>,
-    /// Fit this number although it is usually given
+    /// Fit this parameter although it is usually given
     #[arg(long, value_name = "NAME")]
     free: Vec<String>,
-    /// A variable of the model that the result does not know, such as ranks_per_node=2
+    /// A variable of the model that is not in the result, such as ranks_per_node=2
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// Seed of the bootstrap
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Folder for pictures of the fit: model and measurement, residual map
+    /// Folder for figures of the fit: model and measurement, residual map
     #[arg(long, value_name = "FOLDER")]
     figures: Option<PathBuf>,
-    /// toml is a machine card
+    /// Output format; toml writes a machine card
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -235,7 +236,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
             amount(point.measured, about.unit),
             amount(point.predicted, about.unit),
             ratio(point),
-            point.binding
+            point.bottleneck
         );
     }
 }

@@ -1,13 +1,12 @@
-//! The commands of the exploring wing: one file each, and its line in [`Command`].
+//! The commands of the exploring wing: one file each, and one line in [`commands!`].
 
 mod calibrate;
 mod card;
 mod compare;
-mod completions;
 pub mod diagnostics;
 mod export;
 mod fit;
-mod man;
+mod models;
 mod plan;
 mod plot;
 mod predict;
@@ -18,70 +17,64 @@ mod run;
 mod samples;
 mod setup;
 mod status;
+mod sweeps;
 mod validate;
 
 use crate::error::Result;
+use crate::explore::sweep::ready;
+use std::path::Path;
 
-/// The commands, in the order of `apexmap --help`.
-#[derive(clap::Subcommand)]
-pub enum Command {
-    /// Run a sweep, or resume it; then draw its figures and write its report
-    Run(run::Arguments),
+/// Makes the parser and the dispatch of commands: each is a module with `Arguments` and `run(&Arguments)`.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
+        /// The commands, in the order of `apexmap --help`.
+        #[derive(clap::Subcommand)]
+        pub enum Command {
+            $($(#[$about])* $name($module::Arguments),)*
+        }
+
+        /// # Errors
+        /// Whatever the command refuses.
+        pub fn run(command: &Command) -> Result<()> {
+            match command {
+                $(Command::$name(arguments) => $module::run(arguments),)*
+            }
+        }
+    };
+}
+
+commands! {
+    /// Run a sweep or resume it, then draw its figures and write its report
+    Run => run,
+    /// List the ready sweeps by the question they answer; print or write them
+    Sweeps => sweeps,
     /// Show what a sweep would run and what is already done
-    Plan(plan::Arguments),
+    Plan => plan,
     /// Show what a result holds, what failed and why
-    Status(status::Arguments),
+    Status => status,
     /// Draw a surface, contours, a heat map or curves from a result
-    Plot(plot::Arguments),
+    Plot => plot,
     /// Show medians with 95 % intervals of any columns, by groups of samples
-    Query(query::Arguments),
+    Query => query,
     /// Write samples as CSV, JSON lines or the input of Extra-P
-    Export(export::Arguments),
+    Export => export,
     /// Redraw a result's figures and rewrite its report
-    Report(report::Arguments),
+    Report => report,
     /// Compare results, or published machines: ratios point by point, fastest regions, regressions
-    Compare(compare::Arguments),
+    Compare => compare,
     /// Measure basic latencies and bandwidths, and write a machine card
-    Calibrate(calibrate::Arguments),
-    /// List the models with their variables, parameters and sources, and the published machines
-    Models(predict::ModelsArguments),
+    Calibrate => calibrate,
+    /// List the models and the published machines; show a model with its variables, parameters and source
+    Models => models,
     /// Predict rates from a model and a machine card
-    Predict(predict::Arguments),
+    Predict => predict,
     /// Fit a model's parameters to a result, with intervals and residuals
-    Fit(fit::Arguments),
+    Fit => fit,
     /// Recompute the papers' model values, fit the models to the papers' measurements, and report discrepancies
-    Validate(validate::Arguments),
-    /// Print a completion script for a shell
-    Completions(completions::Arguments),
-    /// Print a manual page, or write those of all commands
-    Man(man::Arguments),
+    Validate => validate,
 }
 
-/// Runs a command; `program` describes the whole command line, for manual pages and completions.
-///
-/// # Errors
-/// Whatever the command refuses.
-pub fn run(command: &Command, program: clap::Command) -> Result<()> {
-    match command {
-        Command::Run(arguments) => run::run(arguments),
-        Command::Plan(arguments) => plan::run(arguments),
-        Command::Status(arguments) => status::run(arguments),
-        Command::Plot(arguments) => plot::run(arguments),
-        Command::Query(arguments) => query::run(arguments),
-        Command::Export(arguments) => export::run(arguments),
-        Command::Report(arguments) => report::run(arguments),
-        Command::Compare(arguments) => compare::run(arguments),
-        Command::Calibrate(arguments) => calibrate::run(arguments),
-        Command::Models(arguments) => predict::list(arguments),
-        Command::Predict(arguments) => predict::run(arguments),
-        Command::Fit(arguments) => fit::run(arguments),
-        Command::Validate(arguments) => validate::run(arguments),
-        Command::Completions(arguments) => completions::run(arguments, program),
-        Command::Man(arguments) => man::run(arguments, program),
-    }
-}
-
-/// `1 rank`, `2 ranks`.
-fn ranks(ranks: usize) -> String {
-    if ranks == 1 { "1 rank".into() } else { format!("{ranks} ranks") }
+/// Whether `apexmap run WORD` would run a sweep: for advice when the word stands where a command should.
+pub fn is_sweep(word: &str) -> bool {
+    Path::new(word).is_file() || ready::named(Path::new(word)).is_some()
 }

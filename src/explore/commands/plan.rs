@@ -1,15 +1,16 @@
-//! `apexmap plan`: what a sweep would run, and what of it a result already holds.
+//! `apexmap plan`: what a sweep would run and what is already done.
 
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::store::Folder;
-use crate::explore::sweep::plan::{Progress, State, largest_memory};
+use crate::explore::sweep::plan::{Progress, largest_memory};
+use crate::explore::text_table::{Align, TextTable};
 use crate::measure::kernels;
 use crate::measure::numerics::power_law::remote_share;
 use crate::point::{Point, Value};
 use crate::provenance;
 use crate::terminal::print;
-use crate::units;
+use crate::units::{self, plural};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +18,7 @@ use std::fmt::Write;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap plan                             what the quickstart would run
-  apexmap plan sweeps/protocol.toml --points
+  apexmap plan protocol --points
   apexmap plan --schema > sweep.schema.json")]
 pub struct Arguments {
     #[command(flatten)]
@@ -25,7 +26,7 @@ pub struct Arguments {
     /// List every point with its state
     #[arg(long)]
     points: bool,
-    /// Print the JSON schema of sweep files, for editors, and nothing else
+    /// Print only the JSON schema of sweep files, for editors
     #[arg(long)]
     schema: bool,
 }
@@ -46,8 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     launches(&setup, &progress, &mut text);
     states(&setup, &progress, &mut text);
     if arguments.points {
-        for (index, entry) in setup.plan.entries.iter().enumerate() {
-            let state = state_name(progress.point_state(&setup.plan, index));
+        for entry in &setup.plan.entries {
+            let state = progress.point_state(&entry.key).name();
             let _ = writeln!(text, "{}  {state:<8} {}", entry.key, entry.point.label());
         }
     }
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     setup.check_memory()
 }
 
-/// The expanded grid: which values each parameter takes.
+/// The expanded grid: the values of each parameter.
 fn axes(setup: &Setup, text: &mut String) {
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     let mut kernels: Vec<&str> = Vec::new();
@@ -88,42 +89,34 @@ fn order(a: &Value, b: &Value) -> Ordering {
 }
 
 fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
-    let plan = &setup.plan;
-    let _ = writeln!(
-        text,
-        "launches ({} of each, {} over {}):",
-        plan.blocks, plan.context.launcher, plan.context.transport
-    );
+    let (plan, context) = (&setup.plan, &setup.plan.context);
+    let each = plural(plan.blocks as usize, "launch");
+    let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     for (ranks, entries) in plan.by_ranks() {
         let memory = |entry: &usize| {
             let point = &plan.entries[*entry].point;
             kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point))
         };
-        let most = entries.iter().map(memory).max().unwrap_or(0);
-        let label = if ranks > provenance::cores()
-            && plan.context.ranks_per_node.is_none()
-            && plan.context.launcher != "srun"
-        {
-            "  OVERSUBSCRIBED on this machine"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            text,
-            "  P = {ranks:<6} {:>6} points, {:>10} a rank, {}{label}",
-            entries.len(),
-            units::bytes(most as f64),
-            expected(setup, progress, &entries)
-        );
+        let largest = entries.iter().map(memory).max().unwrap_or(0);
+        let elsewhere = context.launcher.remote || context.ranks_per_node.is_some();
+        let oversubscribed = ranks > provenance::cores() && !elsewhere;
+        table.row([
+            format!("P = {ranks}"),
+            plural(entries.len(), "point"),
+            format!("{} per rank", units::bytes(largest as f64)),
+            expected(setup, progress, &entries) + if oversubscribed { "  OVERSUBSCRIBED on this machine" } else { "" },
+        ]);
     }
     let (bytes, ranks) = largest_memory(plan);
-    let _ = writeln!(text, "largest launch: {} on all {ranks} ranks together", units::bytes(bytes as f64));
+    let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
+    let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
     if let Some(budget) = plan.repeat.budget_seconds {
         let _ = writeln!(text, "time budget: {}", units::seconds(budget));
     }
 }
 
-/// Time of the least number of samples of these points: by what the result already holds of them, or a guess.
+/// Time of the minimum number of samples of these points: from the samples in the result, or a rough estimate.
 fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
     let plan = &setup.plan;
     let mut measured = 0;
@@ -136,14 +129,14 @@ fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
     let once: f64 = entries.iter().map(one).sum();
     let total = units::seconds(once * f64::from(plan.repeat.min) * f64::from(plan.blocks));
     match measured {
-        0 => format!("very roughly {total} of samples (a guess, nothing is measured yet)"),
+        0 => format!("about {total} of samples (rough estimate, nothing measured yet)"),
         n if n == entries.len() => format!("at least {total} of samples"),
-        n => format!("about {total} of samples ({n} points known)"),
+        n => format!("about {total} of samples ({} measured)", plural(n, "point")),
     }
 }
 
-/// Seconds of a run on a machine of middling speed: 100 ns and 5 GB/s an access, ten times that between ranks.
-/// Accesses are taken to leave a rank as Apex-Map's do.
+/// Seconds of a run on a typical machine: 100 ns and 5 GB/s per access, ten times that between ranks. The share of remote
+/// accesses is assumed to be Apex-Map's.
 fn guess(point: &Point) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 0.0 };
     let work = kernel.work(point);
@@ -154,29 +147,6 @@ fn guess(point: &Point) -> f64 {
 }
 
 fn states(setup: &Setup, progress: &Progress, text: &mut String) {
-    let mut counts: BTreeMap<State, usize> = BTreeMap::new();
-    for entry in 0..setup.plan.entries.len() {
-        *counts.entry(progress.point_state(&setup.plan, entry)).or_default() += 1;
-    }
-    let count = |state| counts.get(&state).copied().unwrap_or(0);
-    let _ = writeln!(
-        text,
-        "{} points: {} done, {} partial, {} missing, {} failed; {} stale samples in {}",
-        setup.plan.entries.len(),
-        count(State::Done),
-        count(State::Partial),
-        count(State::Missing),
-        count(State::Failed),
-        progress.stale,
-        setup.folder.display()
-    );
-}
-
-fn state_name(state: State) -> &'static str {
-    match state {
-        State::Done => "done",
-        State::Partial => "partial",
-        State::Missing => "missing",
-        State::Failed => "failed",
-    }
+    let (points, stale) = (plural(setup.plan.entries.len(), "point"), plural(progress.stale, "stale sample"));
+    let _ = writeln!(text, "{points}: {}; {stale} in {}", progress.summary(), setup.folder.display());
 }

@@ -1,4 +1,4 @@
-//! `apexmap plot`: any figure from any store.
+//! `apexmap plot`: any figure from any result.
 
 use super::samples::{column, names, read, rows};
 use crate::error::{Error, Result};
@@ -15,35 +15,34 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
-  apexmap plot results/quickstart binding --where 'P == 1'        (needs a card: apexmap report --card)
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card: apexmap report --card)
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// surface, contour, heat, curves, or binding: which of the machine's limits binds, and the share of it reached
+    /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
     #[arg(long, default_value = "L")]
     x: String,
-    /// Second axis of a grid; for curves what tells them apart, several with commas, or none
+    /// Second axis of a grid; for curves, the parameters that distinguish them, comma-separated, or none
     #[arg(long, default_value = "alpha")]
     y: String,
-    /// What is shown: a column such as bytes_per_second, cycles_per_operation, seconds [default: what the kernel is
-    /// judged by]
+    /// Column to show, such as bytes_per_second, cycles_per_operation or seconds [default: the kernel's headline rate]
     #[arg(long)]
     z: Option<String>,
     /// Samples to draw, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Title of the picture [default: what is shown]
+    /// Title of the figure [default: the column's name]
     #[arg(long)]
     title: Option<String>,
-    /// Picture to write, .svg or .png [default: the kind, as SVG and PNG, in the result's figures/]
+    /// File to write, .svg or .png [default: KIND.svg and KIND.png in the result's figures/]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// screen, or paper: one column of a paper, 3.3 inches wide, 8 points, told apart in grey too; PNG with 600 dots an inch
+    /// screen, or paper: one column of a paper, 3.3 inches wide, 8 points, distinguishable in grey; PNG with 600 dots per inch
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
@@ -60,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline =
         || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
-    let share = (kind == Kind::Binding).then_some(bound_columns::SHARE);
+    let share = (kind == Kind::Bottleneck).then_some(bound_columns::SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &table)?,
         None => share.or_else(headline).unwrap_or("seconds"),
@@ -102,7 +101,7 @@ fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
         Some("png") => figure::png_in(drawn, style, file),
         _ => Err(Error::input(
             format!("--out {} is neither .svg nor .png", file.display()),
-            "let the name end in .svg or .png",
+            "choose a name that ends in .svg or .png",
         )),
     }
 }

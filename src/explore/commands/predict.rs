@@ -1,16 +1,13 @@
-//! `apexmap predict`: a model's equation with a machine's numbers. `apexmap models`: which there are.
+//! `apexmap predict`: a model's equation with a machine's numbers.
 
 use crate::error::{Error, Result};
-use crate::explore::html::picture;
-use crate::explore::machine::{self, Card};
-use crate::explore::model_fit::nic;
+use crate::explore::machine::Card;
 use crate::explore::models::scan::{self, Numbers, Row};
-use crate::explore::models::{self, ALL, Model, Variable};
-use crate::explore::nearest::suggest;
+use crate::explore::models::{self, Model, Variable};
+use crate::nearest::suggest;
 use crate::terminal::print;
 use crate::units::{self, Unit, amount};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -27,7 +24,7 @@ pub enum Format {
   apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
   apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
 
-FROM..TO means powers of two times FROM, up to TO. Machines are the published ones, or files.")]
+FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {
     /// A model; `apexmap models` lists them
     model: String,
@@ -37,10 +34,10 @@ pub struct Arguments {
     /// Values of P, such as 1..131072 or 1,4,16
     #[arg(long, value_name = "VALUES", allow_negative_numbers = true)]
     ranks: Option<String>,
-    /// Values of a variable, or a number of the machine in base units or with a unit
+    /// Values of a variable, or a parameter of the machine in base units or with a unit
     #[arg(long, value_name = "NAME=VALUES")]
     set: Vec<String>,
-    /// How the predictions are printed
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -122,8 +119,8 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
     Ok(std::iter::successors(Some(from), |value| Some(2.0 * value)).take_while(|value| *value <= to).collect())
 }
 
-/// A variable's value for people.
-fn shown(variable: &Variable, value: f64) -> String {
+/// A variable's value as text.
+pub fn shown(variable: &Variable, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
         None => value.to_string(),
@@ -159,7 +156,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
             format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))
         });
         let value = amount(row.prediction.value, about.unit);
-        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.binding);
+        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.bottleneck);
     }
     text
 }
@@ -190,7 +187,7 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
             })
             .collect();
         cells.insert("value", row.prediction.value.into());
-        cells.insert("set_by", row.prediction.binding.into());
+        cells.insert("set_by", row.prediction.bottleneck.into());
         if let Some((low, high)) = row.band {
             cells.insert("low", low.into());
             cells.insert("high", high.into());
@@ -206,76 +203,4 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
         numbers: known.map(|(parameter, value)| (parameter.number, *value)).collect(),
         predictions: rows.iter().map(prediction).collect(),
     }
-}
-
-#[derive(clap::Args)]
-#[command(after_help = "Examples:
-  apexmap models
-  apexmap models random_access.hypercube
-  apexmap models message_rate.nic --figures figures        draws Figures 11 to 13 of its paper")]
-pub struct ModelsArguments {
-    /// Only this model
-    model: Option<String>,
-    /// Draw the figures of the model's paper into this folder, as SVG and PNG
-    #[arg(long, value_name = "FOLDER", requires = "model")]
-    figures: Option<PathBuf>,
-}
-
-/// `apexmap models`.
-pub fn list(arguments: &ModelsArguments) -> Result<()> {
-    let mut text = String::new();
-    match &arguments.model {
-        Some(id) => {
-            let model = models::find(id)?;
-            describe(model, &mut text);
-            if let Some(folder) = &arguments.figures {
-                draw(model, folder, &mut text)?;
-            }
-        }
-        None => {
-            ALL.iter().for_each(|model| describe(*model, &mut text));
-            text.push_str("Published machines, for --machine:\n");
-            for (name, _) in machine::PUBLISHED {
-                let card = Card::find(name)?;
-                let _ = writeln!(text, "  {name:<14} {} ({})", card.summary, card.source);
-            }
-        }
-    }
-    print(&text)
-}
-
-fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
-    if !nic::are_of(model) {
-        let what = format!("apexmap draws no figures of the paper of {}", model.about().id);
-        return Err(Error::input(what, "name message_rate.nic, or draw fits with apexmap fit --figures"));
-    }
-    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
-    for drawing in nic::paper()? {
-        let file = drawing.file.to_owned();
-        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
-        let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
-    }
-    Ok(())
-}
-
-fn describe(model: &dyn Model, text: &mut String) {
-    let about = model.about();
-    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
-    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
-    let _ = writeln!(text, "  assumes: {}", about.assumes);
-    if !about.explains.is_empty() {
-        let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
-    }
-    let _ = writeln!(text, "  variables:");
-    for variable in about.variables {
-        let default = variable.default.map_or(String::new(), |value| format!("; default {}", shown(variable, value)));
-        let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
-        let _ = writeln!(text, "    {:<32} {}{words}{default}", variable.name, variable.meaning);
-    }
-    let _ = writeln!(text, "  numbers of the machine:");
-    for parameter in about.parameters {
-        let given = if parameter.given { " (not fitted)" } else { "" };
-        let _ = writeln!(text, "    {:<32} {}: {}{given}", parameter.number, parameter.symbol, parameter.meaning());
-    }
-    text.push('\n');
 }

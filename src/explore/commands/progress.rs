@@ -3,59 +3,58 @@
 use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
 use crate::sample::{Sample, Status};
-use crate::units;
+use crate::units::{self, plural};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Between two plain lines.
+/// Time between two plain lines.
 const QUIET: Duration = Duration::from_secs(10);
 
 pub struct Progress {
     bar: Option<ProgressBar>,
-    begun: Instant,
-    told: Instant,
+    started: Instant,
+    last_line: Instant,
     budget: Option<f64>,
     points: usize,
     done: usize,
     failed: usize,
     samples: usize,
-    /// Samples that the least precise sweep takes.
+    /// Samples if each point needs only the minimum.
     expected_samples: usize,
-    least_samples: u32,
+    min_samples: u32,
 }
 
 impl Progress {
-    /// `least_samples` is the smallest number of samples a point.
-    pub fn new(least_samples: u32) -> Self {
+    /// `min_samples` is the minimum number of samples per point.
+    pub fn new(min_samples: u32) -> Self {
         let now = Instant::now();
         Self {
             bar: None,
-            begun: now,
-            told: now,
+            started: now,
+            last_line: now,
             budget: None,
             points: 0,
             done: 0,
             failed: 0,
             samples: 0,
             expected_samples: 1,
-            least_samples,
+            min_samples,
         }
     }
 
     fn line(&self) -> String {
-        let left = self.points - self.done - self.failed;
-        let mut line = format!("{} of {} points done, {} failed, {left} left", self.done, self.points, self.failed);
+        let mut line = format!("{}/{}, {} failed", self.done, plural(self.points, "point"), self.failed);
         if let Some(seconds) = self.seconds_left() {
-            line.push_str(&format!(", at most about {} to go", units::seconds(seconds.ceil())));
+            line.push_str(&format!(", at most {} left", units::seconds(seconds.ceil())));
         }
         line
     }
 
-    /// By the samples so far, but never more than the budget leaves. How many more samples a point needs to become
-    /// precise is unknown: once all have their least number, only the budget tells.
+    /// Estimated from the samples so far, but never more than the budget leaves. How many more samples a point needs to
+    /// become precise is unknown: once all have the minimum, only the budget is known.
     fn seconds_left(&self) -> Option<f64> {
-        let elapsed = self.begun.elapsed().as_secs_f64();
+        let elapsed = self.started.elapsed().as_secs_f64();
         let known = self.samples >= self.expected_samples / 20 && (1..self.expected_samples).contains(&self.samples);
         let by_samples = known.then(|| elapsed * (self.expected_samples as f64 / self.samples as f64 - 1.0));
         let by_budget = self.budget.map(|budget| (budget - elapsed).max(0.0));
@@ -70,7 +69,7 @@ impl Progress {
 impl Watcher for Progress {
     fn begin(&mut self, points: usize, budget: Option<f64>) {
         (self.points, self.budget) = (points, budget);
-        self.expected_samples = (points * self.least_samples as usize).max(1);
+        self.expected_samples = (points * self.min_samples as usize).max(1);
         if points > 0 && std::io::stderr().is_terminal() {
             let style = ProgressStyle::with_template("{bar:30} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
             self.bar = Some(ProgressBar::new(self.expected_samples as u64).with_style(style));
@@ -79,7 +78,7 @@ impl Watcher for Progress {
 
     fn launched(&mut self, launch: &str, ranks: usize, points: usize) {
         if self.bar.is_none() {
-            eprintln!("launch {launch}: {points} points on {}", super::ranks(ranks));
+            eprintln!("launch {launch}: {} on {}", plural(points, "point"), plural(ranks, "rank"));
         }
     }
 
@@ -98,15 +97,15 @@ impl Watcher for Progress {
         if let Some(bar) = &self.bar {
             bar.set_position(self.samples.min(self.expected_samples) as u64);
             bar.set_message(self.line());
-        } else if self.told.elapsed() > QUIET {
-            self.told = Instant::now();
+        } else if self.last_line.elapsed() > QUIET {
+            self.last_line = Instant::now();
             eprintln!("{}", self.line());
         }
     }
 
     fn ended(&mut self, ending: &Ending) {
         if ending.status != Status::Ok {
-            let line = format!("a launch ended as {}: {}", ending.status.name(), ending.message);
+            let line = format!("a launch ended with status {}: {}", ending.status.name(), ending.message);
             match &self.bar {
                 Some(bar) => bar.println(line),
                 None => eprintln!("{line}"),
@@ -121,8 +120,8 @@ impl Drop for Progress {
             bar.finish_and_clear();
         }
         if self.points > 0 {
-            let elapsed = units::seconds(self.begun.elapsed().as_secs_f64());
-            eprintln!("{} of {} points done, {} failed, in {elapsed}", self.done, self.points, self.failed);
+            let elapsed = units::seconds(self.started.elapsed().as_secs_f64());
+            eprintln!("{} of {} done, {} failed, in {elapsed}", self.done, plural(self.points, "point"), self.failed);
         }
     }
 }

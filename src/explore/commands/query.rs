@@ -6,14 +6,15 @@ use crate::error::Result;
 use crate::explore::query::{self, Groups};
 use crate::explore::store::columns;
 use crate::terminal::print;
+use crate::units::plural;
 use std::path::PathBuf;
 
-/// How groups are printed.
+/// Output formats of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people, with units
+    /// Aligned columns, with units
     Table,
-    /// One line a group, in base units
+    /// One line per group, in base units
     Csv,
     /// An array of groups, in base units
     Json,
@@ -26,23 +27,23 @@ pub enum Format {
   apexmap query results/random-access-ranks --group-by P,Q --select operations_per_second --format csv
   apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
 
-n counts the good samples; failed ones have a column of their own. The median stands beside its 95 % interval by order \
-statistics, which needs six samples. Rates are per second, bytes and words as the column's name says: `apexmap kernels` \
-names each kernel's parameters and outputs.")]
+n counts the successful samples; failed ones have a column of their own. Each median has a 95 % interval by order \
+statistics, which needs six samples. Rates are per second; units follow from the column's name. `apexmap kernels ID` \
+lists a kernel's parameters and outputs.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
-    /// Samples to count, such as 'P == 2 && alpha <= 0.1'
+    /// Samples to use, such as 'P == 2 && alpha <= 0.1'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Columns that samples are grouped by, with commas, by the papers' names or their own; '' for one group of all
-    /// [default: what tells the points apart]
+    /// Columns to group by, comma-separated, by the papers' names or their own; '' for a single group [default: the
+    /// parameters that vary]
     #[arg(long, value_name = "COLUMNS")]
     group_by: Option<String>,
-    /// Columns to sum up, with commas, such as seconds,bytes_per_second [default: what the kernels are judged by]
+    /// Columns to summarise, comma-separated, such as seconds,bytes_per_second [default: the kernels' headline rates]
     #[arg(long, value_name = "COLUMNS")]
     select: Option<String>,
-    /// How the groups are printed
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -68,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What a reader of the table should know; on standard error, as standard output may be a file.
+/// Notes about the table; on standard error, because standard output may be a file.
 fn warn(groups: &Groups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
@@ -79,6 +80,6 @@ fn warn(groups: &Groups) {
         );
     }
     if groups.left_out > 0 {
-        eprintln!("note: {} samples have no value in a grouping column and are in no group", groups.left_out);
+        eprintln!("note: {} without a value in a grouping column left out", plural(groups.left_out, "sample"));
     }
 }

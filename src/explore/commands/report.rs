@@ -1,4 +1,4 @@
-//! `apexmap report`: draws a result's figures and writes its report anew.
+//! `apexmap report`: redraws a result's figures and rewrites its report.
 
 use super::card::CardArguments;
 use super::plot::style;
@@ -23,7 +23,7 @@ pub struct Arguments {
     result: PathBuf,
     #[command(flatten)]
     card: CardArguments,
-    /// paper: each figure also for a column of a paper, in figures/paper, which later reports keep in step
+    /// paper: also write each figure for one column of a paper, into figures/paper, which later reports keep up to date
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,

@@ -1,30 +1,32 @@
-//! `apexmap run`: measures what a sweep asks for and the result lacks, then draws and reports.
+//! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
 use crate::error::{Error, Result};
-use crate::explore::launch::{self, Here, LaunchJob, Launcher};
+use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table};
 use crate::explore::sweep::driver::{Setting, drive};
-use crate::explore::sweep::execute::{CommandLine, Limits, Processes};
-use crate::explore::sweep::plan::{Progress as Done, State};
+use crate::explore::sweep::execute::{Limits, Processes};
+use crate::explore::sweep::plan::Progress as Done;
+use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
 use crate::provenance;
 use crate::terminal::print;
+use crate::units::plural;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  apexmap run                                   the quickstart
-  apexmap run sweeps/protocol.toml              measure, or continue what was interrupted
-  apexmap run sweeps/paper-figure-2.toml --worker target-mpi/release/apexmap
+  apexmap run                      the quickstart
+  apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
+  apexmap run paper-figure-2 --worker target-mpi/release/apexmap
   apexmap run my.toml --out results/monday --machine node17
-  apexmap run --card results/calibrate/card.toml   with the share of the machine's own limit (see apexmap calibrate)")]
+  apexmap run --card results/calibrate/card.toml     with the fraction of the machine's limit (see apexmap calibrate)")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
@@ -33,17 +35,14 @@ pub struct Arguments {
     /// Measure again the points that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
-    /// Continue an existing result (always done; the flag is there for scripts that want to say so)
-    #[arg(long)]
-    pub resume: bool,
-    /// Leave out the figures and the report
+    /// Do not draw figures, do not write the report
     #[arg(long)]
     pub no_report: bool,
 }
 
-/// Time that a launcher gets until the worker speaks, and a worker between two samples.
+/// Time limit for a launcher until the worker's first line, and for a worker between two samples.
 const START_LIMIT: Duration = Duration::from_secs(300);
-/// Time that a launch gets to end once its work is done.
+/// Time limit for a launch to end after its last sample.
 const END_LIMIT: Duration = Duration::from_secs(15);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -51,10 +50,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     carry_out(&setup, &arguments.card, arguments.retry_failed, !arguments.no_report)
 }
 
-/// Measures what is missing; then draws and reports, if asked.
+/// Measures what is missing, then draws figures and writes the report if `with_report`.
 pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_report: bool) -> Result<()> {
     setup.check_memory()?;
-    let launcher = launch::find(setup.sweep.launch.launcher.name(), &setup.sweep.launch.command)?;
+    let launcher = (setup.sweep.launch.launcher.make)(&setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
     let card = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
@@ -65,10 +64,10 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
     }
     describe(setup, &folder)?;
 
-    let (name, points) = (&setup.sweep.name, setup.plan.entries.len());
-    eprintln!("{name}: {points} points into {}; interrupted, the same command goes on", folder.path.display());
+    let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
+    eprintln!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display());
     let driven = measure(setup, &folder, launcher.as_ref(), &program, retry_failed);
-    // What was measured is put in order even if the driver failed, but its failure is the one to tell.
+    // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
     driven?;
     let table = compacted?;
@@ -85,7 +84,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
         launcher.command(&LaunchJob {
             program: program.to_owned(),
             worker: setup.worker.clone(),
-            arguments: worker_arguments(job, &setup.plan.context.transport, ranks),
+            arguments: worker_arguments(job, setup.plan.context.transport, ranks),
             ranks,
             ranks_per_node: setup.plan.context.ranks_per_node,
             here,
@@ -110,9 +109,11 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
     )
 }
 
-fn worker_arguments(job: &Path, transport: &str, ranks: usize) -> Vec<String> {
+fn worker_arguments(job: &Path, transport: TransportKind, ranks: usize) -> Vec<String> {
     let job = job.to_string_lossy().into_owned();
-    ["worker", "--job", &job, "--transport", transport, "--ranks", &ranks.to_string()].map(str::to_owned).to_vec()
+    ["worker", "--job", &job, "--transport", transport.name(), "--ranks", &ranks.to_string()]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
@@ -121,7 +122,7 @@ fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
     Ok(table)
 }
 
-/// Writes what will be run before it is run.
+/// Writes the plan into the result folder before it runs.
 fn describe(setup: &Setup, folder: &Folder) -> Result<()> {
     folder.replace_text(&folder.sweep(), &setup.sweep.text)?;
     let mut lines = String::new();
@@ -153,23 +154,20 @@ fn manifest(setup: &Setup) -> Manifest {
     }
 }
 
-/// Failed and missing points end the program with an exit code of their own.
+/// The error for failed and incomplete points, if there are any.
 fn verdict(setup: &Setup, folder: &Folder) -> Result<()> {
-    let done = Done::new(&setup.plan, &folder.outcomes()?);
-    let states: Vec<State> = (0..setup.plan.entries.len()).map(|entry| done.point_state(&setup.plan, entry)).collect();
-    let count = |state: State| states.iter().filter(|&&s| s == state).count();
-    let (failed, missing) = (count(State::Failed), count(State::Missing) + count(State::Partial));
-    let mut next = Vec::new();
+    let [_, partial, missing, failed] = Done::new(&setup.plan, &folder.outcomes()?).counts();
+    let (mut what, mut next) = (Vec::new(), Vec::new());
     if failed > 0 {
-        next.push("`apexmap status` lists what failed and why; --retry-failed measures it again".to_owned());
+        what.push(format!("{} failed", plural(failed, "point")));
+        let status = format!("`apexmap status {}`", folder.path.display());
+        next.push(format!("{status} lists what failed and why; --retry-failed measures it again"));
     }
-    if missing > 0 {
-        next.push("run the same command again to continue, or raise `budget` in the sweep".to_owned());
+    if partial + missing > 0 {
+        let points = plural(setup.plan.entries.len(), "point");
+        let have = if partial + missing == 1 { "has" } else { "have" };
+        what.push(format!("{} of {points} {have} too few samples", partial + missing));
+        next.push("rerun the same command to continue, or raise `budget` in the sweep".to_owned());
     }
-    match failed + missing {
-        0 => Ok(()),
-        _ => {
-            Err(Error::measurement(format!("{failed} points failed, {missing} have too few samples"), next.join("; ")))
-        }
-    }
+    if what.is_empty() { Ok(()) } else { Err(Error::measurement(what.join(", "), next.join("; "))) }
 }

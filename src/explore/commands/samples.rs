@@ -66,11 +66,11 @@ pub fn rows(table: &Table, text: Option<&str>) -> Result<Vec<usize>> {
 pub fn none(table: &Table, condition: Option<&Condition>) -> Error {
     let all = select::rows(table, None);
     let Some(condition) = condition.filter(|_| !all.is_empty()) else {
-        return Error::input("the result holds no sample", "run its sweep first: apexmap run");
+        return Error::input("the result contains no samples", "run its sweep first: apexmap run");
     };
     let there = |name: &String| format!("{name} is {}", columns::listed(table, columns::resolve(name), &all));
     let known: Vec<String> = condition.names().iter().map(there).collect();
-    Error::input("no sample meets the condition", format!("change it; in this result {}", known.join("; ")))
+    Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }
 
 /// The columns that a flag lists with commas.
@@ -86,7 +86,7 @@ pub fn names<'a>(flag: &str, list: &'a str, table: &Table) -> Result<Vec<&'a str
     if found.is_empty() && !list.trim().is_empty() {
         return Err(Error::input(
             format!("{flag} {list} names no column"),
-            "name columns with commas between, such as alpha,L",
+            "separate columns by commas, such as alpha,L",
         ));
     }
     Ok(found)

@@ -1,34 +1,31 @@
-//! What `run`, `plan` and `status` share: a sweep, its worker, its plan and its result folder.
+//! What `run`, `plan` and `calibrate` share: a sweep, its worker, its plan and its result folder.
 
 use crate::error::{Error, Result};
 use crate::explore::launch::Here;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
-use crate::explore::sweep::{self, Sweep};
+use crate::explore::sweep::{Machine, Sweep, ready};
+use crate::measure::comm::TransportKind;
 use crate::provenance;
 use crate::units;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The sweep that runs when none is named.
-const QUICKSTART: &str = "sweeps/quickstart.toml";
-const QUICKSTART_TEXT: &str = include_str!("../../../sweeps/quickstart.toml");
-
 #[derive(clap::Args, Clone, Default)]
 pub struct SweepArguments {
-    /// The sweep to run, a TOML file [default: sweeps/quickstart.toml, of which the program has a copy]
+    /// A sweep file (TOML), or the name of a ready sweep (see apexmap sweeps) [default: quickstart]
     pub sweep: Option<PathBuf>,
-    /// Folder of the result [default: results/ and the sweep's name]
+    /// Result folder [default: results/NAME, NAME being the sweep's]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Another build of apexmap to start on the ranks (the other MPI, the cluster's)
+    /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
-    /// What this machine is called in results [default: its host name]
+    /// Name of this machine in results [default: its host name]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
 }
 
-/// Everything known before anything is launched.
+/// A sweep with its plan, before anything is launched.
 pub struct Setup {
     pub sweep: Sweep,
     pub plan: Plan,
@@ -39,23 +36,24 @@ pub struct Setup {
 
 impl Setup {
     pub fn new(arguments: &SweepArguments) -> Result<Self> {
-        Self::of(read(arguments.sweep.as_deref())?, arguments)
+        let sweep = arguments.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
+        Self::of(ready::open(sweep, Machine::here())?, arguments)
     }
 
-    /// For a sweep that the arguments need not name.
+    /// For a sweep that is not the one in the arguments.
     pub fn of(sweep: Sweep, arguments: &SweepArguments) -> Result<Self> {
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
         let context = Context {
-            transport: sweep.launch.transport.name().into(),
-            launcher: sweep.launch.launcher.name().into(),
+            transport: sweep.launch.transport,
+            launcher: sweep.launch.launcher,
             ranks_per_node: sweep.launch.ranks_per_node,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
             library: worker_info
                 .mpi_library
                 .clone()
-                .filter(|_| sweep.launch.transport.name() == "mpi")
+                .filter(|_| sweep.launch.transport == TransportKind::Mpi)
                 .unwrap_or_default(),
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
@@ -63,10 +61,10 @@ impl Setup {
         Ok(Self { sweep, plan, worker, worker_info, folder })
     }
 
-    /// Refuses what this machine cannot hold; other machines' memory is not known here.
+    /// Checks that the largest launch fits into memory, unless its ranks may be on other machines.
     pub fn check_memory(&self) -> Result<()> {
         let here = Here::look();
-        if here.nodes > 1 || matches!(self.plan.context.launcher.as_str(), "srun" | "custom") {
+        if here.nodes > 1 || self.plan.context.launcher.remote {
             return Ok(());
         }
         let (bytes, ranks) = largest_memory(&self.plan);
@@ -74,25 +72,16 @@ impl Setup {
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }
-        let who = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks together need") };
+        let who = if ranks == 1 { "one rank needs".into() } else { format!("{ranks} ranks need a total of") };
         let (bytes, memory) = (units::bytes(bytes as f64), units::bytes(memory as f64));
         Err(Error::input(
             format!("{}: {who} {bytes}, this machine has {memory}", self.sweep.path.display()),
-            "use a smaller M, fewer ranks, or fewer and shorter index arrays (I, N)",
+            "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
     }
 }
 
-fn read(path: Option<&Path>) -> Result<Sweep> {
-    let machine = sweep::Machine::here();
-    match path {
-        Some(path) => sweep::read(path, machine),
-        None if Path::new(QUICKSTART).is_file() => sweep::read(Path::new(QUICKSTART), machine),
-        None => sweep::parse(QUICKSTART_TEXT, Path::new(QUICKSTART), machine),
-    }
-}
-
-/// The program that runs on the ranks, and what it says of itself.
+/// The program that runs on the ranks, with its description of itself.
 fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match named {
         None => {
@@ -101,12 +90,12 @@ fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> 
         }
         Some(path) => (path.to_owned(), ask(path)?),
     };
-    let transport = sweep.launch.transport.name();
-    if !info.transports.iter().any(|known| known == transport) {
+    let transport = sweep.launch.transport;
+    if !info.transports.iter().any(|known| *known == transport.name()) {
         return Err(Error::environment(
-            format!("the worker {} has no {transport} transport", program.display()),
-            "build one: cargo build --release --no-default-features --features mpi --target-dir target-mpi; then run \
-             with --worker target-mpi/release/apexmap",
+            format!("the worker {} does not support the transport {transport}", program.display()),
+            "build one that does: cargo build --release --no-default-features --features mpi --target-dir target-mpi; \
+             then add --worker target-mpi/release/apexmap",
         ));
     }
     let own = crate::measure::worker::info().build;
@@ -128,10 +117,10 @@ fn ask(worker: &Path) -> Result<WorkerInfo> {
     let wrong = |cause: String| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
-            "name a build of apexmap that can be started here, with --worker or `worker =` in the sweep",
+            "name a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
         )
     };
     let path = if worker.components().count() == 1 { Path::new(".").join(worker) } else { worker.to_owned() };
     let output = Command::new(path).args(["worker", "--info"]).output().map_err(|e| wrong(e.to_string()))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| wrong("it does not answer as apexmap does".into()))
+    serde_json::from_slice(&output.stdout).map_err(|_| wrong("it is not apexmap, or of another version".into()))
 }

@@ -2,10 +2,14 @@
 
 use crate::error::Result;
 use crate::explore::store::Folder;
+use crate::explore::store::journal::{Outcome, Record};
 use crate::explore::store::manifest::Manifest;
-use crate::sample::Status;
+use crate::explore::sweep;
+use crate::explore::sweep::plan::Progress;
+use crate::measure::worker::Repeat;
 use crate::terminal::print;
-use std::collections::HashMap;
+use crate::units::plural;
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -17,69 +21,66 @@ pub struct Arguments {
     result: PathBuf,
 }
 
+/// For results without a sweep file: one sample completes a point.
+const ANY: Repeat = Repeat { min: 1, max: 1, width: None, budget_seconds: None };
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
     let records = folder.outcomes()?;
-    let mut text = String::new();
-    match Manifest::read(&folder) {
-        Ok(manifest) => {
-            let launches =
-                if manifest.blocks == 1 { "1 launch".into() } else { format!("{} launches", manifest.blocks) };
-            let (name, title, points) = (&manifest.name, &manifest.title, manifest.points);
-            let _ = writeln!(text, "{name}: {title} ({points} points, {launches} a rank count)");
-        }
-        Err(error) if folder.manifest().is_file() => eprintln!("note: {error}"),
-        Err(_) => {}
-    }
-    let keys = folder.planned_keys();
-    let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
-    let mut points: HashMap<&str, (usize, Option<Status>)> = HashMap::new();
-    let mut stale = 0;
-    let mut failures = Vec::new();
-    for sample in records.iter().flat_map(|record| &record.samples) {
-        if !current(&sample.key) {
-            stale += 1;
-            continue;
-        }
-        let point = points.entry(&sample.key).or_default();
-        if sample.status == Status::Ok {
-            point.0 += 1;
-        } else {
-            point.1 = Some(sample.status);
-            failures.extend(sample.failure.as_deref());
-        }
-    }
-    let measured = points.values().filter(|(samples, failure)| *samples > 0 && failure.is_none()).count();
-    let failed = points.values().filter(|(_, failure)| failure.is_some()).count();
-    let planned = keys.as_ref().map_or(points.len(), |keys| keys.len());
-    let samples: usize = points.values().map(|(samples, _)| samples).sum();
+    let samples = records.iter().flat_map(|record| &record.samples);
+    let keys = folder.planned_keys().unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
+    let (repeat, blocks) = match std::fs::read_to_string(folder.sweep()) {
+        Ok(text) => sweep::repeat(&text, &folder.sweep())?,
+        Err(_) => (ANY, 1),
+    };
+    let mut text = title(&folder);
+    let progress = Progress::of(keys.iter().cloned(), blocks, repeat, &records);
+    let _ = writeln!(text, "points: {} planned, {}", keys.len(), progress.summary());
     let _ = writeln!(
         text,
-        "points: {planned} planned, {measured} measured, {failed} failed, {} missing",
-        planned - measured - failed
+        "samples: {} successful, {} stale (another build, machine or plan)",
+        progress.samples(),
+        progress.stale
     );
-    let _ = writeln!(text, "samples: {samples} good, {stale} stale (another build, machine or plan)");
-    for record in &records {
-        let Some(launch) = &record.launch else { continue };
-        let end = record.ended.as_ref().map_or("no end was recorded", |(status, _)| status.name());
-        // The torn last line of a killed driver, or damage: such samples are measured again.
-        let lost = match record.unreadable {
-            0 => String::new(),
-            1 => ", one line of its journal cannot be read".into(),
-            lines => format!(", {lines} lines of its journal cannot be read"),
-        };
-        let _ = writeln!(
-            text,
-            "launch {}: {}, {} on {}, {} samples, {end}{lost}",
-            launch.launch,
-            super::ranks(launch.ranks),
-            launch.library,
-            launch.host.name,
-            record.samples.len()
-        );
+    records.iter().for_each(|record| launch(record, &mut text));
+    failures(&records, &keys, &mut text);
+    print(&text)
+}
+
+/// Name, title and size of the sweep, if the manifest can be read.
+fn title(folder: &Folder) -> String {
+    match Manifest::read(folder) {
+        Ok(manifest) => {
+            let (points, launches) = (plural(manifest.points, "point"), plural(manifest.blocks as usize, "launch"));
+            format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
+        }
+        Err(error) => {
+            if folder.manifest().is_file() {
+                eprintln!("note: {error}");
+            }
+            String::new()
+        }
     }
-    for sample in failures {
+}
+
+/// A line about a launch: what it ran on, its samples, and how it ended.
+fn launch(record: &Record<Outcome>, text: &mut String) {
+    let Some(launch) = &record.launch else { return };
+    let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
+    // The torn last line of a killed driver, or damage: such samples are measured again.
+    let lost = match record.unreadable {
+        0 => String::new(),
+        lines => format!(", {} of its journal cannot be read", plural(lines, "line")),
+    };
+    let (ranks, samples) = (plural(launch.ranks, "rank"), plural(record.samples.len(), "sample"));
+    let (name, library, host) = (&launch.launch, &launch.library, &launch.host.name);
+    let _ = writeln!(text, "launch {name}: {ranks} on {library}, {host}, {samples}, {end}{lost}");
+}
+
+/// A line per failed sample of the plan.
+fn failures(records: &[Record<Outcome>], keys: &HashSet<String>, text: &mut String) {
+    let samples = records.iter().flat_map(|record| &record.samples).filter(|sample| keys.contains(&sample.key));
+    for sample in samples.filter_map(|sample| sample.failure.as_deref()) {
         let _ = writeln!(text, "{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);
     }
-    print(&text)
 }

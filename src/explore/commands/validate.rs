@@ -10,13 +10,14 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   apexmap validate
   apexmap validate --format json
-  apexmap validate --report validation       a page with figures: validation/validate.html
+  apexmap validate --report validation       an HTML page with figures: validation/validate.html
 
-Values that differ, differ in the papers themselves, and say so; none is tuned away.")]
+Where values differ, the discrepancy is in the paper and is labelled as such; nothing was tuned.")]
 pub struct Arguments {
+    /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
-    /// Folder for a page with figures instead
+    /// Write an HTML page with figures into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "format")]
     report: Option<PathBuf>,
 }

@@ -3,9 +3,9 @@
 use super::machine::Machine;
 use super::points::{Point, Points};
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
 use crate::explore::store::Table;
 use crate::explore::store::table::Column;
+use crate::nearest::suggest;
 use crate::units;
 use std::collections::BTreeSet;
 

@@ -14,6 +14,7 @@
 //! holds for tests that go up and down together, as those of cells measured in one launch do (Benjamini and Yekutieli,
 //! Annals of Statistics 29, 2001).
 
+pub use crate::explore::fit::interval::t_quantile_at as t_quantile;
 use crate::measure::numerics::statistics::median_interval_rank;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use std::collections::HashMap;
@@ -77,11 +78,6 @@ impl Mean {
             Err(_) => 1.0,
         }
     }
-}
-
-/// A quantile of Student's t.
-pub fn t_quantile(freedom: f64, share: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.clamp(0.5, 1e9)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
 }
 
 /// Largest product of two sample sizes whose Mann-Whitney distribution is counted out.

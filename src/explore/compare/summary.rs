@@ -7,7 +7,7 @@ use super::ranking::{Matrix, Rank};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{Check, Tested};
 use super::statistics::MannWhitney;
-use crate::units::significant;
+use crate::units::{NumberStyle, number, significant};
 use serde::Serialize;
 
 /// The geometric mean of one machine over the base for one group of points, or for all.
@@ -62,11 +62,9 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
     }
 }
 
-/// A ratio in three digits, or in up to five that tell it from 1: an interval must not end at a 1 that it leaves out.
+/// A ratio in three digits, or in up to five that tell it from 1.
 pub fn written(ratio: f64) -> String {
-    let decimals = (2 - ratio.log10().floor() as i32).max(0) as usize;
-    let short = |more: usize| format!("{ratio:.*}", decimals + more);
-    (0..3).map(short).find(|text| text.parse() != Ok(1.0)).unwrap_or_else(|| short(0))
+    number(ratio, NumberStyle::Ratio)
 }
 
 pub fn ends(interval: Option<(f64, f64)>) -> Option<String> {

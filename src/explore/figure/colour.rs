@@ -3,6 +3,11 @@
 use plotters::style::RGBColor;
 use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 
+pub const INK: RGBColor = RGBColor(34, 34, 34);
+pub const GREY: RGBColor = RGBColor(110, 110, 110);
+pub const PALE: RGBColor = RGBColor(222, 222, 222);
+pub const WHITE: RGBColor = RGBColor(255, 255, 255);
+
 /// Viridis (van der Walt and Smith, 2015): 0 is dark violet, 1 yellow; in between it brightens evenly.
 pub fn viridis(share: f64) -> RGBColor {
     ViridisRGB.get_color(share.clamp(0.0, 1.0))

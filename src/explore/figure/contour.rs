@@ -1,14 +1,17 @@
 //! Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
 
-use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::canvas::{Canvas, INK, Rect, Side, Type, WHITE, Xy};
-use super::colour::viridis;
+use super::canvas::Canvas;
+use super::colour::{INK, WHITE, viridis};
+use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
+use super::geometry::{Rect, Xy};
+use super::grid::Grid;
+use super::table::{self, Table};
+use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
-use super::{Grid, text};
 use crate::error::Result;
 
 /// What divides a quantity into bands, and their colours.
@@ -33,12 +36,28 @@ impl Bands {
     }
 }
 
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, range: Option<(f64, f64)>) -> Result<()> {
-    grid.check()?;
-    draw_bands(canvas, grid, &Bands::of_magnitudes(grid.z_scale(range)?))
+/// A grid in bands of magnitudes, on a scale that reaches over `range` too.
+pub struct Contour<'a> {
+    pub grid: &'a Grid,
+    pub range: Option<(f64, f64)>,
 }
 
-pub fn draw_bands<DB: DrawingBackend>(canvas: &mut Canvas<DB>, grid: &Grid, bands: &Bands) -> Result<()> {
+impl Drawable for Contour<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        self.grid.check()?;
+        draw_bands(canvas, self.grid, &Bands::of_magnitudes(self.grid.z_scale(self.range)?))
+    }
+
+    fn table(&self) -> Table {
+        Table::of_grid(self.grid)
+    }
+
+    fn description(&self) -> String {
+        format!("Filled contours. {}", table::extremes(self.grid))
+    }
+}
+
+pub fn draw_bands(canvas: &mut Canvas, grid: &Grid, bands: &Bands) -> Result<()> {
     grid.check_two_by_two("contour plot")?;
     let (z, levels) = (bands.z, &bands.levels);
     let names = ticks::labels(levels, grid.z.unit, false);
@@ -74,12 +93,7 @@ pub fn triangles(grid: &Grid, frame: &Frame, z: &Scale) -> Vec<[Corner; 3]> {
 }
 
 /// Fills the bands; `levels` are the positions of theirs on the z scale.
-pub fn fill<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    triangles: &[[Corner; 3]],
-    levels: &[f64],
-    bands: &Bands,
-) -> Result<()> {
+pub fn fill(canvas: &mut Canvas, triangles: &[[Corner; 3]], levels: &[f64], bands: &Bands) -> Result<()> {
     let count = levels.len() - 1;
     for triangle in triangles {
         for k in 0..count {
@@ -104,12 +118,7 @@ pub fn lines<'a>(triangles: &[[Corner; 3]], levels: &[f64], names: &'a [String])
 }
 
 /// Names the lines where there is room: inside the frame, clear of other names and, if possible, of measured points.
-pub fn label<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    lines: &[(Vec<Xy>, &str)],
-    grid: &Grid,
-    frame: &Frame,
-) -> Result<()> {
+pub fn label(canvas: &mut Canvas, lines: &[(Vec<Xy>, &str)], grid: &Grid, frame: &Frame) -> Result<()> {
     let points = grid.values.indexed_iter().filter(|(_, v)| !v.is_nan());
     let dots: Vec<Rect> =
         points.map(|((j, i), _)| Rect::around(frame.at(grid.x.values[i], grid.y.values[j]), 5.0, 5.0)).collect();
@@ -162,12 +171,7 @@ fn along(line: &[Xy], share: f64) -> Xy {
 }
 
 /// Dots where something was measured, crosses where that failed; returns the kinds of marks drawn.
-fn marks<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    grid: &Grid,
-    frame: &Frame,
-    known: &[((usize, usize), Mark)],
-) -> Result<Vec<Mark>> {
+fn marks(canvas: &mut Canvas, grid: &Grid, frame: &Frame, known: &[((usize, usize), Mark)]) -> Result<Vec<Mark>> {
     let mut seen = Vec::new();
     for ((j, i), _) in grid.values.indexed_iter().filter(|(_, value)| !value.is_nan()) {
         let mark = Mark::at(known, (j, i));

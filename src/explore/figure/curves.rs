@@ -1,80 +1,185 @@
 //! Curves of one axis: lines with markers and 95 % intervals as bands.
 
-use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, Rect, Side, Type, WHITE, Xy};
-use super::colour::SERIES;
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, SERIES, WHITE};
+use super::drawable::Drawable;
 use super::frame::{self, Frame, FrameAxis};
+use super::geometry::{Rect, Xy};
+use super::grid::Quantity;
 use super::legend::{self, Legend};
-use super::sheet::Style as Look;
+use super::sheet::{PAPER_WIDTH, Room, Style as Look};
+use super::table::{Table, column, said};
+use super::text::{self, Side, Type};
 use super::ticks::Scale;
-use super::{CurvePoint, Curves, Landmark, text};
 use crate::error::{Error, Result};
 
 /// What the legend has room for; more could not be told apart anyway.
 const MOST_SERIES: usize = 21;
 
-/// In pairs, every second series is a model of the one before it. At a `level` a line is drawn across, whatever the values.
-pub fn draw<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    curves: &Curves,
-    pairs: bool,
-    level: Option<f64>,
-) -> Result<()> {
-    if curves.series.len() > MOST_SERIES {
-        return Err(Error::input(
-            format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
-            "select fewer of them, or draw a heat map",
-        ));
+/// Quantities over one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    pub title: String,
+    pub subtitle: String,
+    pub x: Quantity,
+    pub y: Quantity,
+    pub series: Vec<Series>,
+    /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
+    pub marks: Vec<Landmark>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Landmark {
+    pub x: f64,
+    pub label: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub label: String,
+    pub points: Vec<CurvePoint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    pub x: f64,
+    /// NaN is a gap: the line breaks.
+    pub y: f64,
+    /// The 95 % interval; NaN if there is none.
+    pub low: f64,
+    pub high: f64,
+}
+
+/// Curves drawn as lines with markers.
+pub struct CurvePlot<'a> {
+    pub curves: &'a Curves,
+    /// Every second series is a model of the one before it.
+    pub pairs: bool,
+    /// A value at which a line is drawn across, whatever the values.
+    pub level: Option<f64>,
+}
+
+impl Drawable for CurvePlot<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let CurvePlot { curves, pairs, level } = *self;
+        if curves.series.len() > MOST_SERIES {
+            return Err(Error::input(
+                format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
+                "select fewer of them, or draw a heat map",
+            ));
+        }
+        let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
+        let mut measured: Vec<f64> = known().map(|p| p.x).collect();
+        let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
+        let values = known().flat_map(|p| reach(p, curves.y.log)).chain(level);
+        let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
+        measured.sort_by(f64::total_cmp);
+        measured.dedup();
+        let top = canvas.header(&curves.title, &curves.subtitle)?;
+        let sheet = canvas.sheet;
+        let look = sheet.style;
+        let labels = curves.labels();
+        let legend = match look {
+            Look::Screen => Legend::beside(&labels, sheet.height - sheet.below - top),
+            Look::Paper => Legend::below(&labels, sheet.width),
+        };
+        let beside = if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
+        let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
+        let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
+        let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
+        if let Some(level) = level {
+            let across = [x.scale.low, x.scale.high].map(|x| frame.at(x, level));
+            canvas.line(&across, INK, 1.4)?;
+        }
+        let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
+        for mark in curves.marks.iter().filter(spanned) {
+            landmark(canvas, &frame, mark)?;
+        }
+        let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
+        for (k, points) in sorted.iter().enumerate() {
+            intervals(canvas, &frame, points, Style::of(k, pairs))?;
+        }
+        for (k, points) in sorted.iter().enumerate() {
+            line(canvas, &frame, points, Style::of(k, pairs))?;
+        }
+        canvas.outline(frame.area, INK, 1.0)?;
+        let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
+        for (row, point) in shown.enumerate() {
+            canvas.spot(frame.at(point.x, point.y), row);
+        }
+        let corner = match look {
+            Look::Screen => (frame.area.right + 14.0, frame.area.top),
+            Look::Paper => (sheet.margin, sheet.height - legend.height()),
+        };
+        draw_legend(canvas, curves, pairs, &legend, corner)
     }
-    let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
-    let mut measured: Vec<f64> = known().map(|p| p.x).collect();
-    let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-    let values = known().flat_map(|p| reach(p, curves.y.log)).chain(level);
-    let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
-    measured.sort_by(f64::total_cmp);
-    measured.dedup();
-    let top = canvas.header(&curves.title, &curves.subtitle)?;
-    let sheet = canvas.sheet;
-    let look = sheet.style;
-    let legend = match look {
-        Look::Screen => Legend::beside(&curves.series, sheet.height - sheet.below - top),
-        Look::Paper => Legend::below(&curves.series, sheet.width),
-    };
-    let beside = if look == Look::Paper || legend.is_empty() { 10.0 + sheet.margin } else { legend.size.0 + 30.0 };
-    let x = FrameAxis { quantity: &curves.x, scale: x, measured: &measured, only_measured: false };
-    let y = FrameAxis { quantity: &curves.y, scale: y, measured: &[], only_measured: false };
-    let frame = frame::axes(canvas, top, sheet.width - beside, &x, &y, true)?;
-    if let Some(level) = level {
-        let across = [x.scale.low, x.scale.high].map(|x| frame.at(x, level));
-        canvas.line(&across, INK, 1.4)?;
+
+    fn table(&self) -> Table {
+        let curves = self.curves;
+        let known: Vec<(&str, CurvePoint)> = curves
+            .series
+            .iter()
+            .flat_map(|series| by_x(&series.points).into_iter().map(|point| (series.label.as_str(), point)))
+            .filter(|(_, point)| !point.y.is_nan())
+            .collect();
+        let all = |of: fn(&CurvePoint) -> f64| known.iter().map(|(_, p)| of(p)).collect::<Vec<f64>>();
+        let (x, write_x) = column(&curves.x, &all(|p| p.x));
+        let (y, write_y) = column(&curves.y, &all(|p| p.y));
+        let named = curves.series.iter().any(|series| !series.label.is_empty());
+        let bands = known.iter().any(|(_, p)| p.low.is_finite() && p.high.is_finite());
+        let mut head = vec![x, y];
+        if named {
+            head.insert(0, "curve".into());
+        }
+        if bands {
+            head.extend(["from (95 %)".to_owned(), "to".to_owned()]);
+        }
+        let row = |(label, point): &(&str, CurvePoint)| {
+            let mut row = vec![write_x(point.x), write_y(point.y)];
+            if named {
+                row.insert(0, (*label).to_owned());
+            }
+            if bands {
+                row.extend([write_y(point.low), write_y(point.high)]);
+            }
+            row
+        };
+        Table { head, rows: known.iter().map(row).collect() }
     }
-    let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
-    for mark in curves.marks.iter().filter(spanned) {
-        landmark(canvas, &frame, mark)?;
+
+    fn description(&self) -> String {
+        let curves = self.curves;
+        let points = || curves.series.iter().flat_map(|series| &series.points).filter(|p| !p.y.is_nan());
+        let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
+        let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
+        let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
+        let at = |p: &CurvePoint| format!("{} at {}", said(p.y, &curves.y), said(p.x, &curves.x));
+        let count = curves.series.len();
+        format!(
+            "{count} curve{} of {} over {}, from {} to {}.",
+            if count == 1 { "" } else { "s" },
+            curves.y.label,
+            curves.x.label,
+            at(least),
+            at(most)
+        )
     }
-    let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
-    for (k, points) in sorted.iter().enumerate() {
-        intervals(canvas, &frame, points, Style::of(k, pairs))?;
+
+    fn room(&self) -> Room {
+        Room::Legend(Legend::below(&self.curves.labels(), PAPER_WIDTH).height())
     }
-    for (k, points) in sorted.iter().enumerate() {
-        line(canvas, &frame, points, Style::of(k, pairs))?;
+}
+
+impl Curves {
+    fn labels(&self) -> Vec<&str> {
+        self.series.iter().map(|series| series.label.as_str()).collect()
     }
-    canvas.outline(frame.area, INK, 1.0)?;
-    let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
-    for (row, point) in shown.enumerate() {
-        canvas.spot(frame.at(point.x, point.y), row);
-    }
-    let corner = match look {
-        Look::Screen => (frame.area.right + 14.0, frame.area.top),
-        Look::Paper => (sheet.margin, sheet.height - legend.height()),
-    };
-    draw_legend(canvas, curves, pairs, &legend, corner)
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
-fn landmark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, mark: &Landmark) -> Result<()> {
+fn landmark(canvas: &mut Canvas, frame: &Frame, mark: &Landmark) -> Result<()> {
     const DASH: f64 = 5.0;
     let (x, _) = frame.at(mark.x, frame.y.low);
     let mut y = frame.area.top;
@@ -94,7 +199,7 @@ fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {
     std::iter::once(point.y).chain(ends)
 }
 
-pub fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
+fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
     let mut sorted: Vec<CurvePoint> = points.iter().copied().filter(|p| p.x.is_finite()).collect();
     sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
     sorted
@@ -105,12 +210,7 @@ fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<V
     points.split(|p| !pass(p)).filter(|s| !s.is_empty()).map(<[CurvePoint]>::to_vec).collect()
 }
 
-fn intervals<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    frame: &Frame,
-    points: &[CurvePoint],
-    style: Style,
-) -> Result<()> {
+fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     let at = |x: f64, y: f64| frame.at(x, y.max(frame.y.low));
     for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
         if let [p] = stretch[..] {
@@ -128,7 +228,7 @@ fn intervals<DB: DrawingBackend>(
     Ok(())
 }
 
-fn line<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for stretch in stretches(points, |p| !p.y.is_nan()) {
         let pixels: Vec<Xy> = stretch.iter().map(|p| frame.at(p.x, p.y)).collect();
         if pixels.len() > 1 && style.part != Part::Markers {
@@ -188,7 +288,7 @@ impl Style {
         if look == Look::Paper { PATTERNS[self.shape] } else { &[] }
     }
 
-    fn marker<DB: DrawingBackend>(self, canvas: &mut Canvas<DB>, (x, y): Xy) -> Result<()> {
+    fn marker(self, canvas: &mut Canvas, (x, y): Xy) -> Result<()> {
         let shape = |r: f64| -> Vec<Xy> {
             match self.shape {
                 1 => polygon((x, y), r * 1.25, 4, 45.0),
@@ -223,13 +323,7 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
 }
 
 /// The legend, where no data are.
-fn draw_legend<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    curves: &Curves,
-    pairs: bool,
-    legend: &Legend,
-    corner: Xy,
-) -> Result<()> {
+fn draw_legend(canvas: &mut Canvas, curves: &Curves, pairs: bool, legend: &Legend, corner: Xy) -> Result<()> {
     let kind = Type::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
         let at = (corner.0, corner.1 + legend::CLOSE * (k as f64 + 0.5));

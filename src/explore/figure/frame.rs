@@ -1,12 +1,14 @@
 //! The frame of a two-dimensional figure: its axes, the colour bar and the key of marks.
 
-use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, WHITE, Xy};
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, PALE, WHITE};
+use super::geometry::{Rect, Xy};
+use super::grid::{Axis, Quantity};
 use super::sheet::{Sheet, Style};
+use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
-use super::{Axis, Quantity, text};
 use crate::error::Result;
 
 /// Tick values of an axis and what stands beside them.
@@ -86,8 +88,8 @@ impl Frame {
 const TICK_LENGTH: f64 = 6.0;
 
 /// Lays out the axes below `top` and left of `right`; draws ticks, labels and titles, and grid lines if wanted.
-pub fn axes<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
+pub fn axes(
+    canvas: &mut Canvas,
     top: f64,
     right: f64,
     x: &FrameAxis,
@@ -132,7 +134,7 @@ pub fn axes<DB: DrawingBackend>(
     Ok(frame)
 }
 
-fn small_ticks<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
+fn small_ticks(canvas: &mut Canvas, frame: &Frame, x: &[f64], y: &[f64]) -> Result<()> {
     let Rect { left, bottom, .. } = frame.area;
     for value in x {
         let (at, _) = frame.at(*value, frame.y.low);
@@ -154,8 +156,28 @@ pub struct ColourBar {
 }
 
 impl ColourBar {
+    /// A bar of colours that change evenly along a scale, labelled by the first of the `sets` of ticks whose labels have room
+    /// beside a frame.
+    pub fn smooth(
+        z: &Scale,
+        colour: impl Fn(f64) -> RGBColor,
+        (sets, quantity): (Vec<Vec<f64>>, &Quantity),
+        title: String,
+        frame: &Rect,
+    ) -> Self {
+        const PARTS: usize = 120;
+        let share = |k: f64| k / PARTS as f64;
+        let parts = (0..PARTS).map(|k| (share(k as f64), colour(share(k as f64 + 0.5)))).collect();
+        let apart = |values: &[f64], _: &[String]| {
+            values.windows(2).all(|pair| (z.place(pair[1]) - z.place(pair[0])) * frame.height() > 2.0 * text::TICK)
+        };
+        let ticks = choose(sets, quantity, false, apart);
+        let ticks = ticks.values.iter().map(|v| z.place(*v)).zip(ticks.labels).collect();
+        Self { parts, ticks, title }
+    }
+
     /// Draws the bar right of `frame`, as high as `frame` above the `key` lines below it.
-    pub fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, frame: &Rect, key_lines: usize) -> Result<()> {
+    pub fn draw(&self, canvas: &mut Canvas, frame: &Rect, key_lines: usize) -> Result<()> {
         let bottom = frame.bottom - key_lines as f64 * KEY_LINE - if key_lines > 0 { 12.0 } else { 0.0 };
         let gap = canvas.sheet.margin + 8.0;
         let bar = Rect { left: frame.right + gap, right: frame.right + gap + 18.0, top: frame.top, bottom };
@@ -195,7 +217,7 @@ pub enum Mark {
 }
 
 /// The key of marks in the lower right corner beside the frame.
-pub fn key<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, marks: &[Mark]) -> Result<()> {
+pub fn key(canvas: &mut Canvas, frame: &Rect, marks: &[Mark]) -> Result<()> {
     for (k, kind) in marks.iter().rev().enumerate() {
         let at = (frame.right + canvas.sheet.margin + 17.0, frame.bottom - KEY_LINE * (k as f64 + 0.5) + 2.0);
         mark(canvas, at, *kind)?;
@@ -222,7 +244,7 @@ impl Mark {
     }
 }
 
-pub fn mark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy, mark: Mark) -> Result<()> {
+pub fn mark(canvas: &mut Canvas, at: Xy, mark: Mark) -> Result<()> {
     match mark {
         Mark::Measured => measured(canvas, at),
         // What is faster and what slower is told without colours too.
@@ -238,17 +260,17 @@ pub fn mark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy, mark: Mark) -> 
     }
 }
 
-pub fn measured<DB: DrawingBackend>(canvas: &mut Canvas<DB>, at: Xy) -> Result<()> {
+pub fn measured(canvas: &mut Canvas, at: Xy) -> Result<()> {
     canvas.dot(at, 1.8, INK)
 }
 
 /// How large marks are: on paper, where points lie closer, smaller.
-fn size<DB: DrawingBackend>(canvas: &Canvas<DB>) -> f64 {
+fn size(canvas: &Canvas) -> f64 {
     if canvas.sheet.style == Style::Paper { 0.75 } else { 1.0 }
 }
 
 /// A triangle with a white rim that points up, for -1, or down.
-fn triangle<DB: DrawingBackend>(canvas: &mut Canvas<DB>, (x, y): Xy, way: f64) -> Result<()> {
+fn triangle(canvas: &mut Canvas, (x, y): Xy, way: f64) -> Result<()> {
     let times = size(canvas);
     for (size, colour) in [(6.4 * times, WHITE), (4.6 * times, INK)] {
         let corners =
@@ -259,7 +281,7 @@ fn triangle<DB: DrawingBackend>(canvas: &mut Canvas<DB>, (x, y): Xy, way: f64) -
 }
 
 /// A pale rectangle with slanted lines: nothing is known here.
-pub fn hatch<DB: DrawingBackend>(canvas: &mut Canvas<DB>, rect: Rect) -> Result<()> {
+pub fn hatch(canvas: &mut Canvas, rect: Rect) -> Result<()> {
     canvas.fill(rect, RGBColor(244, 244, 244))?;
     // Lines x + y = c, cut at the rectangle's sides.
     let (first, last) = (rect.left + rect.top, rect.right + rect.bottom);
@@ -273,6 +295,6 @@ pub fn hatch<DB: DrawingBackend>(canvas: &mut Canvas<DB>, rect: Rect) -> Result<
 }
 
 /// Words in the middle of the frame where there is nothing else to see.
-pub fn remark<DB: DrawingBackend>(canvas: &mut Canvas<DB>, frame: &Rect, words: &str) -> Result<()> {
+pub fn remark(canvas: &mut Canvas, frame: &Rect, words: &str) -> Result<()> {
     canvas.text(words, frame.centre(), Side::Middle, Type::new(text::AXIS).coloured(GREY))
 }

@@ -1,7 +1,7 @@
 //! The legend of curves: what all names have in common stands once above it, long names are broken into lines.
 
-use super::canvas::Xy;
-use super::{Series, text};
+use super::geometry::Xy;
+use super::text;
 
 /// What the names have in common, and what is left of each.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,10 +52,9 @@ const WIDEST: f64 = 300.0;
 const WIDE: f64 = 230.0;
 
 impl Legend {
-    fn named(series: &[Series]) -> Option<Names> {
+    fn named(labels: &[&str]) -> Option<Names> {
         // A single curve is what the title says.
-        let labels: Vec<&str> = series.iter().map(|series| series.label.as_str()).collect();
-        labels.iter().any(|label| !label.is_empty()).then(|| names(&labels))
+        labels.iter().any(|label| !label.is_empty()).then(|| names(labels))
     }
 
     fn none() -> Self {
@@ -72,8 +71,8 @@ impl Legend {
 
     /// One column beside the axes, at most `height` high. Names that need more lines than there is room for lose their
     /// middle: what tells curves apart is mostly at an end.
-    pub fn beside(series: &[Series], height: f64) -> Self {
-        let Some(names) = Self::named(series) else { return Self::none() };
+    pub fn beside(labels: &[&str], height: f64) -> Self {
+        let Some(names) = Self::named(labels) else { return Self::none() };
         let width = |text: &String| text::width(text, text::TICK, false);
         let widest = names.own.iter().map(width).fold(0.0, f64::max);
         let count = names.own.len() as f64;
@@ -109,8 +108,8 @@ impl Legend {
     }
 
     /// As many columns as fit below axes of this width.
-    pub fn below(series: &[Series], width: f64) -> Self {
-        let Some(names) = Self::named(series) else { return Self::none() };
+    pub fn below(labels: &[&str], width: f64) -> Self {
+        let Some(names) = Self::named(labels) else { return Self::none() };
         let width_of = |text: &String| text::width(text, text::TICK, false);
         let widest = names.own.iter().map(width_of).fold(0.0, f64::max) + NAME_AT + SAMPLE + 12.0;
         let columns = ((width / widest) as usize).clamp(1, names.own.len());

@@ -19,8 +19,8 @@ pub enum Kind {
     Contour,
     Heat,
     Curves,
-    /// Which limit binds, with the share of it that was reached.
-    Binding,
+    /// Which limit is the bottleneck, with the fraction of it that was reached.
+    Bottleneck,
 }
 
 impl Kind {
@@ -29,7 +29,7 @@ impl Kind {
         ("contour", Kind::Contour),
         ("heat", Kind::Heat),
         ("curves", Kind::Curves),
-        ("binding", Kind::Binding),
+        ("bottleneck", Kind::Bottleneck),
     ];
 }
 
@@ -72,7 +72,7 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     if request.kind != Kind::Curves && by.len() != 2 {
         return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
     }
-    if request.kind == Kind::Binding && table.column(bound_columns::BOUND_BY).is_none() {
+    if request.kind == Kind::Bottleneck && table.column(bound_columns::BOUND_BY).is_none() {
         return Err(Error::input(
             "the result knows no bounds",
             "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
@@ -91,7 +91,7 @@ pub fn figure(table: &Table, rows: &[usize], request: &Request) -> Result<Figure
     Ok(match request.kind {
         Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
         Kind::Surface => Figure::Surface(grid(request, subtitle, &found)?, View::default()),
-        Kind::Binding => Figure::Classes(binding(table, grid(request, subtitle, &found)?, &found)),
+        Kind::Bottleneck => Figure::Classes(binding(table, grid(request, subtitle, &found)?, &found)),
         Kind::Contour => Figure::Contour(grid(request, subtitle, &found)?),
         Kind::Heat => Figure::Heat(grid(request, subtitle, &found)?),
     })

@@ -1,6 +1,6 @@
 //! What a figure is drawn for: a screen, or a column of a paper.
 
-use super::{Figure, legend, text};
+use super::text;
 
 /// The looks of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,11 +39,23 @@ pub struct Sheet {
     pub finer: usize,
 }
 
-/// Width of a column in inches.
-const COLUMN: f64 = 3.3;
+/// What a sheet of paper makes room for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    Flat,
+    /// Three dimensions: taller.
+    Solid,
+    /// A legend of this height below the axes.
+    Legend(f64),
+}
+
+/// Pixels in an inch of paper: names of axes come out as 8 of the 72 points in an inch.
+const PAPER_INCH: f64 = text::AXIS / 8.0 * 72.0;
+/// A column in pixels: 3.3 inches.
+pub const PAPER_WIDTH: f64 = 3.3 * PAPER_INCH;
 
 impl Sheet {
-    pub fn of(style: Style, figure: &Figure) -> Self {
+    pub fn of(style: Style, room: Room) -> Self {
         match style {
             Style::Screen => Self {
                 style,
@@ -58,28 +70,23 @@ impl Sheet {
                 finer: 3,
             },
             Style::Paper => {
-                // Names of axes come out as 8 of the 72 points in an inch.
-                let inch = text::AXIS / 8.0 * 72.0;
-                let width = COLUMN * inch;
-                let legend = match figure {
-                    Figure::Curves(curves) | Figure::Model(curves) | Figure::RatioCurve(curves) => {
-                        legend::Legend::below(&curves.series, width).height()
-                    }
-                    _ => 0.0,
+                let (share, legend) = match room {
+                    Room::Flat => (0.68, 0.0),
+                    Room::Solid => (0.76, 0.0),
+                    Room::Legend(height) => (0.68, height),
                 };
-                let height = if solid(figure) { 0.76 } else { 0.68 } * width;
                 let (margin, name_at) = (4.0, 33.0);
                 let below = 44.0 + legend;
                 Self {
                     style,
-                    width,
-                    height: height + legend,
+                    width: PAPER_WIDTH,
+                    height: share * PAPER_WIDTH + legend,
                     margin,
                     name_at,
                     below,
                     bar: 122.0,
-                    inch,
-                    dots: 600.0 / inch,
+                    inch: PAPER_INCH,
+                    dots: 600.0 / PAPER_INCH,
                     finer: 2,
                 }
             }
@@ -94,14 +101,5 @@ impl Sheet {
     /// Width and height of a PNG file.
     pub fn png_size(&self) -> (usize, usize) {
         ((self.width * self.dots).round() as usize, (self.height * self.dots).round() as usize)
-    }
-}
-
-/// Whether a figure stands in three dimensions: those are taller.
-fn solid(figure: &Figure) -> bool {
-    match figure {
-        Figure::Surface(..) | Figure::RatioSurface(..) | Figure::Layers(..) => true,
-        Figure::Within(figure, _) => solid(figure),
-        _ => false,
     }
 }

@@ -2,14 +2,15 @@
 //! behind.
 
 use ndarray::Array2;
-use plotters::backend::DrawingBackend;
 use plotters::style::RGBColor;
 
 use super::bands::{self, Corner};
-use super::canvas::{Canvas, INK};
-use super::colour::viridis;
+use super::camera::Camera;
+use super::canvas::Canvas;
+use super::colour::{INK, viridis};
 use super::frame::{self, Mark};
-use super::surface::Camera;
+use super::text::{self, Side, Type};
+use super::ticks::Scale;
 use super::view::BOX_HEIGHT;
 use crate::error::Result;
 
@@ -17,6 +18,8 @@ use crate::error::Result;
 const SHADES: f64 = 36.0;
 /// Patches of a whole surface at most: more would make a heavy picture, not a finer one.
 const MOST_PATCHES: f64 = 6000.0;
+/// Lines of the bound.
+const BOUND: RGBColor = RGBColor(213, 94, 0);
 
 /// The data in the box: places 0 to 1 along x and y, heights 0 to `BOX_HEIGHT`, by [row][column].
 pub struct Solid<'a> {
@@ -56,8 +59,13 @@ impl Solid<'_> {
     }
 }
 
+/// Heights in the box, by [row][column].
+pub fn heights(values: &Array2<f64>, z: &Scale) -> Vec<Vec<f64>> {
+    values.rows().into_iter().map(|row| row.iter().map(|value| z.place(*value) * BOX_HEIGHT).collect()).collect()
+}
+
 /// Cell by cell, the far ones first.
-pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid) -> Result<()> {
+pub fn draw(canvas: &mut Canvas, camera: &Camera, solid: &Solid) -> Result<()> {
     for (i, j) in camera.view.cell_order(solid.x.len() - 1, solid.y.len() - 1) {
         let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
         if corners.iter().all(|(i, j)| solid.heights[*j][*i].is_finite()) {
@@ -71,7 +79,7 @@ pub fn draw<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid:
 }
 
 /// One cell as bilinear patches, the far ones first.
-fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
+fn cell(canvas: &mut Canvas, camera: &Camera, solid: &Solid, i: usize, j: usize) -> Result<()> {
     let heights = [(j, i), (j, i + 1), (j + 1, i), (j + 1, i + 1)].map(|(j, i)| solid.heights[j][i]);
     let rise = heights.into_iter().fold(f64::MIN, f64::max) - heights.into_iter().fold(f64::MAX, f64::min);
     let cells = (solid.x.len() - 1) * (solid.y.len() - 1);
@@ -92,12 +100,7 @@ fn cell<DB: DrawingBackend>(canvas: &mut Canvas<DB>, camera: &Camera, solid: &So
 }
 
 /// The line along a cell at the level of its look.
-fn level<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    camera: &Camera,
-    solid: &Solid,
-    corners: &[(usize, usize); 4],
-) -> Result<()> {
+fn level(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let Some(level) = solid.look.level else { return Ok(()) };
     let height = |(i, j): (usize, usize)| solid.heights[j][i];
     let corner = |at: [f64; 3], id: usize| {
@@ -117,12 +120,7 @@ fn level<DB: DrawingBackend>(
 }
 
 /// The sides of a cell and the measured points at its corners.
-fn mesh<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    camera: &Camera,
-    solid: &Solid,
-    corners: &[(usize, usize); 4],
-) -> Result<()> {
+fn mesh(canvas: &mut Canvas, camera: &Camera, solid: &Solid, corners: &[(usize, usize); 4]) -> Result<()> {
     let known = |(i, j): (usize, usize)| {
         let z = solid.heights[j][i];
         z.is_finite().then(|| camera.pixel([solid.x[i], solid.y[j], z]))
@@ -139,4 +137,28 @@ fn mesh<DB: DrawingBackend>(
         canvas.cross(camera.pixel(solid.guessed(*i, *j)))?;
     }
     Ok(())
+}
+
+/// The bound, which lies above the surface, as lines that let it be seen.
+pub fn net(
+    canvas: &mut Canvas,
+    camera: &Camera,
+    top: f64,
+    (x, y, heights): (&[f64], &[f64], &[Vec<f64>]),
+) -> Result<()> {
+    let known = |i: usize, j: usize| {
+        let z = *heights.get(j)?.get(i)?;
+        z.is_finite().then(|| camera.pixel([x[i], y[j], z]))
+    };
+    for j in 0..y.len() {
+        for i in 0..x.len() {
+            let Some(at) = known(i, j) else { continue };
+            for next in [known(i + 1, j), known(i, j + 1)].into_iter().flatten() {
+                canvas.line(&[at, next], BOUND, 1.3)?;
+            }
+        }
+    }
+    let at = (canvas.sheet.margin, top + 8.0);
+    canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
+    canvas.text("the machine's own limit", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
 }

@@ -2,16 +2,22 @@
 //!
 //! Back panels are painted first, then the surface from its far corner to the near one, cell by cell.
 
-use plotters::backend::DrawingBackend;
+use ndarray::Array2;
 use plotters::style::RGBColor;
 
-use super::canvas::{Canvas, GREY, INK, PALE, Rect, Side, Type, Xy};
+use super::camera::Camera;
+use super::canvas::Canvas;
+use super::colour::{GREY, INK, PALE};
+use super::drawable::Drawable;
 use super::frame::{self, Ticks};
-use super::layers;
+use super::geometry::{Rect, Xy};
+use super::grid::{Grid, Quantity};
+use super::sheet::Room;
 use super::solid::{self, Look, Solid};
+use super::table::{self, Table};
+use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
-use super::{Grid, Quantity, text};
 use crate::error::Result;
 
 const TICK_LENGTH: f64 = 6.0;
@@ -23,45 +29,43 @@ struct BoxAxis<'a> {
     values: &'a [f64],
 }
 
-/// From the box to the picture.
-#[derive(Clone, Copy)]
-pub struct Camera {
+/// A surface on a scale that reaches over `range` too, and over it as a net the bounds of its points.
+pub struct Surface<'a> {
+    pub grid: &'a Grid,
+    pub bounds: Option<&'a Array2<f64>>,
     pub view: View,
-    pixels: f64,
-    centre: Xy,
+    pub range: Option<(f64, f64)>,
 }
 
-impl Camera {
-    pub fn pixel(&self, point: [f64; 3]) -> Xy {
-        let to = self.view.project(point);
-        let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
-        (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
+impl Drawable for Surface<'_> {
+    fn draw(&self, canvas: &mut Canvas) -> Result<()> {
+        let known = || self.bounds.into_iter().flatten().copied().filter(|bound| !bound.is_nan());
+        let range = known().reduce(f64::min).zip(known().reduce(f64::max)).or(self.range);
+        let look = Look { bounds: self.bounds, ..Look::of_magnitudes() };
+        draw_coloured(canvas, self.grid, self.view, self.grid.scales(range)?, look)
+    }
+
+    fn table(&self) -> Table {
+        Table::of_grid(self.grid)
+    }
+
+    fn description(&self) -> String {
+        let below = if self.bounds.is_some() { " below the machine's own limit" } else { "" };
+        format!("3-D surface{below}. {}", table::extremes(self.grid))
+    }
+
+    fn room(&self) -> Room {
+        Room::Solid
     }
 }
 
-pub fn draw<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    grid: &Grid,
-    range: Option<(f64, f64)>,
-    view: View,
-) -> Result<()> {
-    let [x, y, z] = grid.scales(range)?;
-    draw_coloured(canvas, grid, view, [x, y, z], Look::of_magnitudes())
-}
-
 /// With scales and a look.
-pub fn draw_coloured<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    grid: &Grid,
-    view: View,
-    [x, y, z]: [Scale; 3],
-    look: Look,
-) -> Result<()> {
+pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [Scale; 3], look: Look) -> Result<()> {
     view.check()?;
     let solid = Solid {
         x: grid.x.values.iter().map(|v| x.place(*v)).collect(),
         y: grid.y.values.iter().map(|v| y.place(*v)).collect(),
-        heights: layers::heights(&grid.values, &z),
+        heights: solid::heights(&grid.values, &z),
         failed: grid.failed.iter().map(|(j, i)| (*i, *j)).collect(),
         look,
     };
@@ -78,7 +82,7 @@ pub fn draw_coloured<DB: DrawingBackend>(
     panels(canvas, &camera, &axes, &sides)?;
     solid::draw(canvas, &camera, &solid)?;
     if let Some(all) = solid.look.bounds {
-        layers::net(canvas, &camera, top, (&solid.x, &solid.y, &layers::heights(all, &z)))?;
+        solid::net(canvas, &camera, top, (&solid.x, &solid.y, &solid::heights(all, &z)))?;
     }
     for side in &sides {
         side.draw(canvas, &camera)?;
@@ -122,7 +126,7 @@ impl LabelledEdge {
         self.labels.iter().flatten().chain((!self.title.is_empty()).then_some(&self.title_at))
     }
 
-    fn draw<DB: DrawingBackend>(&self, canvas: &mut Canvas<DB>, camera: &Camera) -> Result<()> {
+    fn draw(&self, canvas: &mut Canvas, camera: &Camera) -> Result<()> {
         canvas.line(&[camera.pixel(self.start), camera.pixel(self.end)], INK, 1.2)?;
         for ((value, label), rect) in self.ticks.values.iter().zip(&self.ticks.labels).zip(&self.labels) {
             let (x, y) = camera.pixel(self.point(*value));
@@ -282,12 +286,7 @@ fn beyond(at: Xy, outward: Xy, gap: f64, (width, height): (f64, f64)) -> Rect {
 }
 
 /// The three sides of the box behind the surface, with grid lines at the ticks.
-fn panels<DB: DrawingBackend>(
-    canvas: &mut Canvas<DB>,
-    camera: &Camera,
-    axes: &[BoxAxis; 3],
-    edges: &[LabelledEdge],
-) -> Result<()> {
+fn panels(canvas: &mut Canvas, camera: &Camera, axes: &[BoxAxis; 3], edges: &[LabelledEdge]) -> Result<()> {
     let size = [1.0, 1.0, BOX_HEIGHT];
     for axis in 0..3 {
         let high = !camera.view.faces_viewer(axis, true);

@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+use plotters::style::{FontDesc, FontFamily, FontStyle, RGBColor, register_font};
 
+use super::colour::INK;
 use crate::error::{Error, Result};
 
 /// Sizes of type in pixels of the em.
@@ -26,6 +27,45 @@ pub fn register() -> Result<()> {
 
 pub fn font(size: f64, bold: bool) -> FontDesc<'static> {
     FontDesc::new(FontFamily::SansSerif, size, if bold { FontStyle::Bold } else { FontStyle::Normal })
+}
+
+/// How a line of text is set.
+#[derive(Clone, Copy)]
+pub struct Type {
+    pub size: f64,
+    pub bold: bool,
+    pub colour: RGBColor,
+}
+
+impl Type {
+    pub fn new(size: f64) -> Self {
+        Self { size, bold: false, colour: INK }
+    }
+
+    pub fn bold(size: f64) -> Self {
+        Self { bold: true, ..Self::new(size) }
+    }
+
+    pub fn coloured(self, colour: RGBColor) -> Self {
+        Self { colour, ..self }
+    }
+
+    pub fn width(&self, text: &str) -> f64 {
+        width(text, self.size, self.bold)
+    }
+
+    /// From the middle of the capitals down to the base line.
+    pub fn half_capital(&self) -> f64 {
+        0.36 * self.size
+    }
+}
+
+/// Which end of a line of text lies at its place.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Side {
+    Left,
+    Middle,
+    Right,
 }
 
 /// Width in pixels of a line of text; `register` must have been called.

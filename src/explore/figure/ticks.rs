@@ -1,7 +1,7 @@
 //! Scales, tick values and tick labels: where a value lies on an axis and how it is written there.
 
 use crate::error::{Error, Result};
-use crate::units::Unit;
+use crate::units::{NumberStyle, Unit, number};
 
 /// Magnitudes beyond this, or below its inverse, are no measurements and would overflow what is computed from them.
 const EXTREME: f64 = 1e100;
@@ -48,6 +48,16 @@ impl Scale {
             (low, high) = if log { (low / 2.0, low * 2.0) } else { (low - by, low + by) };
         }
         Ok(Self { low, high, log })
+    }
+
+    /// The log scale of ratios, of which NaN are none: it reaches as far above 1 as below, up to 1.1, 1.25 or 1.5, else to a
+    /// power of two whose exponent is a multiple of `step`.
+    pub fn around_one(ratios: impl Iterator<Item = f64>, step: f64, name: &str) -> Result<Self> {
+        let seen = Self::spanning(ratios.filter(|ratio| !ratio.is_nan()).chain([1.0]), true, name)?;
+        let farthest = seen.high.max(1.0 / seen.low);
+        let near = [1.1, 1.25, 1.5].into_iter().find(|end| farthest <= *end);
+        let high = near.unwrap_or_else(|| (((farthest.log2() - 1e-9) / step).ceil() * step).exp2());
+        Ok(Self { low: 1.0 / high, high, log: true })
     }
 
     fn inner(&self, value: f64) -> f64 {
@@ -191,19 +201,6 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     table.iter().copied().find(|(factor, _)| value.abs() * (1.0 + 1e-9) >= *factor).unwrap_or(table[table.len() - 1])
 }
 
-/// A number with at most `digits` significant digits and no trailing zeros.
-fn number(value: f64, digits: usize) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
-    let magnitude = rounded.abs().log10().floor();
-    if (-4.0..15.0).contains(&magnitude) {
-        return format!("{rounded}");
-    }
-    format!("{rounded:e}")
-}
-
 /// Whether three digits and a prefix say this value exactly.
 fn is_exact(value: f64, unit: Unit, binary: bool) -> bool {
     let (factor, _) = prefix(value, unit, binary);
@@ -219,7 +216,7 @@ pub fn labels_carry(unit: Unit) -> bool {
 
 fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -> String {
     let (factor, name) = prefix(value, unit, binary);
-    let number = number(value / factor, digits);
+    let number = number(value / factor, NumberStyle::Rounded(digits));
     let tail = match unit {
         _ if !with_unit || !labels_carry(unit) => name.to_owned(),
         Unit::PerSecond => format!("{name}/s"),

@@ -3,7 +3,7 @@
 
 use super::quality::{parts, smape};
 use super::{Observation, bits};
-use crate::measure::numerics::nnls::nnls;
+use crate::explore::fit::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 use std::collections::HashMap;

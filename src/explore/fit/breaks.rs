@@ -46,7 +46,7 @@ pub fn fit(
     let Some(&largest) = values.last().filter(|_| values.len() >= 2 * BESIDE) else {
         let (name, number) = (model.about().variables[variable].name, model.about().parameters[at].number);
         return Err(Error::input(
-            format!("{}: {} values of {name} cannot tell {number}", model.about().id, values.len()),
+            format!("{}: {} values of {name} cannot identify {number}", model.about().id, values.len()),
             format!("measure {}; or hold it with --hold {number}=VALUE", model.about().design),
         ));
     };

@@ -12,7 +12,12 @@ pub fn t_quantile(freedom: usize) -> f64 {
 
 /// The quantile of Student's t that is exceeded with probability `tail`.
 pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.max(1) as f64).map_or(f64::NAN, |t| t.inverse_cdf(1.0 - tail))
+    t_quantile_at(freedom.max(1) as f64, 1.0 - tail)
+}
+
+/// A quantile of Student's t.
+pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom.clamp(0.5, 1e9)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
 }
 
 /// The quantile of Fisher's F that is exceeded with probability `tail`.

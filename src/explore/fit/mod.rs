@@ -26,6 +26,7 @@ pub mod bootstrap;
 pub mod breaks;
 pub mod identify;
 pub mod interval;
+pub mod nnls;
 pub mod optimum;
 pub mod quality;
 pub mod subsample;
@@ -76,7 +77,7 @@ pub struct Point {
     /// 95 % band for another measurement at this point.
     pub low: f64,
     pub high: f64,
-    pub binding: &'static str,
+    pub bottleneck: &'static str,
     /// What a fit to all other points predicts here, if that was asked for.
     pub left_out: Option<f64>,
 }
@@ -116,7 +117,7 @@ pub struct Options {
     pub resamples: u32,
     /// Errors with points left out, which cost a fit each.
     pub leave_out: bool,
-    /// Of more points the numbers are fitted to so many, evenly spread; the others are foretold.
+    /// Of more points the numbers are fitted to so many, evenly spread; the others are predicted.
     pub most_points: usize,
 }
 
@@ -246,7 +247,7 @@ fn prepare<'a>(
         let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
         return Err(Error::input(
             format!(
-                "{}: {different} different points cannot tell {} parameters: {}",
+                "{}: {different} distinct points cannot identify {} parameters: {}",
                 about.id,
                 names.len(),
                 names.join(", ")
@@ -314,7 +315,7 @@ fn points(
             predicted: prediction.value,
             low: prediction.value / width,
             high: prediction.value * width,
-            binding: prediction.binding,
+            bottleneck: prediction.bottleneck,
             left_out: None,
         }
     };

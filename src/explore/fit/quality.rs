@@ -45,7 +45,7 @@ pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     })
 }
 
-/// `points` are all that were measured, with what is foretold of them.
+/// `points` are all that were measured, with their predictions.
 pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> Quality {
     let launches: HashSet<u32> = points.iter().map(|point| point.launch).collect();
     let known: HashSet<Vec<u64>> = points.iter().map(|point| bits(&point.x)).collect();

@@ -1,8 +1,8 @@
 //! A model, data and what is free: residuals and their derivatives, all in logarithms.
 
 use super::Observation;
+use crate::explore::fit::nnls::nnls;
 use crate::explore::models::Model;
-use crate::measure::numerics::nnls::nnls;
 use nalgebra::{DMatrix, DVector};
 
 /// Parameters are positive and times err by factors: fits move in the logarithm of the parameters, and a residual is

@@ -1,4 +1,4 @@
-//! Which files of a folder of figures a page made: a list beside them says so.
+//! The files of a folder of figures that an HTML report wrote: a list next to them names them.
 
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
@@ -6,13 +6,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The folder within a folder of figures that holds them as a paper wants them.
+/// The folder within a folder of figures that holds their print-ready versions.
 pub const PAPER: &str = "paper";
-/// The list in a folder of figures, a line a file, as `sha256sum` writes and checks it.
+/// The list in a folder of figures, one line per file, as `sha256sum` writes and checks it.
 const LIST: &str = ".made";
 
-/// Removes the figures that an earlier page made in this folder and `page`, already made, does not have, and notes those that
-/// it has. Other files stay: those of `apexmap plot`, and those that someone changed.
+/// Removes the figures of an earlier HTML report in this folder that `page`, the new one, does not have, and lists those
+/// that it has. Other files stay: those of `apexmap plot`, and those that someone changed.
 ///
 /// # Errors
 /// If a file cannot be read, removed or written.
@@ -55,7 +55,7 @@ fn digest(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Names of a page's figures.
+/// Names of the figures of an HTML report.
 fn figures(page: &str) -> impl Iterator<Item = &str> {
     page.split(" data-file=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }

@@ -1,8 +1,8 @@
-//! Pages: what every HTML file of apexmap shares, from its look to its figures.
+//! What every HTML file of apexmap shares, from its style to its figures.
 //!
-//! A page's template extends `page.html` and takes its parts from `parts.html`; a context of plain data fills it. The
-//! template engine escapes whatever comes from files. A page is one file that fetches nothing and runs one script,
-//! `page.js`, which adds what reacts; without it everything is still shown.
+//! A template extends `page.html` and takes its parts from `parts.html`; a context of plain data fills it. The template
+//! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
+//! `page.js`, which adds the interaction; without it everything is still shown.
 
 mod base64;
 mod generated;
@@ -17,7 +17,7 @@ use std::path::Path;
 pub use generated::{PAPER, remove_unmade};
 pub use viewer::{Surface, Viewer};
 
-/// A figure in a page and, as SVG and PNG, beside it.
+/// A figure in an HTML page and, as SVG and PNG, next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
     /// Name of its files, without ending.
@@ -33,7 +33,7 @@ pub struct Picture {
     /// Its values as a table.
     pub head: Vec<String>,
     pub rows: Vec<Row>,
-    /// Rows that a page has no room for.
+    /// Number of further rows, for which there is no room.
     pub left_out: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Row {
     pub at: String,
 }
 
-/// A key number of a page's first screen.
+/// A key number on the first screen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tile {
     pub value: String,
@@ -54,12 +54,13 @@ pub struct Tile {
     pub note: String,
 }
 
-/// Rows of a figure's table at most.
+/// Maximum rows of a figure's table.
 const MOST_ROWS: usize = 5000;
-/// Bytes of an SVG from which on a page holds the figure's pixels instead; the SVG lies beside the page all the same.
+/// From this many bytes of SVG on, an HTML page holds the figure's pixels instead; the SVG is still written next to it.
 const HEAVY: usize = 600_000;
 
-/// Draws a figure into the page and into files of a folder; also for a paper, if the folder has a folder [`PAPER`].
+/// Draws a figure into an HTML page and into files of a folder; also a print-ready version, if the folder has a folder
+/// [`PAPER`].
 ///
 /// # Errors
 /// If the figure has nothing to draw or its files cannot be written.
@@ -106,12 +107,12 @@ fn pixels(png: &Path, (width, height): (f64, f64)) -> Result<String> {
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("viewer.js"));
 
-/// The page of a template that extends `page.html`.
+/// Renders a template that extends `page.html`.
 ///
 /// # Errors
-/// If the template asks for what the context does not have: a defect of the program.
+/// If the template uses a name that the context does not have: a defect of the program.
 pub fn render(template: &str, context: &impl Serialize) -> Result<String> {
-    fill(template, context).map_err(|e| Error::internal(format!("cannot fill in the page: {e:#}")))
+    fill(template, context).map_err(|e| Error::internal(format!("cannot render the HTML page: {e:#}")))
 }
 
 fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String, minijinja::Error> {
@@ -130,7 +131,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     engine.get_template("this.html")?.render(minijinja::Value::from(minijinja::value::Serde(context)))
 }
 
-/// Text in which no line ends between a number and what it counts, nor within `L = 64`.
+/// Text in which no line breaks between a number and its unit, nor within `L = 64`.
 fn bound(text: &str) -> String {
     let all: Vec<char> = text.chars().collect();
     let at = |k: usize| all.get(k).copied().unwrap_or_default();
@@ -147,7 +148,7 @@ pub fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// JSON that may stand in a page: nothing in it can end a script or begin markup, whatever it contains.
+/// JSON that is safe in an HTML page: nothing in it can end a script or begin markup, whatever it contains.
 fn json(value: &minijinja::Value) -> std::result::Result<String, minijinja::Error> {
     let text = serde_json::to_string(value)
         .map_err(|e| minijinja::Error::new(minijinja::ErrorKind::BadSerialization, e.to_string()))?;

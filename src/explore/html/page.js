@@ -1,5 +1,5 @@
-// What a page of apexmap adds when scripts run: downloads, values under the pointer, a switch for light and dark.
-// Everything that the page says is there without it. Text from files only ever becomes text (textContent), never markup.
+// What the script adds to an HTML page of apexmap: downloads, values under the pointer, a switch for light and dark.
+// The whole content is there without it. Text from files only ever becomes text (textContent), never markup.
 "use strict";
 
 const page = {
@@ -14,7 +14,7 @@ const page = {
     return element;
   },
 
-  // `of`: what tells it from other buttons of its text, for those who hear it alone.
+  // `of`: distinguishes it from other buttons with the same text, for screen readers.
   button(text, title, onclick, of = "") {
     return page.make("button", { type: "button", title, onclick, "aria-label": `${text}: ${title}${of && ", " + of}` }, text);
   },
@@ -174,13 +174,13 @@ page.enhanceFigure = function (figure) {
   drawing.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hide());
   drawing.addEventListener("pointercancel", hide);
 
-  // By keys: from point to point, told to screen readers.
+  // By keys: from point to point, announced by screen readers.
   const live = page.make("p", { class: "live", role: "status", "aria-live": "polite" });
   figure.append(live);
   drawing.tabIndex = 0;
   drawing.setAttribute("role", "application");
   drawing.setAttribute("aria-roledescription", "figure with values");
-  drawing.setAttribute("aria-description", "Arrow keys go from point to point.");
+  drawing.setAttribute("aria-description", "Arrow keys step from point to point.");
   drawing.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") return hide();
@@ -210,7 +210,7 @@ page.addThemeSwitch = function () {
   button.className = "theme";
   const name = () => {
     button.textContent = dark() ? "Light" : "Dark";
-    button.ariaLabel = button.textContent + ": change the colours of the page";
+    button.ariaLabel = button.textContent + ": change the colours of this page";
   };
   name();
   const changed = () => {

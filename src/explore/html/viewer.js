@@ -1,4 +1,4 @@
-// The live 3-D surface: the same projection and painting order as the figures (src/figure/view.rs, surface.rs), on a canvas.
+// The interactive 3-D surface: the same projection and painting order as the figures (src/figure/view.rs, surface.rs), on a canvas.
 // Back panels first, then the surface from its far corner to the near one, cell by cell.
 
 (function () {
@@ -195,7 +195,7 @@
       });
       // The value under a finger stays when it is lifted.
       this.canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.leave());
-      // The wheel scrolls the page unless the surface has been chosen and can still come nearer or go farther.
+      // The wheel scrolls the page unless the surface has the focus and can still zoom.
       this.canvas.addEventListener("wheel", (event) => {
         if (document.activeElement !== this.canvas) return;
         const zoom = clamp(this.camera.zoom * Math.exp(-event.deltaY / 600), 0.4, 8);

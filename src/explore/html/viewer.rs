@@ -1,11 +1,11 @@
-//! What the live 3-D viewer of a page shows: surfaces of one or several machines.
+//! The data of the interactive 3-D viewer: surfaces of one or several machines.
 
 use crate::error::Result;
 use crate::explore::figure::ticks::{self, Scale};
 use crate::explore::figure::{Grid, Quantity, colour};
 use serde::Serialize;
 
-/// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once in a page.
+/// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once per HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Viewer {
     pub surfaces: Vec<Surface>,
@@ -15,7 +15,7 @@ pub struct Viewer {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Surface {
     pub machine: String,
-    /// What tells it from others of its machine.
+    /// Distinguishes it from the other surfaces of its machine.
     pub label: String,
     pub x: Axis,
     pub y: Axis,
@@ -40,7 +40,7 @@ pub struct Axis {
     pub ticks: Vec<Tick>,
     /// The values measured at; none for the height.
     pub values: Vec<f64>,
-    /// The same for people.
+    /// The same values as printed.
     pub names: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ pub struct Tick {
     pub label: String,
 }
 
-/// Labels of an axis at most.
+/// Maximum labels per axis.
 const MOST_TICKS: usize = 10;
 /// Colours from which the script mixes those between.
 const COLOURS: usize = 33;

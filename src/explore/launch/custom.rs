@@ -1,8 +1,31 @@
 //! `custom`: a command from the sweep, such as `["jsrun", "-n", "{ranks}", "{worker}", "{arguments}"]`.
 
-use super::{LaunchJob, Launcher};
+use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use crate::error::{Error, Result};
-use crate::explore::sweep::execute::CommandLine;
+use crate::measure::comm::TransportKind;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "custom",
+    summary: "the command line in `command`",
+    transport: TransportKind::Mpi,
+    remote: true,
+    takes_command: true,
+    make: |command| Ok(Box::new(Custom::new(command.to_vec())?)),
+};
+
+/// What a command may name in braces.
+pub const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
+
+pub const EXAMPLE: &str = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
+
+/// The first placeholder that a command needs and does not have; `{arguments}` must be an argument of its own.
+pub fn lacking(command: &[String]) -> Option<&'static str> {
+    let has = |needed: &str| match needed {
+        "{arguments}" => command.iter().any(|argument| argument == needed),
+        _ => command.iter().any(|argument| argument.contains(needed)),
+    };
+    ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !has(needed))
+}
 
 #[derive(Debug)]
 pub struct Custom {
@@ -11,32 +34,21 @@ pub struct Custom {
 
 impl Custom {
     /// The template's arguments may contain `{ranks}`, `{ranks_per_node}` and `{worker}`; the argument `{arguments}` is
-    /// replaced by all of the worker's. The worker, its arguments and the ranks must be somewhere.
+    /// replaced by all of the worker's. All but `{ranks_per_node}` are needed.
     pub fn new(template: Vec<String>) -> Result<Self> {
-        let holds = |name: &str| template.iter().any(|argument| argument.contains(name));
-        let missing = if !holds("{worker}") {
-            "{worker}"
-        } else if !template.iter().any(|argument| argument == "{arguments}") {
-            "{arguments} as an argument of its own"
-        } else if !holds("{ranks}") {
-            "{ranks}"
-        } else {
-            return Ok(Self { template });
-        };
-        Err(Error::input(
-            format!("the command of launcher \"custom\" lacks {missing}"),
-            "write it like this: command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]",
-        ))
+        match lacking(&template) {
+            None => Ok(Self { template }),
+            Some(missing) => {
+                let what = format!("the command of launcher \"custom\" lacks the argument \"{missing}\"");
+                Err(Error::input(what, format!("write it as in {EXAMPLE}")))
+            }
+        }
     }
 }
 
 impl Launcher for Custom {
-    fn id(&self) -> &'static str {
-        "custom"
-    }
-
-    fn transport(&self) -> &'static str {
-        "mpi"
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
     }
 
     fn programs(&self) -> Vec<&str> {
@@ -44,7 +56,7 @@ impl Launcher for Custom {
     }
 
     fn install(&self) -> &'static str {
-        "correct the first word of the command in the sweep, or install the program that it names"
+        "correct the first word of the command in the sweep, or install that program"
     }
 
     /// Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks: all of them on one node.
@@ -59,7 +71,7 @@ impl Launcher for Custom {
     }
 }
 
-/// Replaces `{name}` by its value, in one pass: values are not looked into.
+/// Replaces `{name}` by its value in one pass: braces within values stay.
 fn substitute(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::new();
     let mut rest = text;

@@ -1,17 +1,22 @@
 //! `local`: the worker itself, whose ranks are threads.
 
-use super::{LaunchJob, Launcher};
-use crate::explore::sweep::execute::CommandLine;
+use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
+use crate::measure::comm::TransportKind;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "local",
+    summary: "this machine: the ranks are threads of one process",
+    transport: TransportKind::Threads,
+    remote: false,
+    takes_command: false,
+    make: |_| Ok(Box::new(Local)),
+};
 
 pub struct Local;
 
 impl Launcher for Local {
-    fn id(&self) -> &'static str {
-        "local"
-    }
-
-    fn transport(&self) -> &'static str {
-        "threads"
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
     }
 
     fn programs(&self) -> Vec<&str> {

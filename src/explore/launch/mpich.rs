@@ -1,17 +1,22 @@
 //! `mpich`: the mpiexec (Hydra) of MPICH and its relatives.
 
-use super::{Fit, LaunchJob, Launcher};
-use crate::explore::sweep::execute::CommandLine;
+use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
+use crate::measure::comm::TransportKind;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "mpich",
+    summary: "mpiexec (Hydra) of MPICH and MPIs derived from it",
+    transport: TransportKind::Mpi,
+    remote: false,
+    takes_command: false,
+    make: |_| Ok(Box::new(Mpich)),
+};
 
 pub struct Mpich;
 
 impl Launcher for Mpich {
-    fn id(&self) -> &'static str {
-        "mpich"
-    }
-
-    fn transport(&self) -> &'static str {
-        "mpi"
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
     }
 
     /// Names that only MPICH uses first.

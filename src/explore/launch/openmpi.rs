@@ -1,17 +1,22 @@
 //! `openmpi`: Open MPI's mpirun, alone or in an allocation that it recognises.
 
-use super::{Fit, LaunchJob, Launcher};
-use crate::explore::sweep::execute::CommandLine;
+use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
+use crate::measure::comm::TransportKind;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "openmpi",
+    summary: "mpirun of Open MPI",
+    transport: TransportKind::Mpi,
+    remote: false,
+    takes_command: false,
+    make: |_| Ok(Box::new(OpenMpi)),
+};
 
 pub struct OpenMpi;
 
 impl Launcher for OpenMpi {
-    fn id(&self) -> &'static str {
-        "openmpi"
-    }
-
-    fn transport(&self) -> &'static str {
-        "mpi"
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
     }
 
     /// Debian's name first: there, `mpirun` is whichever MPI was chosen last.

@@ -3,18 +3,23 @@
 //! Which of its MPI plugins to use is the cluster's default or `SLURM_MPI_TYPE`, which srun itself reads: `pmix` for
 //! Open MPI, `pmi2` for MPICH. Under the wrong one the worker refuses to work, and says so.
 
-use super::{LaunchJob, Launcher};
-use crate::explore::sweep::execute::CommandLine;
+use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
+use crate::measure::comm::TransportKind;
+
+pub const ENTRY: LauncherEntry = LauncherEntry {
+    id: "srun",
+    summary: "srun of Slurm, in an allocation or waiting for one",
+    transport: TransportKind::Mpi,
+    remote: true,
+    takes_command: false,
+    make: |_| Ok(Box::new(Srun)),
+};
 
 pub struct Srun;
 
 impl Launcher for Srun {
-    fn id(&self) -> &'static str {
-        "srun"
-    }
-
-    fn transport(&self) -> &'static str {
-        "mpi"
+    fn entry(&self) -> &'static LauncherEntry {
+        &ENTRY
     }
 
     fn programs(&self) -> Vec<&str> {

@@ -9,10 +9,26 @@ pub struct Entry {
     /// The unit in which [`super::Card::get`] returns it.
     pub unit: Unit,
     pub meaning: &'static str,
+    /// What a card may have instead.
+    pub composite: Option<Composite>,
+}
+
+/// A number as the sum of others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Composite {
+    pub parts: &'static [&'static str],
+    /// Added if the card has it: it is small and often unknown.
+    pub overhead: Option<&'static str>,
 }
 
 const fn entry(name: &'static str, unit: Unit, meaning: &'static str) -> Entry {
-    Entry { name, unit, meaning }
+    Entry { name, unit, meaning, composite: None }
+}
+
+impl Entry {
+    const fn or_sum(self, parts: &'static [&'static str], overhead: Option<&'static str>) -> Self {
+        Self { composite: Some(Composite { parts, overhead }), ..self }
+    }
 }
 
 /// Every number, in the order of a machine: core, memory, cores together, network, and what models fit as a whole.
@@ -22,17 +38,20 @@ pub const CATALOGUE: &[Entry] = &[
     // RandomAccess on a core
     entry("update_seconds", Unit::Seconds, "one random update of a table in local memory (t_u)"),
     entry("generate_seconds", Unit::Seconds, "one value of the random stream (t_g)"),
-    entry("loop_seconds", Unit::Seconds, "loop overhead an update (t_os)"),
-    entry("local_seconds", Unit::Seconds, "generating, updating and loop overhead together (t_g + t_u + t_os)"),
-    entry("send_seconds", Unit::Seconds, "sending, an update (t_s)"),
-    entry("receive_seconds", Unit::Seconds, "receiving, an update (t_r)"),
-    entry("operation_seconds", Unit::Seconds, "overhead of a send and receive, an update (t_op)"),
-    entry("remote_seconds", Unit::Seconds, "sending, receiving and their overhead together (t_s + t_r + t_op)"),
-    entry("packet_receive_seconds", Unit::Seconds, "receiving a packet, whatever it holds (t_pkt_rcv)"),
-    entry("update_role_seconds", Unit::Seconds, "overhead of the core that updates, an update (t_op3)"),
-    entry("role_0_seconds", Unit::Seconds, "load of the core that generates and routes along X, an update (T_0)"),
-    entry("role_1_seconds", Unit::Seconds, "load of the core that routes along Y, an update (T_1)"),
-    entry("role_2_seconds", Unit::Seconds, "load of the core that routes along Z, an update (T_2)"),
+    entry("loop_seconds", Unit::Seconds, "loop overhead per update (t_os)"),
+    entry("local_seconds", Unit::Seconds, "generating, updating and loop overhead together (t_g + t_u + t_os)")
+        .or_sum(&["generate_seconds", "update_seconds"], Some("loop_seconds")),
+    entry("send_seconds", Unit::Seconds, "sending, per update (t_s)"),
+    entry("receive_seconds", Unit::Seconds, "receiving, per update (t_r)"),
+    entry("operation_seconds", Unit::Seconds, "overhead of a send and receive, per update (t_op)"),
+    entry("remote_seconds", Unit::Seconds, "sending, receiving and their overhead together (t_s + t_r + t_op)")
+        .or_sum(&["send_seconds", "receive_seconds"], Some("operation_seconds")),
+    entry("packet_receive_seconds", Unit::Seconds, "receiving a packet of any size (t_pkt_rcv)")
+        .or_sum(&["receive_seconds"], None),
+    entry("update_role_seconds", Unit::Seconds, "overhead of the core that updates, per update (t_op3)"),
+    entry("role_0_seconds", Unit::Seconds, "load of the core that generates and routes along X, per update (T_0)"),
+    entry("role_1_seconds", Unit::Seconds, "load of the core that routes along Y, per update (T_1)"),
+    entry("role_2_seconds", Unit::Seconds, "load of the core that routes along Z, per update (T_2)"),
     entry("hop_seconds", Unit::Seconds, "routing an update over one hop in software"),
     entry("copy_seconds_per_byte", Unit::SecondsPerByte, "copying bytes in memory"),
     entry("division_seconds", Unit::Seconds, "the owner of a word by an integer division"),
@@ -59,11 +78,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("memory_latency_seconds", Unit::Seconds, "a dependent access to main memory"),
     entry("memory_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, one core"),
     entry("node_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, all cores of a node"),
-    entry("l1_access_seconds", Unit::Seconds, "a random access that hits the first level, as many go on at once"),
-    entry("l2_access_seconds", Unit::Seconds, "a random access that hits the second level, as many go on at once"),
-    entry("l3_access_seconds", Unit::Seconds, "a random access that hits the third level, as many go on at once"),
-    entry("memory_access_seconds", Unit::Seconds, "a random access to main memory, as many go on at once"),
-    entry("network_access_seconds", Unit::Seconds, "a random access to another rank's memory, as many go on at once"),
+    entry("l1_access_seconds", Unit::Seconds, "a random access that hits L1, with many in flight"),
+    entry("l2_access_seconds", Unit::Seconds, "a random access that hits L2, with many in flight"),
+    entry("l3_access_seconds", Unit::Seconds, "a random access that hits L3, with many in flight"),
+    entry("memory_access_seconds", Unit::Seconds, "a random access to main memory, with many in flight"),
+    entry("network_access_seconds", Unit::Seconds, "a random access to another rank's memory, with many in flight"),
     entry(
         "startup_seconds_per_byte",
         Unit::SecondsPerByte,
@@ -72,14 +91,14 @@ pub const CATALOGUE: &[Entry] = &[
     entry(
         "read_seconds",
         Unit::Seconds,
-        "a random read in a region of so many bytes: its address known beforehand, asked for beforehand, or known from the \
-         read before",
+        "a random read in a region of this size: its address known in advance (independent), prefetched, or known from \
+         the previous read (dependent)",
     ),
-    entry("page_read_seconds", Unit::Seconds, "a dependent read of one line a page, in a region of so many bytes"),
+    entry("page_read_seconds", Unit::Seconds, "a dependent read of one line per page, in a region of this size"),
     entry(
         "translation_seconds",
         Unit::Seconds,
-        "what a read takes longer when its page has not been used for long: address translation, page walks included",
+        "extra time of a read whose page has not been used for long: address translation, page walks included",
     ),
     entry(
         "tlb_reach_bytes",
@@ -89,15 +108,19 @@ pub const CATALOGUE: &[Entry] = &[
     entry(
         "loaded_latency_seconds",
         Unit::Seconds,
-        "a dependent access to main memory while the other cores read for so much of the time",
+        "a dependent access to main memory while the other cores read for this fraction of the time",
     ),
-    entry("loaded_bandwidth_bytes_per_second", Unit::BytesPerSecond, "what the other cores read meanwhile"),
+    entry(
+        "loaded_bandwidth_bytes_per_second",
+        Unit::BytesPerSecond,
+        "total read bandwidth of the other cores meanwhile",
+    ),
     entry("l1_measured_bytes", Unit::Bytes, "size of the first-level data cache by the latency of random reads"),
     entry("l2_measured_bytes", Unit::Bytes, "size of the second-level cache by the latency of random reads"),
     entry("l3_measured_bytes", Unit::Bytes, "size of the third-level cache by the latency of random reads"),
-    entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading a region of so many bytes from end to end"),
+    entry("read_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading a region of this size from end to end"),
     entry("line_bytes", Unit::Bytes, "size of a cache line"),
-    entry("lines_in_flight", Unit::None, "cache lines that one core has outstanding at most"),
+    entry("lines_in_flight", Unit::None, "maximum of outstanding cache lines of one core"),
     // network
     entry("network_latency_seconds", Unit::Seconds, "a short message, one way"),
     entry(
@@ -106,14 +129,18 @@ pub const CATALOGUE: &[Entry] = &[
         "a short message on its way, without the processors' time (LogGP's L)",
     ),
     entry("network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "long messages, one way, one rank"),
-    entry("network_gap_seconds", Unit::Seconds, "least time between short messages of a rank (LogGP's g)"),
-    entry("network_overhead_seconds", Unit::Seconds, "processor time a short message (LogGP's o)"),
+    entry("network_gap_seconds", Unit::Seconds, "minimum time between short messages of a rank (LogGP's g)"),
+    entry("network_overhead_seconds", Unit::Seconds, "processor time per short message (LogGP's o)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
-    entry("message_seconds", Unit::Seconds, "from one message of so many bytes to the next, of a rank, by some way"),
+    entry(
+        "message_seconds",
+        Unit::Seconds,
+        "from one message of this size to the next, per rank, by the named operation",
+    ),
     entry(
         "get_seconds",
         Unit::Seconds,
-        "a get of so many bytes from another rank's memory, one at a time or many at once",
+        "a get of this size from another rank's memory, one at a time or many in flight",
     ),
     entry("eager_bytes", Unit::Bytes, "largest message that travels without a rendezvous"),
     entry(
@@ -127,7 +154,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("link_efficiency", Unit::None, "share of a link's bytes that is left after packet framing and flow control"),
     entry("node_network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "between a node and the network"),
     entry("bisection_bytes_per_second", Unit::BytesPerSecond, "bisection bandwidth, one direction (B)"),
-    entry("update_wire_bytes", Unit::Bytes, "bytes an update costs on the wire, headers and acknowledgement too (b)"),
+    entry("update_wire_bytes", Unit::Bytes, "bytes per update on the wire, with headers and acknowledgement (b)"),
     // network interface
     entry("io_bandwidth_bytes_per_second", Unit::BytesPerSecond, "bus between processor and network interface"),
     entry("io_latency_seconds", Unit::Seconds, "crossing that bus, one way"),
@@ -135,7 +162,8 @@ pub const CATALOGUE: &[Entry] = &[
     entry("io_command_bytes", Unit::Bytes, "command that goes with each message over that bus"),
     entry("message_header_bytes", Unit::Bytes, "bytes that the network adds to each message"),
     entry("inject_seconds", Unit::Seconds, "processor time to inject a message, besides moving its bytes"),
-    entry("store_seconds_per_byte", Unit::SecondsPerByte, "processor time to move a byte to the network interface"),
+    entry("store_seconds_per_byte", Unit::SecondsPerByte, "processor time to move a byte to the network interface")
+        .or_sum(&["copy_seconds_per_byte"], None),
     // what models fit as a whole
     entry("round_seconds", Unit::Seconds, "generating and applying the updates of one round (T_1)"),
     entry("stage_seconds", Unit::Seconds, "one stage of a hypercube exchange, copying included (T_C)"),

@@ -22,12 +22,14 @@
 //! [`Card::get`] gives either.
 
 mod catalogue;
+mod name;
 
 pub use catalogue::{CATALOGUE, Entry, entry_of};
+pub use name::{NumberName, Word};
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
 use crate::explore::toml_file::{self, Page};
+use crate::nearest::suggest;
 use crate::units::Unit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,10 +177,9 @@ impl Card {
     ///
     /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
-        let base = name.split("--").next().unwrap_or(name);
-        let instead = inverse(name).filter(|_| entry_of(base).is_none());
+        let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
-        let unit = entry_of(name.split("--").next().unwrap_or(&name)).map_or("", |entry| accepted(entry.unit)[0].0);
+        let unit = entry_of(name::split(&name).0).map_or("", |entry| accepted(entry.unit)[0].0);
         if let Some(other) = inverse(&name) {
             self.numbers.remove(&other);
         }
@@ -222,16 +223,15 @@ impl Card {
         })
     }
 
-    /// Numbers of this name with a qualifier: the qualifier and the value in its base unit.
-    pub fn variants(&self, name: &str) -> Vec<(&str, f64)> {
-        let of = |full: &'_ str| full.split_once("--").is_some_and(|(base, _)| base == name);
-        let found = self.numbers.keys().filter(|full| of(full));
-        found.filter_map(|full| Some((full.split_once("--")?.1, self.get(full)?))).collect()
+    /// The names of the numbers with this base and a qualifier.
+    pub fn variants(&self, base: &str) -> Vec<NumberName> {
+        let names = self.numbers.keys().filter(|name| name::split(name).0 == base);
+        names.filter_map(|name| NumberName::parse(name).ok()).filter(|name| !name.qualifier.is_empty()).collect()
     }
 
     fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
         let number = self.numbers.get(name)?;
-        let entry = entry_of(name.split("--").next()?)?;
+        let entry = entry_of(name::split(name).0)?;
         match factor(entry.unit, &number.unit)? {
             Factor::Times(factor) => Some(of(number)? * factor),
             Factor::Per(divisor) => Some(of(number)? / divisor),
@@ -262,7 +262,7 @@ pub fn meaning_of(name: &str) -> Option<String> {
 /// The name of the number that is one over this one.
 fn inverse(name: &str) -> Option<String> {
     const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
-    let (base, qualifier) = name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)));
+    let (base, qualifier) = name::split(name);
     let swapped = match base.strip_suffix(PAIR[0]) {
         Some(stem) => format!("{stem}{}", PAIR[1]),
         None => format!("{}{}", base.strip_suffix(PAIR[1])?, PAIR[0]),
@@ -305,18 +305,7 @@ fn factor(unit: Unit, name: &str) -> Option<&'static Factor> {
 
 /// Whether a number may stand on a card.
 fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
-    let (base, qualifier) = name.split_once("--").map_or((name, None), |(base, qualifier)| (base, Some(qualifier)));
-    let Some(entry) = entry_of(base) else {
-        let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.name).collect();
-        return Err(Error::input(format!("machine cards have no number \"{base}\""), suggest(base, &known)));
-    };
-    let word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if qualifier.is_some_and(|qualifier| !qualifier.split('-').all(word)) {
-        return Err(Error::input(
-            format!("\"{name}\" is not a name with a qualifier"),
-            "write NAME--WORD-WORD, size first, such as update_seconds--128MiB-huge",
-        ));
-    }
+    let entry = NumberName::parse(name)?.entry;
     let units = accepted(entry.unit);
     match factor(entry.unit, &number.unit) {
         None => {

@@ -11,7 +11,7 @@ use crate::explore::store::Table;
 
 /// Predictions of a card beside a measurement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foretold {
+pub struct CardPrediction {
     pub numbers: Numbers,
     pub points: Vec<Point>,
     pub smape: f64,
@@ -23,13 +23,13 @@ pub struct Foretold {
 ///
 /// # Errors
 /// If the card lacks a number that the model needs at these points, or the samples are of several kinds.
-pub fn foretell(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -> Result<(Data, Foretold)> {
+pub fn predict(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(table, rows, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
     let point = |seen: &crate::explore::fit::Observation| {
         let row = at(model, &numbers, seen.x.clone());
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
-        let (predicted, binding) = (row.prediction.value, row.prediction.binding);
+        let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
         Point {
             x: seen.x.clone(),
             launch: seen.launch,
@@ -37,7 +37,7 @@ pub fn foretell(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -
             predicted,
             low,
             high,
-            binding,
+            bottleneck,
             left_out: None,
         }
     };
@@ -50,25 +50,25 @@ pub fn foretell(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -
         ));
     }
     let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
-    let foretold = Foretold {
+    let predicted = CardPrediction {
         numbers,
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: crate::measure::numerics::statistics::median(&ratios).unwrap_or(f64::NAN),
         points,
     };
-    Ok((data, foretold))
+    Ok((data, predicted))
 }
 
-/// How well a card foretells a measurement, and where it does not: one sentence.
-pub fn sentence(model: &dyn Model, card: &Card, foretold: &Foretold) -> String {
-    let way = if foretold.bias >= 1.0 { "faster" } else { "slower" };
-    let off = foretold.bias.max(1.0 / foretold.bias);
-    let farthest = super::farthest(model, &foretold.points).map(|words| format!("; {words}")).unwrap_or_default();
+/// How well a card predicts a measurement, and where it does not: one sentence.
+pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> String {
+    let way = if predicted.bias >= 1.0 { "faster" } else { "slower" };
+    let off = predicted.bias.max(1.0 / predicted.bias);
+    let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
     format!(
-        "From the card of {} alone {} foretells the measurement within {:.1} % (SMAPE), at the median point {off:.2} times {way} \
-         than foretold{farthest}.",
+        "From the card of {} alone {} predicts the measurement within {:.1} % (SMAPE), at the median point {off:.2} times {way} \
+         than predicted{farthest}.",
         card.name,
         model.about().id,
-        100.0 * foretold.smape
+        100.0 * predicted.smape
     )
 }

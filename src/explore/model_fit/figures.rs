@@ -1,4 +1,4 @@
-//! Pictures of a model beside a measurement: curves with bands; surfaces, their ratio, and what binds where.
+//! Pictures of a model beside a measurement: curves with bands; surfaces, their ratio, and the bottleneck where.
 
 use super::varied;
 use crate::explore::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Regions, Series, View};
@@ -24,7 +24,7 @@ pub struct Shown {
 type Varied = (usize, Vec<f64>);
 
 /// Curves over the variable with the most values; over the two with the most values, where at least half of their
-/// combinations were measured, surfaces, ratios, and what binds.
+/// combinations were measured, surfaces, ratios, and bottlenecks.
 pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
     let values = |at: usize| ascending(points.iter().map(|point| point.x[at]));
     let mut variables: Vec<Varied> = varied(points).into_iter().map(|at| (at, values(at))).collect();
@@ -187,7 +187,7 @@ impl<'a> Plane<'a> {
         self.here.map(|here| if here.is_empty() { f64::NAN } else { value(here) })
     }
 
-    /// All of the first plane; of others the ratio and what binds.
+    /// All of the first plane; of others the ratio and the bottleneck.
     fn pictures(&self, number: usize) -> Vec<Shown> {
         let measured = self.cells(|here| middle(here, |point| point.measured));
         let predicted = self.cells(|here| here[0].predicted);
@@ -221,7 +221,7 @@ impl<'a> Plane<'a> {
         }
         if let Some(regions) = self.regions() {
             let caption = "The term of the model that takes most of the time, or sets the bound, at each point.";
-            add("binding", caption, Figure::Regions(regions));
+            add("bottleneck", caption, Figure::Regions(regions));
         }
         shown
     }
@@ -238,15 +238,15 @@ impl<'a> Plane<'a> {
         }
     }
 
-    /// What binds where; `None` if it is the same everywhere.
+    /// The bottleneck at each point; `None` if it is the same everywhere.
     fn regions(&self) -> Option<Regions> {
-        let mut names: Vec<&'static str> = self.points.iter().map(|point| point.binding).collect();
+        let mut names: Vec<&'static str> = self.points.iter().map(|point| point.bottleneck).collect();
         names.sort_unstable();
         names.dedup();
-        let class = |point: &&Point| names.iter().position(|name| *name == point.binding);
+        let class = |point: &&Point| names.iter().position(|name| *name == point.bottleneck);
         let cells = self.here.map(|here| here.first().and_then(class));
         (names.len() > 1).then(|| Regions {
-            title: format!("{}: what binds", self.model.about().id),
+            title: format!("{}: bottleneck", self.model.about().id),
             subtitle: self.subtitle.clone(),
             x: axis(self.model, self.x),
             y: axis(self.model, self.y),

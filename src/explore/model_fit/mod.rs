@@ -10,12 +10,12 @@ use crate::explore::fit::baseline::Baseline;
 use crate::explore::fit::{Fit, Observation, Point, Role};
 use crate::explore::machine::Card;
 use crate::explore::models::{Break, Model, Parameter, on_card};
-use crate::explore::nearest::suggest;
 use crate::explore::store::Table;
 use crate::explore::store::cells::alike;
 use crate::explore::store::columns;
 use crate::explore::store::table::Column;
 use crate::measure::numerics::statistics::median;
+use crate::nearest::suggest;
 use crate::point::Value;
 use crate::provenance::Host;
 use crate::units;
@@ -208,20 +208,20 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let verb = if beaten { "describes" } else { "explains" };
     let mut text = format!("{} {verb} the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
     if let Some((largest, error)) = quality.largest_left_out {
-        text += &format!(", and foretells P = {largest} from fewer ranks within {:.1} %", 100.0 * error);
+        text += &format!(", and predicts P = {largest} from smaller P to within {:.1} %", 100.0 * error);
     }
     text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     match (baseline, quality.left_out) {
         (Some(curve), Some(left_out)) if beaten => {
             text += &format!(
-                ". It does not explain it: a curve without knowledge does better on points left out, {:.1} % against {:.1} %",
+                ". It does not explain it: a purely empirical fit does better on held-out points, {:.1} % against {:.1} %",
                 100.0 * curve.left_out,
                 100.0 * left_out
             );
         }
         (Some(curve), Some(left_out)) => {
             text += &format!(
-                ". On points left out it errs by {:.1} %, the best curve without knowledge by {:.1} %",
+                ". The error on held-out points is {:.1} %, against {:.1} % for the best purely empirical curve",
                 100.0 * left_out,
                 100.0 * curve.left_out
             );
@@ -231,13 +231,13 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     text + "."
 }
 
-/// Where a model is farthest off: "it is farthest off at P = 8, where 0.70 of the prediction was measured".
+/// Where a model is farthest off: "worst at P = 8: the measurement is 0.70 times the prediction".
 pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
     let worst = points.iter().max_by(|a, b| off(a.measured / a.predicted).total_cmp(&off(b.measured / b.predicted)))?;
     let place = place(model, &worst.x, &varied(points));
     let place = if place.is_empty() { place } else { format!(" at {place}") };
     let ratio = worst.measured / worst.predicted;
-    Some(format!("it is farthest off{place}, where {ratio:.2} of the prediction was measured"))
+    Some(format!("worst{place}: the measurement is {ratio:.2} times the prediction"))
 }
 
 /// `P = 8, Q = 1024`.
@@ -252,11 +252,11 @@ pub fn said(model: &dyn Model, variable: usize, value: f64) -> String {
     word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
 }
 
-/// What binds along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if
+/// The bottleneck along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if
 /// none or several vary.
-pub fn binding(model: &dyn Model, points: &[Point]) -> Option<String> {
+pub fn bottleneck(model: &dyn Model, points: &[Point]) -> Option<String> {
     let [at] = *varied(points) else { return None };
-    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.binding)).collect();
+    let mut ordered: Vec<(f64, &str)> = points.iter().map(|point| (point.x[at], point.bottleneck)).collect();
     ordered.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut runs: Vec<(f64, f64, &str)> = Vec::new();
     for (x, name) in ordered {
@@ -287,7 +287,7 @@ pub fn varied(points: &[Point]) -> Vec<usize> {
     (0..first.x.len()).filter(|&at| points.iter().any(|point| point.x[at] != first.x[at])).collect()
 }
 
-/// What the rate of a model is a rate of, for yardsticks: P where it is a variable and the rate is of all ranks.
+/// What the rate of a model is a rate of, for baselines: P where it is a variable and the rate is of all ranks.
 pub fn work(model: &dyn Model) -> impl Fn(&[f64]) -> f64 {
     let about = model.about();
     let ranks = about

@@ -7,7 +7,7 @@
 //! taken to hold the hottest C bytes of the rank's own memory, so that a level serves the accesses between the cache below it and
 //! itself, main memory those of the rest of the rank's memory, and the network all beyond: 1 - P^(-alpha).
 
-use super::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, bound, variable};
+use super::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
 use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::source;
@@ -18,13 +18,13 @@ use crate::units::{Unit, WORD_BYTES};
 pub struct Surface;
 
 const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
-const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words an access", None);
+const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
 const MEMORY: Variable = variable("M", Unit::Words, "global memory", None);
 
 /// Words of a block before prefetching runs.
 const STARTUP_WORDS: f64 = 64.0;
 
-/// Names of the levels, from the nearest on: what can bind.
+/// Names of the levels, from the nearest: the possible bottlenecks.
 const LEVELS: [&str; 5] = ["L1", "L2", "L3", "memory", "network"];
 
 impl Model for Surface {
@@ -86,7 +86,7 @@ impl Model for Surface {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [_, block, ..] = *x else { unreachable!("four variables") };
+        let [_, block, _, _] = array(x);
         let (sizes, costs) = p.split_at(3);
         let (latency, rest) = costs.split_at(5);
         let (gap, startup) = rest.split_at(5);
@@ -105,13 +105,13 @@ impl Model for Surface {
                 longest = bound(time, LEVELS[at]);
             }
         }
-        bound(word * block / total, longest.binding)
+        bound(word * block / total, longest.bottleneck)
     }
 }
 
 /// The share of accesses that each level serves, for caches of `sizes` bytes; they sum to 1.
 pub fn shares(x: &[f64], sizes: &[f64]) -> [f64; 5] {
-    let [alpha, block, memory, ranks] = *x else { unreachable!("four variables") };
+    let [alpha, block, memory, ranks] = array(x);
     let own = memory / ranks;
     // A block is in a cache whole or, as here, not at all.
     let below = |words: f64| if words < block { 0.0 } else { (words.min(own) / memory).powf(alpha) };

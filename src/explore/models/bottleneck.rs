@@ -1,9 +1,9 @@
-//! What binds RandomAccess when every update is a message: processors or the middle of the network.
+//! The bottleneck of RandomAccess when every update is a message: processors or the middle of the network.
 //!
 //! SOURCE: Blue Gene/P paper, Equation (1): GUPS <= min(N / (t_g + t_u + t_os + (N-1)/N (t_s + t_r + t_op)), 4 B / b).
 //! B is the bisection bandwidth in one direction, half of the updates cross it, half of these each way.
 
-use super::{About, Model, Parameter, Prediction, RANKS, Variable, bound, least, topology, variable};
+use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::{Unit, WORD_BYTES};
 
@@ -21,7 +21,7 @@ impl Model for Bottleneck {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.bottleneck",
-            summary: "an update a message: processors against the bisection of the network",
+            summary: "one update per message: processors against the bisection of the network",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1)",
             variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS],
@@ -36,16 +36,16 @@ impl Model for Bottleneck {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "P = 1, 2, 4 with one rank a node: from many ranks on, the cost of an update's own work and of its message cannot be told apart",
-            assumes: "perfect overlap of processors and network; an even load of the links across the middle; an update of which no \
-                      card tells the bytes on the wire takes 8",
+            design: "P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of an update from that of its message",
+            assumes: "perfect overlap of processors and network; an even load of the links across the middle; 8 bytes per update on the \
+                      wire where the card has no number",
         };
         &ABOUT
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [ranks, per_node, topology, dimensions] = *x else { unreachable!("four variables") };
-        let [local, remote, link, given, wire] = *p else { unreachable!("five parameters") };
+        let [ranks, per_node, topology, dimensions] = array(x);
+        let [local, remote, link, given, wire] = array(p);
         let processors = bound(ranks / (local + (ranks - 1.0) / ranks * remote), "processors");
         let nodes = (ranks / per_node).ceil();
         if nodes <= 1.0 {

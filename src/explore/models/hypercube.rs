@@ -3,7 +3,7 @@
 //! SOURCE: hypercube paper, Section 3 (T_P = T_1 + T_C log2 P) and Section 2 (volume and messages of a d-dimensional
 //!   exchange).
 
-use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, bound, variable};
+use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
 use crate::source::HYPERCUBE_RANDOM_ACCESS;
 use crate::units::{Unit, WORD_BYTES};
 
@@ -39,10 +39,10 @@ impl Model for Hypercube {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [ranks, look_ahead] = *x else { unreachable!("two variables") };
+        let [ranks, look_ahead] = array(x);
         let (compute, exchange) = (p[0], p[1] * ranks.log2());
-        let binding = if compute >= exchange { "computation" } else { "exchange" };
-        bound(ranks * look_ahead / (compute + exchange), binding)
+        let bottleneck = if compute >= exchange { "computation" } else { "exchange" };
+        bound(ranks * look_ahead / (compute + exchange), bottleneck)
     }
 }
 
@@ -89,8 +89,8 @@ impl Model for AllToAll {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [ranks, look_ahead, dimensions] = *x else { unreachable!("three variables") };
-        let [local, latency, bandwidth, copy] = *p else { unreachable!("four parameters") };
+        let [ranks, look_ahead, dimensions] = array(x);
+        let [local, latency, bandwidth, copy] = array(p);
         let dimensions = if dimensions == 0.0 { ranks.log2() } else { dimensions };
         let word = WORD_BYTES as f64;
         // On one rank there is nothing to exchange, and log2 P is no number of dimensions.
@@ -103,6 +103,6 @@ impl Model for AllToAll {
         ];
         let total: f64 = parts.iter().map(|part| part.value).sum();
         let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four parts");
-        bound(ranks * look_ahead / total, longest.binding)
+        bound(ranks * look_ahead / total, longest.bottleneck)
     }
 }

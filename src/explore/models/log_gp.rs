@@ -3,7 +3,7 @@
 //! SOURCE: Alexandrov, Ionescu, Schauser, Scheiman, LogGP: Incorporating Long Messages into the LogP Model, SPAA 1995: latency L,
 //!   overhead o, gap g, gap a byte G; a message of k bytes takes o + (k - 1) G + L + o.
 
-use super::{About, Model, Parameter, Prediction, Variable, bound, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
 use crate::source;
 use crate::units::Unit;
 
@@ -46,8 +46,8 @@ impl Model for LogGp {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [kernel, bytes] = *x else { unreachable!("two variables") };
-        let [latency, overhead, gap, by_byte] = *p else { unreachable!("four parameters") };
+        let [kernel, bytes] = array(x);
+        let [latency, overhead, gap, by_byte] = array(p);
         let rest = (bytes - 1.0).max(0.0) * by_byte;
         let parts = match kernel as usize {
             0 => vec![bound(latency, "latency"), bound(2.0 * overhead, "overhead"), bound(rest, "bytes")],
@@ -56,6 +56,6 @@ impl Model for LogGp {
             _ => vec![bound(overhead, "overhead")],
         };
         let longest = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("a part");
-        bound(1.0 / parts.iter().map(|part| part.value).sum::<f64>(), longest.binding)
+        bound(1.0 / parts.iter().map(|part| part.value).sum::<f64>(), longest.bottleneck)
     }
 }

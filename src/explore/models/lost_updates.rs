@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Blue Gene/P paper, Section 3.3: if two cores read a word at the same time, the update written first is lost.
 
-use super::{About, Model, Parameter, Prediction, Variable, bound, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -39,7 +39,7 @@ impl Model for LostUpdates {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [cores, words] = *x else { unreachable!("two variables") };
+        let [cores, words] = array(x);
         bound((cores - 1.0) * p[0] / p[1] / words, "race")
     }
 }

@@ -1,7 +1,7 @@
 //! Analytic models: equations of the papers that predict a rate at a point from a machine's numbers.
 //!
-//! A model is one file and one line in [`ALL`]. Its parameters are numbers of machine cards, so that what one fit finds,
-//! or a calibration measures, predicts elsewhere. Predictions, fits, validation and help take it from there.
+//! A model is one file and one line in [`ALL`]; predictions, fits, validation and help find it there. Its parameters are
+//! numbers of machine cards, so what a fit or a calibration finds predicts elsewhere.
 //!
 //! ```
 //! use apexmap::explore::machine::Card;
@@ -27,8 +27,8 @@ pub mod scan;
 pub mod topology;
 
 use crate::error::{Error, Result};
-use crate::explore::machine::{Card, meaning_of, unit_of};
-use crate::explore::nearest::suggest;
+use crate::explore::machine::{Card, entry_of, meaning_of, unit_of};
+use crate::nearest::suggest;
 use crate::source::Source;
 use crate::units::Unit;
 
@@ -141,7 +141,7 @@ impl Parameter {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
     pub value: f64,
-    pub binding: &'static str,
+    pub bottleneck: &'static str,
 }
 
 /// What a model is.
@@ -160,9 +160,9 @@ pub struct About {
     /// Column of stores that it predicts.
     pub column: &'static str,
     pub unit: Unit,
-    /// One over the prediction is a sum of the fitted parameters, each times a function of the variables.
+    /// The reciprocal of the prediction is linear in the fitted parameters.
     pub linear: bool,
-    /// The points that tell its parameters apart, after "measure".
+    /// The points that identify its parameters, after "measure".
     pub design: &'static str,
     /// What it leaves out.
     pub assumes: &'static str,
@@ -209,32 +209,32 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 }
 
 const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
-const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, a rank", Some(1024.0));
+const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, per rank", Some(1024.0));
 
-/// A number of a card, or what a calibration has instead: of t_g + t_u + t_os and of t_s + t_r + t_op the parts, of a packet's
-/// receipt that of a message, of a byte's way to the network interface that of a copy.
+/// A number of a card, or the sum of its parts on the card.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {
-    let (parts, overhead): (&[&str], _) = match number {
-        "local_seconds" => (&["generate_seconds", "update_seconds"], "loop_seconds"),
-        "remote_seconds" => (&["send_seconds", "receive_seconds"], "operation_seconds"),
-        "packet_receive_seconds" => (&["receive_seconds"], ""),
-        "store_seconds_per_byte" => (&["copy_seconds_per_byte"], ""),
-        _ => return card.get(number),
+    let sum = || {
+        let composite = entry_of(number)?.composite?;
+        let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
+        Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
     };
-    let sum = || parts.iter().map(|part| card.get(part)).sum::<Option<f64>>();
-    // The overhead is small and often not told.
-    card.get(number).or_else(|| Some(sum()? + card.get(overhead).unwrap_or(0.0)))
+    card.get(number).or_else(sum)
 }
 
 fn in_parts(card: &Card, number: &str) -> Result<f64> {
     on_card(card, number).map_or_else(|| card.require(number), Ok)
 }
 
-/// The smallest prediction of several, which binds.
+/// Variables or parameters, as many as the model declares.
+fn array<const N: usize>(values: &[f64]) -> [f64; N] {
+    values.try_into().unwrap_or_else(|_| panic!("{} values instead of the model's {N}", values.len()))
+}
+
+/// The smallest prediction of several: the bottleneck.
 fn least(bounds: &[Prediction]) -> Prediction {
     *bounds.iter().min_by(|a, b| a.value.total_cmp(&b.value)).expect("a model has a bound")
 }
 
-fn bound(value: f64, binding: &'static str) -> Prediction {
-    Prediction { value, binding }
+fn bound(value: f64, bottleneck: &'static str) -> Prediction {
+    Prediction { value, bottleneck }
 }

@@ -2,7 +2,7 @@
 //!
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
-use super::{About, Model, Parameter, Prediction, Variable, bound, least, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, least, variable};
 use crate::source::NIC_MESSAGE_RATE;
 use crate::units::Unit;
 
@@ -57,10 +57,8 @@ impl Model for Nic {
 /// The three bounds in messages a second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
 /// Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
-    let [bytes, cores] = *x else { unreachable!("two variables") };
-    let [inject, store, io, io_efficiency, command, link, link_efficiency, header] = *p else {
-        unreachable!("eight parameters")
-    };
+    let [bytes, cores] = array(x);
+    let [inject, store, io, io_efficiency, command, link, link_efficiency, header] = array(p);
     let aligned = bytes.max(IO_WORD);
     [
         bound(cores / (inject + bytes * store), "cores"),

@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
 
-use super::{About, Break, Model, Parameter, Prediction, Variable, bound, variable};
+use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, variable};
 use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::source;
@@ -58,16 +58,16 @@ impl Model for PointToPoint {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [latency, gap, rendezvous, copy, eager] = *p else { unreachable!("five parameters") };
+        let [latency, gap, rendezvous, copy, eager] = array(p);
         let (start, gap) = if x[0] > eager { (latency + rendezvous, gap) } else { (latency, gap + copy) };
         let bytes = x[0] * gap;
-        let binding = if bytes > start {
+        let bottleneck = if bytes > start {
             "bandwidth"
         } else if x[0] > eager {
             "rendezvous"
         } else {
             "latency"
         };
-        bound(1.0 / (start + bytes), binding)
+        bound(1.0 / (start + bytes), bottleneck)
     }
 }

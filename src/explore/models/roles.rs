@@ -3,7 +3,7 @@
 //! SOURCE: Blue Gene/P paper, Sections 4.3, 5.1 and 5.2, Equations (6) and (7). Equation (7) as printed, GUPS <= 1 / max(T_i),
 //!   lacks the number of nodes that its Table 4 multiplies by.
 
-use super::{About, Domain, Model, Parameter, Prediction, Variable, bound, topology, variable};
+use super::{About, Domain, Model, Parameter, Prediction, Variable, array, bound, topology, variable};
 use crate::error::{Error, Result};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
@@ -70,8 +70,8 @@ impl Model for Roles {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [nodes, look_ahead] = *x else { unreachable!("two variables") };
-        let [packet, update, overhead, x_role, y_role, z_role] = *p else { unreachable!("six parameters") };
+        let [nodes, look_ahead] = array(x);
+        let [packet, update, overhead, x_role, y_role, z_role] = array(p);
         let cores = [
             bound(packet / bucket(nodes, look_ahead) + update + overhead, "updating core"),
             bound(x_role, "core of X"),
@@ -79,7 +79,7 @@ impl Model for Roles {
             bound(z_role, "core of Z"),
         ];
         let slowest = cores.iter().max_by(|a, b| a.value.total_cmp(&b.value)).expect("four cores");
-        bound(nodes / slowest.value, slowest.binding)
+        bound(nodes / slowest.value, slowest.bottleneck)
     }
 }
 
@@ -102,14 +102,14 @@ impl Model for Routed {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "tori with few nodes (1, 2, 4) and with many, so that the hops an update differ",
+            design: "tori with few nodes (1, 2, 4) and with many, so that the hops per update differ",
             assumes: "a hop costs the same on any number of nodes, though buckets shrink; no network bound",
         };
         &ABOUT
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [local, hop] = *p else { unreachable!("two parameters") };
+        let [local, hop] = array(p);
         let routing = hops(x[0]) * hop;
         bound(x[0] / (local + routing), if local >= routing { "computation" } else { "routing" })
     }

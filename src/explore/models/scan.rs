@@ -3,7 +3,7 @@
 use super::{Model, Parameter, Prediction};
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 
 /// Numbers a machine gives to a model.
 #[derive(Clone, Debug, PartialEq)]

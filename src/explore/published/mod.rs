@@ -4,7 +4,7 @@
 //! then one line a row. Fields hold no commas and no quotes; an empty field is a dash of the paper.
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 
 /// Name and text of every table.
 pub const TABLES: &[(&str, &str)] = &[

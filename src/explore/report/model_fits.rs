@@ -1,5 +1,5 @@
 //! Model against measurement: each model that explains a kernel of the result, fitted to it, and what a machine card alone
-//! foretells.
+//! predicts.
 
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
@@ -63,7 +63,7 @@ struct Number {
     bootstrap: String,
 }
 
-/// A model that could not be fitted, or a card that could not foretell, with the groups it was tried on.
+/// A model that could not be fitted, or a card that could not predict, with the groups it was tried on.
 #[derive(Serialize)]
 struct Refused {
     model: String,
@@ -132,9 +132,9 @@ impl Section<'_> {
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
         let Some(card) = self.card.filter(|_| ["random_access", "apex_map"].contains(&family)) else { return Ok(()) };
-        match card::foretell(self.table, &group.rows, model, card) {
-            Ok((data, foretold)) => {
-                let entry = self.of_card(model, group, card, &data, &foretold)?;
+        match card::predict(self.table, &group.rows, model, card) {
+            Ok((data, predicted)) => {
+                let entry = self.of_card(model, group, card, &data, &predicted)?;
                 self.explained.entries.push(entry);
             }
             Err(refusal) => self.refuse(model, format!("{}, from the machine card", group.label), &refusal),
@@ -183,7 +183,7 @@ impl Section<'_> {
         Ok(Entry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
-            binding: model_fit::binding(model, &fit.points),
+            binding: model_fit::bottleneck(model, &fit.points),
             numbers: numbers(model, fit),
             quality: quality(fit, curve),
             pictures,
@@ -197,12 +197,12 @@ impl Section<'_> {
         group: &Group,
         card: &Card,
         data: &Data,
-        foretold: &card::Foretold,
+        predicted: &card::CardPrediction,
     ) -> Result<Entry> {
-        let what = format!("from the card of {} alone, SMAPE {:.1} %", card.name, 100.0 * foretold.smape);
-        let pictures = self.pictures(figures::of(model, &foretold.points, &subtitle(group, data, &what)))?;
-        let parameters = model.about().parameters.iter().zip(&foretold.numbers.values);
-        let known = parameters.zip(&foretold.numbers.intervals).filter(|((_, value), _)| value.is_finite());
+        let what = format!("from the card of {} alone, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
+        let pictures = self.pictures(figures::of(model, &predicted.points, &subtitle(group, data, &what)))?;
+        let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
+        let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
         let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| Number {
             name: format!("{} ({})", parameter.number, parameter.symbol),
             meaning: parameter.meaning(),
@@ -212,12 +212,12 @@ impl Section<'_> {
         };
         Ok(Entry {
             fitted: false,
-            sentence: card::sentence(model, card, foretold),
-            binding: model_fit::binding(model, &foretold.points),
+            sentence: card::sentence(model, card, predicted),
+            binding: model_fit::bottleneck(model, &predicted.points),
             numbers: known.map(number).collect(),
             quality: vec![
-                ("SMAPE", percent(foretold.smape)),
-                ("median of measured by predicted", format!("{:.2}", foretold.bias)),
+                ("SMAPE", percent(predicted.smape)),
+                ("median of measured by predicted", format!("{:.2}", predicted.bias)),
             ],
             pictures,
             ..entry(model, group, data)
@@ -297,7 +297,7 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
         ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
     ];
     if quality.fitted_points < quality.points {
-        lines.push(("points fitted to, evenly spread; the others are foretold", quality.fitted_points.to_string()));
+        lines.push(("points fitted to, evenly spread; the others are predicted", quality.fitted_points.to_string()));
     }
     lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {
@@ -306,7 +306,7 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     lines.extend(curve.map(|curve| ("the same of the baseline, a curve without knowledge", percent(curve.left_out))));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
-        *terms.entry(point.binding).or_default() += 1;
+        *terms.entry(point.bottleneck).or_default() += 1;
         terms
     });
     let share = |(name, count): (&str, usize)| format!("{name} {}", percent(count as f64 / fit.points.len() as f64));

@@ -12,7 +12,7 @@ use crate::explore::store::{Table, columns};
 use crate::measure::numerics::statistics::{median, quantile};
 use crate::point::Value;
 use crate::sample::Status;
-use crate::units::{self, quantity, significant};
+use crate::units::{self, NumberStyle, number, quantity, significant};
 use serde::Serialize;
 
 /// The first screen.
@@ -42,7 +42,7 @@ pub fn lead(
         && let Some((column, factor)) = of.first()
     {
         lead.tiles.push(Tile {
-            value: format!("{} ×", times(*factor)),
+            value: format!("{} ×", number(*factor, NumberStyle::Factor)),
             label: format!("matters most: {}", columns::short(column)),
             note: format!("its best value over its worst, all else equal; median, {kernel}"),
         });
@@ -123,7 +123,7 @@ impl Extremes {
             return;
         }
         let ratio = if self.worst.0 > 0.0 {
-            format!(": a factor of {} between the worst and the best point", times(factor))
+            format!(": a factor of {} between the worst and the best point", number(factor, NumberStyle::Factor))
         } else {
             String::new()
         };
@@ -143,29 +143,13 @@ impl Extremes {
             lead.tiles.push(tile(&worst, "worst", &self.worst.1));
             if self.worst.0 > 0.0 {
                 lead.tiles.push(Tile {
-                    value: format!("{} ×", times(factor)),
+                    value: format!("{} ×", number(factor, NumberStyle::Factor)),
                     label: "best over worst".into(),
                     note: String::new(),
                 });
             }
         }
     }
-}
-
-/// A factor for people: whole from 100 on, with thousands apart.
-fn times(factor: f64) -> String {
-    if factor < 99.5 {
-        return significant(factor);
-    }
-    let digits = format!("{:.0}", format!("{factor:.2e}").parse().unwrap_or(factor));
-    let mut apart = String::new();
-    for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k) % 3 == 0 {
-            apart.push(',');
-        }
-        apart.push(digit);
-    }
-    apart
 }
 
 /// What was varied, and by what factor it mattered.
@@ -214,7 +198,9 @@ fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
 /// What matters most in the kernels with the most points.
 fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
-    let one = |(column, factor): &Effect| format!("{} ({} times)", columns::short(column), times(*factor));
+    let one = |(column, factor): &Effect| {
+        format!("{} ({} times)", columns::short(column), number(*factor, NumberStyle::Factor))
+    };
     let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
         let names: Vec<String> = of.iter().take(3).map(one).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))

@@ -74,7 +74,7 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
     if group.is_surface() && has_bounds(table, &group.rows) {
         let title = format!("What binds: {label}");
         let by = vec![ALPHA.into()];
-        let request = Request { kind: Kind::Binding, title, x: BLOCK.into(), by, z: bound_columns::SHARE.into() };
+        let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: bound_columns::SHARE.into() };
         let drawn = figure(table, &group.rows, &request)?;
         let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
         let file = format!("binding-{number}");

@@ -149,7 +149,7 @@ fn row(
 
 /// The limits that do not bind, each at its least, as multiples of the bound.
 fn others(terms: &Terms) -> Vec<String> {
-    let Some(binding) = terms.binding() else { return Vec::new() };
+    let Some(binding) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
     for term in terms.found.iter().filter(|term| term.name != binding.name) {
         let times = term.rate / binding.rate;

@@ -62,7 +62,7 @@ fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;
     }
-    let binding = terms(sample, launch, limits)?.binding()?;
+    let binding = terms(sample, launch, limits)?.bottleneck()?;
     let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
     let bytes = binding.rate * work.bytes / work.operations;
     let measured = derive::rates(sample, None)[2];

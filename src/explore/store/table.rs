@@ -2,7 +2,7 @@
 
 use super::columns;
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use crate::point::Value;
 use std::collections::{HashMap, HashSet};
 

@@ -1,16 +1,18 @@
-//! The driver: launches what is missing, keeps every line, goes on after failures.
+//! The driver: launches what is missing, keeps every line, continues after failures.
 
-use super::execute::{CommandLine, Ending, Executor, Limits};
+use super::execute::{Ending, Executor, Limits};
 use super::plan::{Plan, Progress, State};
 use crate::error::{Error, Result};
+use crate::explore::launch::CommandLine;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::sample::{Event, Sample, Status};
+use crate::units::plural;
 use std::path::Path;
 use std::time::Instant;
 
-/// Follows a run, for people.
+/// Follows a run, to show it to the user.
 pub trait Watcher {
     /// `points` is the number of points still to be measured, over all launches.
     fn begin(&mut self, points: usize, budget_seconds: Option<f64>);
@@ -52,7 +54,7 @@ struct Group {
     pending: Vec<Pending>,
 }
 
-/// Measures whatever `plan` asks for and the folder's journals lack.
+/// Measures what the folder's journals lack of the plan.
 pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let progress = Progress::new(plan, &setting.folder.outcomes()?);
     let groups = groups(plan, &progress, setting.retry_failed);
@@ -81,7 +83,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
     let mut groups = Vec::new();
     for block in 0..plan.blocks {
         for (&ranks, entries) in &by_ranks {
-            let open = |&&entry: &&usize| match progress.state(plan, entry, block) {
+            let open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
                 State::Done => false,
                 State::Failed => retry_failed,
                 State::Missing | State::Partial => true,
@@ -136,14 +138,14 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
 }
 
 fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
-    let reason = reason(ending);
+    let (reason, ranks) = (reason(ending), plural(ranks, "rank"));
     if hello {
-        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ranks ended without a sample: {reason}");
-        return Error::environment(what, "mend the cause and run again: finished points are kept");
+        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ended without a sample: {reason}");
+        return Error::environment(what, "fix the cause and rerun: finished points are kept");
     }
     Error::environment(
-        format!("launch {launch} on {ranks} ranks did not start: {reason}"),
-        "check the launcher, the number of ranks and the worker; see also the .stderr file beside its journal",
+        format!("launch {launch} on {ranks} did not start: {reason}"),
+        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
     )
 }
 
@@ -192,8 +194,8 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) ->
     Job {
         launch: launch.to_owned(),
         block: group.block,
-        launcher: plan.context.launcher.clone(),
-        transport: plan.context.transport.clone(),
+        launcher: plan.context.launcher.id.into(),
+        transport: plan.context.transport.name().into(),
         ranks: group.ranks,
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
@@ -207,8 +209,8 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
         Event::Hello(launch) => {
             if launch.build != plan.context.build {
                 return Err(Error::input(
-                    "the worker was rebuilt while the sweep ran: its samples would not compare",
-                    "run again: what the new build has to measure is planned anew",
+                    "the worker was rebuilt while the sweep ran: samples of two builds are not comparable",
+                    "rerun: the plan is then made for the new build",
                 ));
             }
             attempt.hello = true;
@@ -220,7 +222,7 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
         Event::Sample(sample) => {
             let index = attempt.in_flight.take();
             let Some(pending) = index.and_then(|index| group.pending.get_mut(index)) else {
-                return Err(Error::internal("a sample came that was not asked for"));
+                return Err(Error::internal("the worker sent a sample that was not asked for"));
             };
             attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
@@ -282,5 +284,5 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
 
 /// Why a launch did not do what it was asked.
 fn reason(ending: &Ending) -> &str {
-    if ending.message.is_empty() { "the worker ended before it was done" } else { &ending.message }
+    if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }

@@ -1,6 +1,7 @@
 //! One launch seen from outside: start it, read its lines, watch its time, end it.
 
 use crate::error::{Error, Result};
+use crate::explore::launch::CommandLine;
 use crate::sample::{Event, Status};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -9,13 +10,6 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
-
-/// A program to start: no shell is involved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandLine {
-    pub argv: Vec<String>,
-    pub env: Vec<(String, String)>,
-}
 
 /// Time limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]

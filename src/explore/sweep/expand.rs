@@ -1,10 +1,10 @@
 //! From the tables of a sweep to its points.
 
-use super::read::{Machine, Page};
-use super::spec::{Axis, Entries, File, Scalar};
+use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{self, Amount, MOST_POINTS, Setting, Values, kernel_id};
 use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, Kind};
+use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel};
 use crate::point::{Point, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};

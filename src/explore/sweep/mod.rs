@@ -1,4 +1,4 @@
-//! From a sweep file to samples: its points, their plan, what of it is done, and the driver that does the rest.
+//! From a sweep file to samples: its points, their plan, the progress of the plan, and the driver that completes it.
 //!
 //! ```
 //! use apexmap::explore::sweep::{self, Machine};
@@ -16,7 +16,7 @@
 //! assert_eq!(sweep.points.len(), 3 * 7);
 //! assert_eq!(sweep.points[0].integer("M"), 64 << 20);
 //!
-//! // What is wrong is said with its place, and what to do about it.
+//! // Errors name the place and the remedy.
 //! let wrong = sweep::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine { cores: 2, memory: 8 << 30 });
 //! assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
 //! # Ok::<(), apexmap::error::Error>(())
@@ -27,10 +27,11 @@ pub mod execute;
 mod expand;
 pub mod plan;
 mod read;
+pub mod ready;
 mod settings;
 mod spec;
 mod values;
 
-pub use read::{Machine, Sweep, parse, read, schema};
+pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::LaunchSpec;
-pub use spec::{Launcher, Transport};
+pub use spec::Machine;

@@ -1,7 +1,9 @@
-//! The plan: every point of a sweep with its key, and what an existing result already holds of it.
+//! The plan: every point of a sweep with its key, and the samples of it that a result already holds.
 
 use crate::error::{Error, Result};
+use crate::explore::launch::LauncherEntry;
 use crate::explore::store::journal::{Record, Run};
+use crate::measure::comm::TransportKind;
 use crate::measure::kernels;
 pub use crate::measure::worker::Info as WorkerInfo;
 use crate::measure::worker::Repeat;
@@ -11,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What must be the same for two samples to be samples of one thing, besides the point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What must be equal, besides the point, for samples to belong together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Context {
-    pub transport: String,
-    pub launcher: String,
+    pub transport: TransportKind,
+    pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
     pub machine: String,
     /// The worker's measuring code and its message library.
@@ -23,7 +25,7 @@ pub struct Context {
     pub library: String,
 }
 
-/// A point and its identity in stores.
+/// A point and its key in stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub key: String,
@@ -31,12 +33,12 @@ pub struct Entry {
     pub point: Point,
 }
 
-/// Everything that a sweep asks for.
+/// All points of a sweep, and how often each is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub context: Context,
     pub entries: Vec<Entry>,
-    /// Launches a rank count.
+    /// Launches per rank count.
     pub blocks: u32,
     pub repeat: Repeat,
     pub seed: u64,
@@ -55,7 +57,7 @@ impl Plan {
             hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
-                return Err(Error::internal(format!("the point {} stands twice in the plan", point.label())));
+                return Err(Error::internal(format!("the point {} is in the plan twice", point.label())));
             }
             entries.push(Entry { key, point });
         }
@@ -76,18 +78,18 @@ impl Plan {
     }
 }
 
-/// What a result holds of one point in one block.
+/// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Held {
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
     /// How the last run ended, if not well.
     pub failure: Option<Status>,
-    /// A launch that held it ran out of time: at least `min` samples suffice.
+    /// A launch that held it ran out of time: `min` samples then suffice.
     pub budget_spent: bool,
 }
 
-/// State of a point in one block.
+/// State of a point, in one block or in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     Done,
@@ -97,53 +99,83 @@ pub enum State {
     Failed,
 }
 
-/// What a result holds of a plan.
-#[derive(Debug, Default)]
+impl State {
+    pub const ALL: [Self; 4] = [Self::Done, Self::Partial, Self::Missing, Self::Failed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Partial => "partial",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a result holds of the points of a plan.
+#[derive(Debug)]
 pub struct Progress {
+    blocks: u32,
+    repeat: Repeat,
     /// By key, each with its block.
     held: HashMap<String, Vec<(u32, Held)>>,
-    /// Samples whose key the plan does not know: another build, machine or plan.
+    /// Samples whose key the plan does not have: another build, machine or plan.
     pub stale: usize,
 }
 
 impl Progress {
     pub fn new<S: Run>(plan: &Plan, records: &[Record<S>]) -> Self {
-        let mut progress = Self { held: HashMap::with_capacity(plan.entries.len()), stale: 0 };
-        progress.held.extend(plan.entries.iter().map(|entry| (entry.key.clone(), Vec::new())));
+        let keys = plan.entries.iter().map(|entry| entry.key.clone());
+        Self::of(keys, plan.blocks, plan.repeat, records)
+    }
+
+    /// Of the points with these keys, each to be measured in so many blocks.
+    pub fn of<S: Run>(
+        keys: impl IntoIterator<Item = String>,
+        blocks: u32,
+        repeat: Repeat,
+        records: &[Record<S>],
+    ) -> Self {
+        let held = keys.into_iter().map(|key| (key, Vec::new())).collect();
+        let mut progress = Self { blocks, repeat, held, stale: 0 };
         for record in records {
             for sample in &record.samples {
-                let Some(blocks) = progress.held.get_mut(sample.key()) else {
-                    progress.stale += 1;
-                    continue;
-                };
-                let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
-                    blocks.push((sample.block(), Held::default()));
-                    blocks.len() - 1
-                });
-                let held = &mut blocks[at].1;
-                held.next_repetition = held.next_repetition.max(sample.repetition() + 1);
-                held.budget_spent |= record.budget_spent;
-                match (sample.status(), sample.seconds()) {
-                    (Status::Ok, Some(seconds)) => {
-                        held.seconds.push(seconds);
-                        held.failure = None;
-                    }
-                    (status, _) => held.failure = Some(status),
-                }
+                progress.add(sample, record.budget_spent);
             }
         }
         progress
     }
 
-    /// What there is of a point in a block; `None` if there is no sample.
+    fn add(&mut self, sample: &impl Run, budget_spent: bool) {
+        let Some(blocks) = self.held.get_mut(sample.key()) else {
+            self.stale += 1;
+            return;
+        };
+        let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
+            blocks.push((sample.block(), Held::default()));
+            blocks.len() - 1
+        });
+        let held = &mut blocks[at].1;
+        held.next_repetition = held.next_repetition.max(sample.repetition() + 1);
+        held.budget_spent |= budget_spent;
+        match (sample.status(), sample.seconds()) {
+            (Status::Ok, Some(seconds)) => {
+                held.seconds.push(seconds);
+                held.failure = None;
+            }
+            (status, _) => held.failure = Some(status),
+        }
+    }
+
+    /// The samples of a point in a block; `None` if there are none.
     pub fn held(&self, key: &str, block: u32) -> Option<&Held> {
         self.held.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
     }
 
-    pub fn state(&self, plan: &Plan, entry: usize, block: u32) -> State {
-        let Some(held) = self.held(&plan.entries[entry].key, block) else { return State::Missing };
-        let enough = plan.repeat.satisfied(&held.seconds)
-            || (held.budget_spent && held.seconds.len() >= plan.repeat.min as usize);
+    pub fn state(&self, key: &str, block: u32) -> State {
+        let Some(held) = self.held(key, block) else { return State::Missing };
+        let enough = self.repeat.satisfied(&held.seconds)
+            || (held.budget_spent && held.seconds.len() >= self.repeat.min as usize);
         match held {
             Held { failure: Some(_), .. } => State::Failed,
             _ if enough => State::Done,
@@ -152,12 +184,30 @@ impl Progress {
     }
 
     /// The worst state of a point over its blocks.
-    pub fn point_state(&self, plan: &Plan, entry: usize) -> State {
-        (0..plan.blocks).map(|block| self.state(plan, entry, block)).max().unwrap_or(State::Missing)
+    pub fn point_state(&self, key: &str) -> State {
+        (0..self.blocks).map(|block| self.state(key, block)).max().unwrap_or(State::Missing)
+    }
+
+    /// Points of the plan in each state, in the order of [`State::ALL`].
+    pub fn counts(&self) -> [usize; 4] {
+        let mut counts = [0; 4];
+        self.held.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
+        counts
+    }
+
+    /// `18 done, 0 partial, 0 missing, 0 failed`
+    pub fn summary(&self) -> String {
+        let one = |(state, count): (State, usize)| format!("{count} {}", state.name());
+        State::ALL.into_iter().zip(self.counts()).map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Successful samples of the plan's points.
+    pub fn samples(&self) -> usize {
+        self.held.values().flatten().map(|(_, held)| held.seconds.len()).sum()
     }
 }
 
-/// The most memory that the ranks of one launch need on this machine together, in bytes, with the rank count.
+/// The largest memory of all ranks of one launch together, in bytes, with the rank count.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     let need = |entry: &Entry| {
         let bytes = kernels::find(&entry.point.kernel).map_or(0, |kernel| kernel.memory(&entry.point));

@@ -3,13 +3,12 @@
 //! `spec` is the shape of the file, `values` reads parameters, `expand` makes the points, `settings` checks the rest.
 
 use super::settings::LaunchSpec;
+use super::spec::Machine;
 use super::{expand, settings, spec, values};
 use crate::error::Result;
-use crate::explore::toml_file;
-pub(super) use crate::explore::toml_file::Page;
+use crate::explore::toml_file::{self, Page};
 use crate::measure::worker::Repeat;
 use crate::point::Point;
-use crate::provenance;
 use std::path::{Path, PathBuf};
 
 /// A checked sweep: all its points can be run, as far as the kernels can tell.
@@ -31,25 +30,11 @@ pub struct Sweep {
     pub repeat: Repeat,
 }
 
-/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    pub cores: usize,
-    /// Of a node, in bytes; 0 if it is not known.
-    pub memory: u64,
-}
-
-impl Machine {
-    pub fn here() -> Self {
-        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
-    }
-}
-
 /// Reads a sweep file for a machine.
 ///
 /// Every error names the file; those about its text hold the place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
-    let text = toml_file::text(path, "sweep", "check the path; the ready sweeps are the files of the folder sweeps/")?;
+    let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
@@ -70,6 +55,13 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
         launch,
         repeat,
     })
+}
+
+/// How often the points of a sweep are measured: in each launch, and in how many launches.
+pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
+    let page = Page { path, text, examples: "sweeps/" };
+    let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
+    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file.launch, &page)?.launches))
 }
 
 /// The JSON schema of sweep files, for editors: with every kernel's parameters.

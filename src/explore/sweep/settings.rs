@@ -1,21 +1,22 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::read::Page;
-use super::spec::{File, Launch, Launcher, Repeat, Scalar, Transport};
+use super::spec::{File, Launch, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::Result;
-use crate::explore::nearest::suggest;
+use crate::explore::launch::{self, LauncherEntry, custom};
+use crate::explore::toml_file::Page;
+use crate::measure::comm::TransportKind;
 use crate::measure::worker;
+use crate::nearest::suggest;
 use crate::units::Unit;
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use toml::Spanned;
 
 /// How the ranks of a sweep are started.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
-    pub transport: Transport,
-    pub launcher: Launcher,
+    pub transport: TransportKind,
+    pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
     pub command: Vec<String>,
     pub ranks_per_node: Option<usize>,
@@ -26,30 +27,6 @@ pub struct LaunchSpec {
     /// Longest time of one sample.
     pub timeout_seconds: f64,
 }
-
-impl Transport {
-    pub fn name(self) -> &'static str {
-        match self {
-            Transport::Threads => "threads",
-            Transport::Mpi => "mpi",
-        }
-    }
-}
-
-impl Launcher {
-    pub fn name(self) -> &'static str {
-        match self {
-            Launcher::Local => "local",
-            Launcher::Openmpi => "openmpi",
-            Launcher::Mpich => "mpich",
-            Launcher::Srun => "srun",
-            Launcher::Custom => "custom",
-        }
-    }
-}
-
-/// What a custom command may name in braces.
-const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
 const DEFAULT_MIN: u32 = 6;
@@ -63,7 +40,7 @@ pub fn name(file: &File, page: &Page) -> Result<String> {
         Some(name) => {
             let text = name.get_ref();
             if text.trim().is_empty() || text.starts_with('.') || text.contains(['/', '\\', '\0']) {
-                let next = "write a word such as quickstart, without slashes and not beginning with a dot";
+                let next = "write a word such as quickstart, without slashes and without a dot at the start";
                 return Err(page.wrong(name.span(), format!("\"{text}\" cannot be the name of a folder"), next));
             }
             Ok(text.clone())
@@ -73,23 +50,26 @@ pub fn name(file: &File, page: &Page) -> Result<String> {
 }
 
 pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
-    let transport = launch.transport.as_ref().map_or(Transport::Threads, |t| *t.get_ref());
-    let launcher = match (transport, &launch.launcher) {
-        (_, Some(launcher)) => *launcher.get_ref(),
-        (Transport::Threads, None) => Launcher::Local,
-        (Transport::Mpi, None) => {
+    let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
+    let mut fitting = launch::starting(transport);
+    let launcher = match (&launch.launcher, fitting.next(), fitting.next()) {
+        (Some(launcher), ..) => *launcher.get_ref(),
+        (None, Some(only), None) => only,
+        _ => {
             let place = launch.transport.as_ref().map_or(0..0, Spanned::span);
-            let next = "add launcher = \"openmpi\", \"mpich\", \"srun\" or \"custom\"";
-            return Err(page.wrong(place, "transport \"mpi\" needs a launcher", next));
+            let next = format!("add launcher = {}", launch::ids(launch::starting(transport)));
+            return Err(page.wrong(place, format!("transport \"{transport}\" needs a launcher"), next));
         }
     };
-    if (transport == Transport::Threads) != (launcher == Launcher::Local) {
+    if launcher.transport != transport {
         let place = launch.launcher.as_ref().map_or(0..0, Spanned::span);
-        let what = format!("launcher \"{}\" does not start transport \"{}\"", launcher.name(), transport.name());
-        let next = "transport \"threads\" goes with launcher \"local\", transport \"mpi\" with the others";
-        return Err(page.wrong(place, what, next));
+        let what = format!("launcher \"{}\" does not start transport \"{transport}\"", launcher.id);
+        let one = |kind: &TransportKind| {
+            format!("transport \"{kind}\" goes with launcher {}", launch::ids(launch::starting(*kind)))
+        };
+        return Err(page.wrong(place, what, TransportKind::ALL.iter().map(one).collect::<Vec<_>>().join("; ")));
     }
-    if let (Transport::Threads, Some(number)) = (transport, &launch.ranks_per_node) {
+    if let (TransportKind::Threads, Some(number)) = (transport, &launch.ranks_per_node) {
         let what = "threads all run on this machine: ranks_per_node has no meaning";
         return Err(page.wrong(number.span(), what, "remove it, or choose transport = \"mpi\""));
     }
@@ -104,27 +84,26 @@ pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
     })
 }
 
-fn command(launch: &Launch, launcher: Launcher, page: &Page) -> Result<Vec<String>> {
-    let example = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
-    let command = match (&launch.command, launcher) {
-        (Some(command), Launcher::Custom) => command,
-        (None, Launcher::Custom) => {
+fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
+    let command = match (&launch.command, launcher.takes_command) {
+        (Some(command), true) => command,
+        (None, true) => {
             let place = launch.launcher.as_ref().map_or(0..0, Spanned::span);
-            return Err(page.wrong(place, "launcher \"custom\" needs a command", format!("add {example}")));
+            let what = format!("launcher \"{}\" needs a command", launcher.id);
+            return Err(page.wrong(place, what, format!("add {}", custom::EXAMPLE)));
         }
-        (Some(command), other) => {
-            let what = format!("launcher \"{}\" has its own command", other.name());
+        (Some(command), false) => {
+            let what = format!("launcher \"{}\" has its own command", launcher.id);
             return Err(page.wrong(command.span(), what, "remove the command, or choose launcher = \"custom\""));
         }
-        (None, _) => return Ok(Vec::new()),
+        (None, false) => return Ok(Vec::new()),
     };
-    let arguments = command.get_ref();
-    for argument in arguments {
+    for argument in command.get_ref() {
         for name in argument.get_ref().split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
         {
-            if !PLACEHOLDERS.contains(&name) {
+            if !custom::PLACEHOLDERS.contains(&name) {
                 let what = format!("the command names {{{name}}}, which is unknown");
-                return Err(page.wrong(argument.span(), what, suggest(name, PLACEHOLDERS)));
+                return Err(page.wrong(argument.span(), what, suggest(name, custom::PLACEHOLDERS)));
             }
             if name == "ranks_per_node" && launch.ranks_per_node.is_none() {
                 let what = "the command names {ranks_per_node}, which is not set";
@@ -132,15 +111,14 @@ fn command(launch: &Launch, launcher: Launcher, page: &Page) -> Result<Vec<Strin
             }
         }
     }
-    let holds = |needed: &str| match needed {
-        "{arguments}" => arguments.iter().any(|argument| argument.get_ref() == needed),
-        _ => arguments.iter().any(|argument| argument.get_ref().contains(needed)),
-    };
-    if let Some(lacking) = ["{worker}", "{arguments}", "{ranks}"].into_iter().find(|needed| !holds(needed)) {
-        let what = format!("the command lacks the argument \"{lacking}\"");
-        return Err(page.wrong(command.span(), what, format!("write it as in {example}")));
+    let arguments: Vec<String> = command.get_ref().iter().map(|argument| argument.get_ref().clone()).collect();
+    match custom::lacking(&arguments) {
+        None => Ok(arguments),
+        Some(missing) => {
+            let what = format!("the command lacks the argument \"{missing}\"");
+            Err(page.wrong(command.span(), what, format!("write it as in {}", custom::EXAMPLE)))
+        }
     }
-    Ok(arguments.iter().map(|argument| argument.get_ref().clone()).collect())
 }
 
 pub fn repeat(repeat: &Repeat, page: &Page) -> Result<worker::Repeat> {

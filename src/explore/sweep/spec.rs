@@ -1,9 +1,12 @@
 //! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
 
+use crate::explore::launch::LauncherEntry;
+use crate::measure::comm::TransportKind;
+use crate::provenance;
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
@@ -24,6 +27,8 @@ pub struct File {
     pub name: Option<Spanned<String>>,
     /// One line for reports; the name if absent.
     pub title: Option<String>,
+    /// The question that the sweep answers; `apexmap sweeps` lists it.
+    pub question: Option<String>,
     /// Seed of the random order of points and repetitions.
     #[serde(default)]
     pub seed: u64,
@@ -118,11 +123,11 @@ pub enum Scale {
 #[serde(deny_unknown_fields)]
 pub struct Launch {
     /// "threads" (the default: ranks are threads of one process on this machine) or "mpi".
-    #[schemars(with = "Option<Transport>")]
-    pub transport: Option<Spanned<Transport>>,
-    /// What starts the ranks: "local" for threads (the default there); "openmpi", "mpich", "srun" or "custom" for MPI.
-    #[schemars(with = "Option<Launcher>")]
-    pub launcher: Option<Spanned<Launcher>>,
+    #[schemars(with = "Option<TransportKind>")]
+    pub transport: Option<Spanned<TransportKind>>,
+    /// What starts the ranks; needed for "mpi".
+    #[schemars(with = "Option<LauncherEntry>")]
+    pub launcher: Option<Spanned<&'static LauncherEntry>>,
     /// The command of the custom launcher, one argument an item, with {ranks}, {worker} and, as an argument of its own,
     /// {arguments}; {ranks_per_node} where it is needed.
     #[schemars(with = "Option<Vec<String>>")]
@@ -138,25 +143,6 @@ pub struct Launch {
     /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is given up.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
-}
-
-/// What carries the messages between ranks.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Transport {
-    Threads,
-    Mpi,
-}
-
-/// What starts the ranks.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Launcher {
-    Local,
-    Openmpi,
-    Mpich,
-    Srun,
-    Custom,
 }
 
 /// How often each point is measured.
@@ -232,5 +218,19 @@ impl<'de> Deserialize<'de> for Axis {
             }
         }
         deserializer.deserialize_any(Reader)
+    }
+}
+
+/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    pub cores: usize,
+    /// Of a node, in bytes; 0 if it is not known.
+    pub memory: u64,
+}
+
+impl Machine {
+    pub fn here() -> Self {
+        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
     }
 }

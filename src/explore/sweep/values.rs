@@ -1,10 +1,10 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
-use super::read::{Machine, Page};
-use super::spec::{Axis, Scalar, Scale, Steps};
+use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
-use crate::explore::nearest::{nearest, suggest};
+use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel, Parameter};
+use crate::nearest::{nearest, suggest};
 use crate::point::{Point, Value};
 use crate::units::{self, Unit};
 use std::ops::Range;

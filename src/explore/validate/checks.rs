@@ -95,7 +95,7 @@ fn hypercube_text(checks: &mut Vec<Check>) -> Result<()> {
     let verdict = judge(published, gups, 0.5);
     push(checks, source, "Blue Gene/L, 128K processors".into(), (published, gups), "GUPS", (verdict, ""));
     for (dimensions, published, remark) in
-        [(1.0, 10000.0, "the text rounds P - 1 to P"), (2.0, 200.0, "the text counts 100 a row and column, not 99")]
+        [(1.0, 10000.0, "the text rounds P - 1 to P"), (2.0, 200.0, "the text counts 100 per row and column, not 99")]
     {
         let messages = hypercube::messages(10000.0, dimensions);
         let what = format!("messages of a processor, P = 10000, {dimensions} dimensions");
@@ -194,13 +194,13 @@ fn single_core(checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-/// The first power of two of nodes at which the network binds.
+/// The first power of two of nodes at which the network is the bottleneck.
 fn crossover(per_node: f64) -> Result<f64> {
     let mut nodes = 2.0;
     loop {
         let given = [("P", nodes * per_node), ("ranks_per_node", per_node)];
-        let binding = predict("random_access.bottleneck", "bluegene-p", &given)?.binding;
-        if binding == "bisection" || nodes > 1e9 {
+        let bottleneck = predict("random_access.bottleneck", "bluegene-p", &given)?.bottleneck;
+        if bottleneck == "bisection" || nodes > 1e9 {
             return Ok(nodes);
         }
         nodes *= 2.0;
@@ -208,12 +208,12 @@ fn crossover(per_node: f64) -> Result<f64> {
 }
 
 fn crossovers(checks: &mut Vec<Check>) -> Result<()> {
-    let source = "Blue Gene/P paper, Section 4, Equation (1): first power of two where the network binds";
+    let source = "Blue Gene/P paper, Section 4, Equation (1): first power of two where the network is the bottleneck";
     let (published, nodes) = (quoted("virtual_node_crossover_nodes")?, crossover(4.0)?);
     push(
         checks,
         source,
-        "virtual-node mode, four ranks a node".into(),
+        "virtual-node mode, four ranks per node".into(),
         (published, nodes),
         "nodes",
         (judge(published, nodes, 0.0), ""),
@@ -223,7 +223,7 @@ fn crossovers(checks: &mut Vec<Check>) -> Result<()> {
     push(
         checks,
         source,
-        "co-processor mode, one rank a node".into(),
+        "co-processor mode, one rank per node".into(),
         (published, nodes),
         "nodes",
         (verdict, "the paper: beyond"),
@@ -235,7 +235,7 @@ fn lost_updates(checks: &mut Vec<Check>) -> Result<()> {
     let rows = published::table("bluegene-table-2a")?.pairs("updates_mi", "error_rate_mean");
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let source = "Blue Gene/P paper, Table 2 (a)";
-    let remark = "a race loses the same share of updates however many there are";
+    let remark = "a race loses a constant fraction of updates, whatever their number";
     let what = format!("growth of the error rate over {} times the updates", last.0 / first.0);
     push(checks, source, what, (last.1 / first.1, 1.0), "", (Verdict::NotExplained, remark));
     Ok(())

@@ -54,7 +54,7 @@ fn fitted(
                 lines.push(format!("{} ({}) = {value} [{low}, {high}]{paper}", estimate.number, estimate.symbol));
             }
             if let Some((largest, error)) = fit.quality.largest_left_out {
-                lines.push(format!("P = {largest} foretold from fewer within {:.1} %", 100.0 * error));
+                lines.push(format!("P = {largest} predicted from smaller P to within {:.1} %", 100.0 * error));
             }
             Some(fit)
         }
@@ -83,7 +83,7 @@ fn hypercube_by_parts() -> Result<Fitted> {
     let table = published::table("hypercube-table-4")?;
     rows.extend(table.pairs("look_ahead", "gups").into_iter().map(|(q, gups)| (vec![("P", 32.0), ("Q", q)], gups)));
     let remarks =
-        ["bandwidth held at the paper's 1.1 GB/s: it scales with Q as copying does, and the data cannot part them"];
+        ["bandwidth held at the paper's 1.1 GB/s: it scales with Q as copying does, and the data cannot separate them"];
     fitted("random_access.all_to_all", "red-storm", "hypercube paper, Tables 2 and 4 together", &rows, &remarks, &[])
 }
 
@@ -94,7 +94,7 @@ fn multi_core() -> Result<Fitted> {
     fitted("random_access.roles", "bluegene-p", "Blue Gene/P paper, Table 4, multi-core", &rows, &remarks, &[])
 }
 
-/// Both parameters, which large tori cannot part, and the hop alone.
+/// Both parameters, which large tori cannot separate, and the hop alone.
 fn single_core() -> Result<(Fitted, Fitted)> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();

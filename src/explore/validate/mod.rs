@@ -1,5 +1,5 @@
 //! The models against the papers: every published model value recomputed, every model that can be fitted to published
-//! measurements fitted, and what disagrees said, with the reason where one is known.
+//! measurements fitted, and every disagreement reported, with its reason if known.
 
 mod checks;
 mod fits;
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::explore::fit::Fit;
 use crate::explore::machine::Card;
 use crate::explore::models;
+use crate::units::{NumberStyle, number};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -19,7 +20,7 @@ const SINGLE: f64 = 0.0180;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// As near as the printed digits, or the tolerance that the check states, allow.
+    /// Within the printed digits, or the tolerance that the check states.
     Agrees,
     /// The paper differs from its own formula: the remark says how.
     Differs,
@@ -27,7 +28,7 @@ pub enum Verdict {
     NotExplained,
 }
 
-/// One published value beside the program's.
+/// One published value and the program's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// Paper and place.
@@ -120,7 +121,7 @@ impl Report {
         let count = |verdict: Verdict| self.checks.iter().filter(|check| check.verdict == verdict).count();
         let _ = writeln!(
             text,
-            "\n{} values: {} agree, {} differ, {} are not explained",
+            "\n{} values: {} agree, {} differ, {} unexplained",
             self.checks.len(),
             count(Verdict::Agrees),
             count(Verdict::Differs),
@@ -140,9 +141,5 @@ impl Report {
 
 /// Four significant digits.
 fn digits(value: f64) -> String {
-    if value == 0.0 || !(1e-3..1e6).contains(&value.abs()) {
-        return format!("{value:.3e}");
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).max(0) as usize;
-    format!("{value:.decimals$}")
+    number(value, NumberStyle::Fixed(4))
 }

@@ -1,4 +1,4 @@
-//! The validation as a page: verdicts, fits, and figures of the published machines.
+//! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
 use super::{Check, Fitted, Report, SINGLE, Verdict, digits};
 use crate::error::{Error, Result};
@@ -252,7 +252,7 @@ fn efficiency_over_q(report: &Report) -> Result<Drawn> {
 
 fn crossover() -> Result<Drawn> {
     let mut all = Vec::new();
-    for (label, per_node) in [("4 ranks a node", 4.0), ("1 rank a node", 1.0)] {
+    for (label, per_node) in [("4 ranks per node", 4.0), ("1 rank per node", 1.0)] {
         let mut points = Vec::new();
         for power in 1..20 {
             let nodes = f64::from(1 << power);
@@ -261,12 +261,12 @@ fn crossover() -> Result<Drawn> {
         }
         all.push(series(label, points));
     }
-    let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates of a node", Unit::PerSecond, false));
-    let subtitle = "Blue Gene/P, an update a message, 3-D torus; its paper, Equation (1)";
-    let mut curves = curves("What binds: processors, then the bisection", subtitle, x, y, all);
+    let (x, y) = (quantity("nodes", Unit::None, true), quantity("updates per node", Unit::PerSecond, false));
+    let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
+    let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all);
     let nodes = published::quoted("virtual_node_crossover_nodes")?;
-    curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks a node".into() }];
-    let caption = "Equation (1) for a node: level where processors bind, falling where the bisection does. The paper names 8 Ki nodes for four ranks a node, and beyond 256 Ki for one.";
+    curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into() }];
+    let caption = "Equation (1) for a node: level where processors are the bottleneck, falling where the bisection is. The paper names 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
     Ok(("crossover", caption, curves))
 }
 
@@ -279,12 +279,12 @@ fn network_interface() -> Result<Drawn> {
     };
     let all = vec![series("1 core", at(1.0)), series("2 cores", at(2.0)), series("4 cores", at(4.0))];
     let (x, y) =
-        (quantity("payload of a message", Unit::Bytes, true), quantity("messages of a node", Unit::PerSecond, true));
+        (quantity("payload of a message", Unit::Bytes, true), quantity("messages per node", Unit::PerSecond, true));
     let subtitle = "the simulated network interface; NIC paper, Equations (4) to (6)";
-    let curves = curves("Message rates of a node", subtitle, x, y, all);
+    let curves = curves("Message rate per node", subtitle, x, y, all);
     Ok((
         "network-interface",
-        "The least of what cores, I/O bus and link allow: cores bind short messages, the bus long ones.",
+        "The minimum of what cores, I/O bus and link allow: cores limit short messages, the bus long ones.",
         curves,
     ))
 }

@@ -9,6 +9,9 @@ mod items;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod threads;
+mod transport;
+
+pub use transport::TransportKind;
 
 use crate::error::Result;
 use arena::Arena;

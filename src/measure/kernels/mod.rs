@@ -1,7 +1,7 @@
-//! The kernels: what is measured. A kernel is one file and one line in [`ALL`].
+//! The kernels: the measurements. A kernel is one file and one line in [`ALL`].
 //!
 //! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
-//! (`store::derive`) from its [`Work`]. It verifies what it did in every run.
+//! (`store::derive`) from its [`Work`]. It verifies its results in every run.
 //!
 //! A run, without sweep and driver, on the threads of this process:
 //!
@@ -19,7 +19,7 @@
 //! });
 //! let outcome = outcomes.into_iter().next().expect("rank 0").expect("no panic")?;
 //! assert_eq!(outcome.verdict, Ok(()));
-//! println!("{} bytes a second", kernel.work(&point).bytes / outcome.seconds);
+//! println!("{} bytes per second", kernel.work(&point).bytes / outcome.seconds);
 //! # Ok::<(), apexmap::error::Error>(())
 //! ```
 
@@ -209,7 +209,7 @@ pub struct About {
     pub parameters: &'static [Parameter],
     pub outputs: &'static [Output],
     pub ranks: Ranks,
-    /// The column that figures and summaries show unless told otherwise.
+    /// The column that figures and summaries show by default.
     pub headline: &'static str,
     /// What one sample is, what is on the clock and what is checked: a paragraph of the report.
     pub method: &'static str,
@@ -226,11 +226,11 @@ pub trait Kernel: Sync {
         let _ = outputs;
         self.work(point)
     }
-    /// Bytes of memory that each rank needs in all.
+    /// Total bytes of memory per rank.
     fn memory(&self, point: &Point) -> u64;
-    /// Words of it that it takes from the arena: allocated and filled once a launch, for the largest point.
+    /// Words of it from the arena: allocated and filled once per launch, for the largest point.
     fn arena_words(&self, point: &Point) -> u64;
-    /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so that each draws anew.
+    /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so each draws other values.
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
 
     fn id(&self) -> &'static str {

@@ -1,14 +1,14 @@
 //! Apex-Map: what its variants share (parameters, memory, addresses, verification, timing).
 //!
 //! SOURCE: Strohmaier and Shan, Sections 2 and 2.1, Table 1.
-//! PURPOSE: the rate at which global data can be fed into the processor, by temporal (alpha) and spatial (L) locality.
-//! WORK: N x I accesses a rank, each the sum of L consecutive words; bytes are the words read, 8 L an access.
-//! CHECK: every rank's sum of all words read against the sum that the drawn addresses demand. The memory holds
-//!   differences of a mixing function, so that the sum of a block follows from its two ends and needs no memory.
-//! DIFFERENCES from the paper: all N index arrays are drawn before the clock starts, since a rank that draws while
-//!   others run serves nobody; one index array is run through, untimed, before; the owner of an address is computed
-//!   when it is drawn; the last block of memory is drawn like any other; words are 64-bit integers, so that the sum
-//!   is exact in any order.
+//! PURPOSE: the rate at which global data reach the processor, by temporal (alpha) and spatial (L) locality.
+//! WORK: N x I accesses per rank, each the sum of L consecutive words; bytes are the words read, 8 L per access.
+//! CHECK: every rank's sum of all words read against the sum that the drawn addresses imply. The memory holds
+//!   differences of a mixing function, so the sum of a block follows from its two ends without reading memory.
+//! DIFFERENCES from the paper: all N index arrays are drawn before the clock starts, because a rank that draws while
+//!   others run serves no requests; one index array is run before, untimed; the owner of an address is computed when it
+//!   is drawn; the last block of memory is drawn like any other; words are 64-bit integers, so the sum is exact in any
+//!   order.
 
 mod one_sided;
 mod sequential;
@@ -37,7 +37,7 @@ const M: Parameter = Parameter {
     name: "M",
     column: "memory_words",
     unit: Unit::Words,
-    meaning: "global memory, evenly distributed over the ranks",
+    meaning: "global memory, evenly distributed across the ranks",
     domain: Domain::Integer { least: 1, most: 1 << 60, default: 64 << 20 },
 };
 const ALPHA: Parameter = Parameter {
@@ -51,77 +51,78 @@ const L: Parameter = Parameter {
     name: "L",
     column: "block_words",
     unit: Unit::Words,
-    meaning: "spatial locality: consecutive words an access",
+    meaning: "spatial locality: consecutive words per access",
     domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
 };
 const I: Parameter = Parameter {
     name: "I",
     column: "indices",
     unit: Unit::None,
-    meaning: "accesses in an index array",
+    meaning: "accesses per index array",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
 };
 const N: Parameter = Parameter {
     name: "N",
     column: "index_arrays",
     unit: Unit::None,
-    meaning: "index arrays in one run",
+    meaning: "number of index arrays in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 8 },
 };
 const PAGES: Parameter = Parameter {
     name: "pages",
     column: "pages",
     unit: Unit::None,
-    meaning: "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB); what was granted is in page_bytes",
+    meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
     domain: Domain::Choice(Pages::NAMES),
 };
 const SEED: Parameter = Parameter {
     name: "seed",
     column: "seed",
     unit: Unit::None,
-    meaning: "seed: of the addresses",
+    meaning: "seed of the random addresses",
     domain: Domain::Integer { least: 0, most: u64::MAX, default: 1 },
 };
 const B: Parameter = Parameter {
     name: "B",
     column: "receive_buffers",
     unit: Unit::None,
-    meaning: "receive buffers: remote accesses outstanding at once, a rank",
+    meaning: "receive buffers: maximum outstanding remote accesses per rank",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 const SMSG: Parameter = Parameter {
     name: "SMSG",
     column: "send_handles",
     unit: Unit::None,
-    meaning: "send handles: sends outstanding at once, a rank, for requests and for replies each",
+    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 const NSER: Parameter = Parameter {
     name: "NSER",
     column: "serve_limit",
     unit: Unit::None,
-    meaning: "serve limit: requests of others answered at most after each own access",
+    meaning: "serve limit: maximum requests of other ranks answered after each own access",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 
 /// The paper's z-axis: "the achieved bandwidth per processes" (Section 3.3).
 const HEADLINE: &str = "bytes_per_second_per_rank";
 
-const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha over a \
-global memory of M words, shifted so that each rank's own memory is the hottest. One sample is one run of N x I accesses on \
-every rank, from a common start to the moment when all ranks have their data and none needs another's any more; its time is \
-that of the slowest rank. Indices are drawn, and one index array is run through, before the clock starts. The sum of all \
-words read was checked on every rank in every run against the sum that the drawn addresses demand.";
+const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha \
+    over a global memory of M words, rotated so that each rank accesses its own memory most often. One sample is \
+    one run of N x I accesses on every rank, from a common start until every rank has its data and no request is \
+    outstanding; its time is that of the slowest rank. Before the clock starts, indices are drawn and one index \
+    array is run. In every run and on every rank, the sum of all words read was checked against the sum that the \
+    drawn addresses imply.";
 
 const OUTPUTS: &[Output] = &[
-    output("rank_seconds_min", Unit::Seconds, "time of the first rank to have all its own data"),
-    output("rank_seconds_median", Unit::Seconds, "time of the median rank to have all its own data"),
-    output("rank_seconds_max", Unit::Seconds, "time of the last rank to have all its own data"),
-    output("remote_share", Unit::None, "share of the accesses that went to another rank's memory"),
-    output("requests_served", Unit::None, "requests answered, by all ranks"),
+    output("rank_seconds_min", Unit::Seconds, "time until the first rank has all of its data"),
+    output("rank_seconds_median", Unit::Seconds, "time until the median rank has all of its data"),
+    output("rank_seconds_max", Unit::Seconds, "time until the last rank has all of its data"),
+    output("remote_share", Unit::None, "fraction of the accesses that went to another rank's memory"),
+    output("requests_served", Unit::None, "requests answered by all ranks"),
     output("requests_served_max", Unit::None, "requests answered by the busiest rank"),
-    output("page_bytes", Unit::Bytes, "pages granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "share of rank 0's memory on huge pages"),
+    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
+    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];
 
 /// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
@@ -246,26 +247,26 @@ fn check(point: &Point) -> std::result::Result<(), String> {
     let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
     if memory % ranks != 0 {
         return Err(format!(
-            "M = {memory} words cannot be divided evenly over {ranks} ranks; use a multiple of {ranks}"
+            "M = {memory} words cannot be divided evenly among {ranks} ranks; use a multiple of {ranks}"
         ));
     }
     let local = memory / ranks;
     if block > local {
         return Err(format!(
-            "L = {block} words is more than a rank's share of memory, M/P = {local} words; L must be at most M/P"
+            "L = {block} words is more than the memory per rank, M/P = {local} words; L must be at most M/P"
         ));
     }
     if local % block != 0 {
         return Err(format!(
-            "a rank's share of memory, M/P = {local} words, is not a multiple of L = {block} words; a block must not \
+            "the memory per rank, M/P = {local} words, is not a multiple of L = {block} words; a block must not \
              straddle two ranks"
         ));
     }
     if local > 1 << Location::OFFSET_BITS || ranks > 1 << 24 {
-        return Err(format!("M/P = {local} words on {ranks} ranks: at most 2^40 words a rank and 2^24 ranks"));
+        return Err(format!("M/P = {local} words on {ranks} ranks: the maximum is 2^40 words per rank and 2^24 ranks"));
     }
     if point.integer("I").checked_mul(point.integer("N")).is_none_or(|accesses| accesses > 1 << 36) {
-        return Err("I x N is more than 2^36 accesses a run".into());
+        return Err("I x N is more than 2^36 accesses per run".into());
     }
     Ok(())
 }
@@ -276,7 +277,7 @@ fn work(point: &Point) -> Work {
         operations,
         operation: "access",
         bytes: operations * (point.integer("L") * WORD_BYTES) as f64,
-        byte_definition: "words read and summed, 8 L bytes an access",
+        byte_definition: "words read and summed, 8 L bytes per access",
     }
 }
 

@@ -1,7 +1,8 @@
 //! NAME: apex_map.one_sided. Remote data by gets from a window: no rank serves another.
 //!
 //! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
-//! MPI's windows, and Table 1 (left column). Up to B gets are outstanding, summed in the order of their arrival.
+//!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
+//!   arrival.
 
 use super::*;
 use crate::measure::comm::{Window, World};
@@ -13,7 +14,7 @@ pub struct OneSided;
 
 const ABOUT: About = About {
     id: "apex_map.one_sided",
-    summary: "Apex-Map by one-sided gets: a get for every remote block",
+    summary: "Apex-Map by one-sided gets: one get per remote block",
     source: &source::APEX_MAP,
     place: "Section 4, Table 1",
     parameters: &[M, ALPHA, L, I, N, B, PAGES, SEED],

@@ -1,8 +1,8 @@
-//! NAME: apex_map.two_sided. Remote data by request and reply, every rank serving the others between its own accesses.
+//! NAME: apex_map.two_sided. Remote data by request and reply; every rank serves the others between its own accesses.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
-//! No aggregation: each remote access is a message of its own. Several requests may be outstanding (B), replies are
-//! summed in the order of their arrival.
+//! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
+//! in the order of their arrival.
 
 use super::*;
 use crate::measure::comm::{Inbox, Outbox, Tag, World};
@@ -14,7 +14,7 @@ pub struct TwoSided;
 
 const ABOUT: About = About {
     id: "apex_map.two_sided",
-    summary: "Apex-Map over messages: a request and a reply for every remote block",
+    summary: "Apex-Map by messages: a request and a reply per remote block",
     source: &source::APEX_MAP,
     place: "Section 2.1, Table 1",
     parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED],

@@ -1,4 +1,4 @@
-//! Calibration: what models take as given, each measured by a kernel of its own.
+//! Calibration: the machine numbers that models take as input, each measured by a kernel of its own.
 
 pub mod memory;
 pub mod network;
@@ -15,9 +15,9 @@ pub struct Probe {
     /// Points that it cannot run.
     refuse: fn(&Point) -> std::result::Result<(), String>,
     work: fn(&Point) -> Work,
-    /// Words of the arena that it goes through, a rank.
+    /// Words of the arena that it traverses, per rank.
     words: fn(&Point) -> u64,
-    /// Bytes besides, a rank.
+    /// Further bytes, per rank.
     buffers: fn(&Point) -> u64,
     /// The run's number, for those that draw.
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,

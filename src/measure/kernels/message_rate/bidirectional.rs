@@ -1,7 +1,8 @@
-//! NAME: message_rate.bidirectional. Windows of messages both ways between each rank of the first half and its partner.
+//! NAME: message_rate.bidirectional. Windows of messages in both directions between each rank of the first half and its
+//!   partner.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 6; OSU's bidirectional bandwidth, whose rounds are
-//!   not acknowledged either: each side has the other's messages instead.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 6; OSU's bidirectional bandwidth, whose rounds
+//!   are not acknowledged either: each side waits for the other's messages instead.
 
 use super::streaming::Stream;
 use super::*;
@@ -12,7 +13,7 @@ use crate::on_transport;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.bidirectional",
-        "Message rate of both directions at once between pairs of ranks",
+        "Message rate in both directions at once between pairs of ranks",
         "Section 5.1, Figure 6",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),

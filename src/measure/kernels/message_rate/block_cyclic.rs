@@ -1,8 +1,8 @@
 //! NAME: message_rate.block_cyclic. The ranks of one node write to all others in turn, a block of messages to each.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 4 and 9.
-//! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The figure finds
-//!   the node by shift and mask, which needs powers of two; so does this, and by division where there are none.
+//! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The
+//!   figure finds the node by shift and mask, which needs powers of two; here other numbers use division.
 
 use super::*;
 use crate::measure::comm::Comm;
@@ -12,16 +12,14 @@ use crate::on_transport;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.block_cyclic",
-        "Message rate from one node to all others in turn, in blocks",
+        "Message rate from one node to all other nodes in turn, in blocks",
         "Section 5.1, Figures 4 and 9",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, BLOCK, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),
     refuse: |point| {
         let (window, block) = (point.integer("window"), point.integer("block"));
         if window % block != 0 {
-            return Err(format!(
-                "window = {window} messages are not whole blocks of {block}; use a divisor of the window"
-            ));
+            return Err(format!("window = {window} is not a multiple of block = {block}; use a divisor of the window"));
         }
         in_nodes(point)
     },
@@ -32,7 +30,7 @@ pub const KERNEL: Pattern = Pattern {
 const BLOCK: Parameter = parameter(
     "block",
     "block_messages",
-    "block: messages to a node before the next node's turn, a divisor of the window",
+    "block: consecutive messages per node, a divisor of the window",
     Domain::Integer { least: 1, most: 1 << 20, default: 8 },
 );
 

@@ -1,8 +1,8 @@
-//! What messages carry, so that each can be told from every other.
+//! The content of messages, which identifies each of them.
 
 use crate::measure::numerics::mix::{mix, seed};
 
-/// Which message of a round: from whom, to whom, and the how-manieth between the two.
+/// Identifies a message of a round: its sender, its receiver, and its sequence number for that pair.
 pub fn identity(sender: usize, receiver: usize, number: usize) -> u64 {
     seed(&[sender as u64, receiver as u64, number as u64])
 }

@@ -1,4 +1,5 @@
-//! NAME: message_rate.cyclic. The ranks of one node write to all other nodes in turn, as to an array dealt out cyclically.
+//! NAME: message_rate.cyclic. The ranks of one node write to all other nodes in turn, as to a cyclically distributed
+//!   array.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
@@ -10,7 +11,7 @@ use crate::on_transport;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.cyclic",
-        "Message rate from one node to all others in turn",
+        "Message rate from one node to all other nodes in turn",
         "Section 5.1, Figures 3 (a) and 8",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),
@@ -24,7 +25,7 @@ pub struct Cyclic {
     pub window: usize,
     /// Remote nodes.
     pub nodes: usize,
-    /// Ranks of a node.
+    /// Ranks per node.
     pub cores: usize,
     /// The sender's number in its node, and its counterparts' in theirs.
     pub core: usize,

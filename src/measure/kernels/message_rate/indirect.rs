@@ -1,8 +1,8 @@
-//! NAME: message_rate.indirect. The ranks of one node write to the nodes that an indirection vector names.
+//! NAME: message_rate.indirect. The ranks of one node write to the nodes listed in an indirection vector.
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (b) and 10.
-//! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation of
-//!   the other nodes, so that every node is written to as often as in Figure 3 (a).
+//! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation
+//!   of the other nodes, so each node receives as many messages as in Figure 3 (a).
 
 use super::*;
 use crate::measure::comm::Comm;
@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.indirect",
-        "Message rate from one node to all others in the order of an indirection vector",
+        "Message rate from one node to all other nodes in the order of an indirection vector",
         "Section 5.1, Figures 3 (b) and 10",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, SENDERS, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     ),

@@ -1,4 +1,4 @@
-//! What every pattern goes through: rounds until they are steady, the rounds that count, and the verification.
+//! The course of every pattern: rounds until they are steady, the timed rounds, and the verification.
 
 use super::{Shape, invalidated_bytes};
 use crate::error::{Error, Result};
@@ -62,14 +62,14 @@ pub fn measure<C: Comm>(
     outputs.extend(percentiles(pass.rounds, messages));
     let verdict = match wrong {
         0 => Ok(()),
-        wrong => Err(format!("{wrong} messages did not arrive as they had been sent")),
+        wrong => Err(format!("{wrong} messages did not arrive as sent")),
     };
     Ok(Outcome { seconds: column(0).map(f64::from_bits).fold(0.0, f64::max), outputs, verdict })
 }
 
 fn unknown_caches() -> Error {
     Error::environment(
-        "caches = \"cold\", but this system does not tell the size of its caches",
+        "caches = \"cold\", but this system does not report the size of its caches",
         "give it as cache_bytes, or use caches = \"warm\"",
     )
 }
@@ -121,7 +121,7 @@ fn pass<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: O
     Pass { seconds: times.iter().sum(), rounds: times }
 }
 
-/// Of the time of a message, by rounds.
+/// Percentiles of the time per message, over rounds.
 fn percentiles(mut rounds: Vec<f64>, messages: f64) -> Vec<(&'static str, Value)> {
     rounds.sort_by(f64::total_cmp);
     let of_message = |(name, p): (&'static str, f64)| Some((name, Value::Real(quantile(&rounds, p)? / messages)));

@@ -2,12 +2,12 @@
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5 and Figures 3, 4; the OSU micro-benchmarks that it follows
 //!   (latency, bandwidth, bidirectional bandwidth, multiple pairs).
-//! PURPOSE: how many messages a second, and how many bytes, leave a node, by pattern of destinations and message size.
+//! PURPOSE: how many messages and bytes per second leave a node, by pattern of destinations and message size.
 //! WORK: rounds of `window` messages to each destination; bytes are the messages' content, each message counted once.
-//! CHECK: every message carries its sender, receiver, number and round; the last item of each is looked at after each round
-//!   (puts: after the run, where each message has a place of its own), and all of its content after the run.
-//! DIFFERENCES from the paper: only other nodes are written to, not the sender's own; messages have buffers of their own
-//!   instead of one for all (`buffers = "one"` gives that); every message is stamped, as in Figure 3 (b) only.
+//! CHECK: every message carries its sender, receiver, number and round; the last item of each is checked after each
+//!   round (puts: after the run, where each message has its own target location), and all of its content after the run.
+//! DIFFERENCES from the paper: messages go only to other nodes, not to the sender's own; each message has its own
+//!   buffer instead of one for all (`buffers = "one"` gives that); every message is stamped, not only in Figure 3 (b).
 
 pub mod bidirectional;
 pub mod block_cyclic;
@@ -36,25 +36,25 @@ pub const MESSAGE_BYTES: Parameter = Parameter {
     name: "message_bytes",
     column: "message_bytes",
     unit: Unit::Bytes,
-    meaning: "message: bytes of content, a multiple of 4",
+    meaning: "message size: bytes of content, a multiple of 4",
     domain: Domain::Integer { least: ITEM_BYTES, most: 1 << 30, default: 8 },
 };
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",
-    "window: messages to each destination before the sender waits for all of them",
+    "window: messages per destination before the sender waits for all of them",
     Domain::Integer { least: 1, most: 1 << 20, default: 64 },
 );
 pub const MESSAGES: Parameter = parameter(
     "messages",
     "messages",
-    "messages: from each sender to each destination in one run, a multiple of the window",
+    "messages per sender and destination in one run, a multiple of the window",
     Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
 );
 const SENDERS: Parameter = parameter(
     "senders",
     "senders_per_node",
-    "senders: ranks of a node; those of the first node send, each to its counterparts on the others",
+    "senders: ranks per node; those of the first node send, each to its counterparts on the other nodes",
     Domain::Integer { least: 1, most: 1 << 16, default: 1 },
 );
 pub const OPERATION: Parameter = parameter(
@@ -66,24 +66,29 @@ pub const OPERATION: Parameter = parameter(
 pub const BUFFERS: Parameter = parameter(
     "buffers",
     "buffers",
-    "buffers: distinct for each message of a window, or one for all, as the OSU micro-benchmarks have it",
+    "buffers: distinct, one per message of a window, or one for all messages, as in the OSU micro-benchmarks",
     Domain::Choice(&["distinct", "one"]),
 );
 pub const CACHES: Parameter = parameter(
     "caches",
     "caches",
-    "caches: warm, or cold: before each round every rank reads cache_bytes of other memory, off the clock",
+    "caches: warm, or cold, where every rank reads cache_bytes of other memory before each round, untimed",
     Domain::Choice(&["warm", "cold"]),
 );
 pub const CACHE_BYTES: Parameter = Parameter {
     name: "cache_bytes",
     column: "cache_bytes",
     unit: Unit::Bytes,
-    meaning: "cache: bytes to be pushed out where caches = cold; 0 stands for the largest cache that the system reports",
+    meaning: "memory read to evict the caches, in bytes, if caches = cold; 0 means the size of the largest cache \
+        the system reports",
     domain: Domain::Integer { least: 0, most: 1 << 40, default: 0 },
 };
-const SEED: Parameter =
-    parameter("seed", "seed", "seed: of the destinations", Domain::Integer { least: 0, most: u64::MAX, default: 1 });
+const SEED: Parameter = parameter(
+    "seed",
+    "seed",
+    "seed of the random destinations",
+    Domain::Integer { least: 0, most: u64::MAX, default: 1 },
+);
 
 /// Messages are made of such items, the paper's `int`s.
 const ITEM_BYTES: u64 = 4;
@@ -91,31 +96,37 @@ const ITEM_BYTES: u64 = 4;
 const LINE_ITEMS: usize = 16;
 
 pub const OUTPUTS: &[Output] = &[
-    output("message_seconds_min", Unit::Seconds, "time of a message: that of rank 0's fastest round over its messages"),
-    output("message_seconds_p05", Unit::Seconds, "time of a message, 5th percentile of rank 0's rounds"),
-    output("message_seconds_p50", Unit::Seconds, "time of a message, median of rank 0's rounds"),
-    output("message_seconds_p95", Unit::Seconds, "time of a message, 95th percentile of rank 0's rounds"),
-    output("message_seconds_p99", Unit::Seconds, "time of a message, 99th percentile of rank 0's rounds"),
-    output("message_seconds_max", Unit::Seconds, "time of a message, rank 0's slowest round"),
-    output("rounds", Unit::None, "rounds in one run"),
-    output("sending_ranks", Unit::None, "ranks that send"),
-    output("warm_up_rounds", Unit::None, "rounds before the clock started"),
+    output("message_seconds_min", Unit::Seconds, "time per message in rank 0's fastest round"),
+    output("message_seconds_p05", Unit::Seconds, "time per message, 5th percentile of rank 0's rounds"),
+    output("message_seconds_p50", Unit::Seconds, "time per message, median of rank 0's rounds"),
+    output("message_seconds_p95", Unit::Seconds, "time per message, 95th percentile of rank 0's rounds"),
+    output("message_seconds_p99", Unit::Seconds, "time per message, 99th percentile of rank 0's rounds"),
+    output("message_seconds_max", Unit::Seconds, "time per message in rank 0's slowest round"),
+    output("rounds", Unit::None, "number of rounds in one run"),
+    output("sending_ranks", Unit::None, "number of ranks that send"),
+    output("warm_up_rounds", Unit::None, "number of rounds before the clock started"),
     output("steady", Unit::None, "1 if the rounds were no longer getting faster when the clock started"),
-    output("invalidated_bytes", Unit::Bytes, "bytes that each rank read before each round; absent if caches were warm"),
-    output("wrong_messages", Unit::None, "messages that were not what had been sent"),
+    output(
+        "invalidated_bytes",
+        Unit::Bytes,
+        "bytes that each rank read before each round to evict the caches; \
+        absent if caches were warm",
+    ),
+    output("wrong_messages", Unit::None, "number of messages with wrong content"),
 ];
 
 /// What the paper's figures show over message size.
 const HEADLINE: &str = "bytes_per_second";
 
-const METHOD: &str = "Senders write messages in rounds: a window of messages to each destination, each in a buffer of its \
-own, then a wait until all of them have arrived. Two-sided, receives are posted at the start of a round and a receiver \
-acknowledges its round with 4 bytes; one-sided, the sender waits until its puts are complete at their targets. One \
-sample is one run of all rounds, from a common start; its time is that of the slowest rank. Before the clock starts, \
-rounds are run until a quarter of a run is no longer faster, by 5 %, than any before, on any rank; with cold caches, each \
-round is timed by itself after every rank has read as much other memory as the largest cache holds. Every message \
-carries who sent it to whom, its number and its round: its last 4 bytes are looked at after each round, all of its content \
-after each run. Bytes are those of the messages' content, each message counted once, where it is sent.";
+const METHOD: &str = "Senders write messages in rounds: a window of messages to each destination, each in its own \
+    buffer, then a wait until all of them have arrived. Two-sided: receives are posted at the start of a round, and \
+    a receiver acknowledges its round with 4 bytes. One-sided: the sender waits until its puts are complete at \
+    their targets. One sample is one run of all rounds, from a common start; its time is that of the slowest rank. \
+    Before the clock starts, rounds are run until no rank runs a quarter of a run 5 % faster than its fastest \
+    before; with cold caches, each round is timed by itself after every rank has read as much other memory as the \
+    largest cache holds. Every message carries its sender, receiver, number and round: its last 4 bytes are checked \
+    after each round, and all of its content after each run. Bytes are those of the messages' content, each message \
+    counted once, at its sender.";
 
 /// A pattern of messages: a kernel, but for what all of them share.
 pub struct Pattern {
@@ -141,7 +152,7 @@ impl Kernel for Pattern {
         }
         if messages % window != 0 {
             let above = messages.next_multiple_of(window);
-            return Err(format!("messages = {messages} are not whole windows of {window}; use {above}"));
+            return Err(format!("messages = {messages} is not a multiple of window = {window}; use {above}"));
         }
         if messages / window > 1 << 24 {
             return Err(format!(
@@ -159,7 +170,7 @@ impl Kernel for Pattern {
             operations,
             operation: "message",
             bytes: operations * point.integer("message_bytes") as f64,
-            byte_definition: "content of the messages, each counted once, message_bytes a message",
+            byte_definition: "content of the messages, each counted once, message_bytes per message",
         }
     }
 
@@ -244,7 +255,7 @@ fn in_nodes(point: &Point) -> std::result::Result<(), String> {
     let (ranks, senders) = (point.ranks as u64, point.integer("senders"));
     if ranks % senders != 0 || ranks / senders < 2 {
         return Err(format!(
-            "{ranks} ranks are not two or more nodes of senders = {senders} ranks each; use {} or another multiple",
+            "{ranks} ranks do not make two or more nodes of senders = {senders} ranks; use {} or another multiple",
             2 * senders
         ));
     }

@@ -1,9 +1,9 @@
-//! NAME: message_rate.ping_pong. A message to the partner and one back: latency and bandwidth by half the round trip.
+//! NAME: message_rate.ping_pong. A message to the partner and one back: latency and bandwidth from half the round trip.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with which
-//!   the Apex-Map paper compares (Section 3.2); OSU's latency.
-//! One-sided, as the paper: the partner looks at the last item of the place where the message will be, and answers with a
-//!   put when it has come.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 5; PingPong of the Pallas MPI benchmarks, with
+//!   which the Apex-Map paper compares (Section 3.2); OSU's latency.
+//! One-sided, as in the paper: the partner polls the last item of the location where the message will arrive, and
+//! answers with a put once it has arrived.
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
@@ -28,20 +28,20 @@ pub const KERNEL: Pattern = Pattern {
 };
 
 const TOGETHER: Parameter = Parameter {
-    meaning: "window: round trips between two readings of the clock",
+    meaning: "window: round trips between two clock readings",
     domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 },
     ..WINDOW
 };
 const ROUND_TRIPS: Parameter =
-    Parameter { meaning: "messages: round trips of each pair in one run, a multiple of the window", ..MESSAGES };
+    Parameter { meaning: "round trips per pair in one run, a multiple of the window", ..MESSAGES };
 
-const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half, which answers with a \
-message of the same length as soon as it has it. The time of a message is half that of a round trip; a sample is one run of \
-all round trips, and its time that of the slowest rank; percentiles are over groups of round trips (`window`). Before the \
-clock starts, round trips are run until a quarter of a run is no longer faster, by 5 %, than any before, on any rank. Every \
-message carries who sent it, its number and its round: its last 4 bytes are looked at when it comes, all of its content \
-after each run. Bytes are those of the messages' content, each message counted once: the bandwidth of a pair is the \
-message's length over half the round trip.";
+const METHOD: &str = "Each rank of the first half sends a message to its partner in the second half, which answers \
+    with a message of the same length as soon as it has received it. The time per message is half that of a round \
+    trip; a sample is one run of all round trips, and its time is that of the slowest rank; percentiles are over \
+    groups of round trips (`window`). Before the clock starts, round trips are run until no rank runs a quarter of \
+    a run 5 % faster than its fastest before. Every message carries its sender, number and round: its last 4 bytes \
+    are checked on arrival, and all of its content after each run. Bytes are those of the messages' content, each \
+    message counted once: the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
 /// Collective.
 pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {

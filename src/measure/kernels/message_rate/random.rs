@@ -1,7 +1,8 @@
 //! NAME: message_rate.random. Every rank writes to ranks drawn at random from all others.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7: the traffic of RandomAccess, "small messages to PEs that are
-//!   randomly distributed over the machine", without its updates. Destinations of a round are drawn once a run.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7: the traffic of RandomAccess, "small messages to PEs that
+//!   are randomly distributed over the machine", without its updates. The destinations of a round are drawn once per
+//!   run.
 
 use super::*;
 use crate::measure::comm::Comm;
@@ -14,12 +15,12 @@ use rand_pcg::Pcg64Mcg;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.random",
-        "Message rate of all ranks to random others",
+        "Message rate from all ranks to random other ranks",
         "Section 7",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES, SEED],
     ),
     refuse: |point| match point.ranks {
-        1 => Err("one rank has nobody to write to; use two or more".into()),
+        1 => Err("needs at least two ranks".into()),
         _ => Ok(()),
     },
     fan_out: |point| (point.ranks as u64, 1),

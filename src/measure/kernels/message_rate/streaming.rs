@@ -1,7 +1,8 @@
 //! NAME: message_rate.streaming. Windows of messages from each rank of the first half to its partner in the second.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 7: "the streaming message benchmark closely matches
-//!   the Ohio State University (OSU) streaming message benchmark". With more pairs, OSU's multiple-pair message rate.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1 and Figure 7: "the streaming message benchmark closely
+//!   matches the Ohio State University (OSU) streaming message benchmark". With several pairs, OSU's multiple-pair
+//!   message rate.
 
 use super::*;
 use crate::measure::comm::Comm;
@@ -11,7 +12,7 @@ use crate::on_transport;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.streaming",
-        "Message rate of one direction: windows of messages between pairs of ranks",
+        "Message rate in one direction: windows of messages between pairs of ranks",
         "Section 5.1, Figure 7",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),

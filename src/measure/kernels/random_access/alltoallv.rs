@@ -1,4 +1,4 @@
-//! NAME: random_access.alltoallv. Rounds of: generate Q updates, exchange them all with all, apply what came.
+//! NAME: random_access.alltoallv. Rounds: generate Q updates, exchange them by one all-to-all, apply those received.
 //!
 //! SOURCE: Plimpton et al., Section 2, the loop with "Q' datums = all2all(Q datums)", as a traditional 1-d exchange.
 //! DIFFERENCES: none; updates for the rank itself go through the exchange like the others.
@@ -13,7 +13,7 @@ use crate::on_transport;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.alltoallv",
-        "RandomAccess in rounds of one all-to-all exchange of Q updates",
+        "RandomAccess in rounds: one all-to-all exchange of Q updates per rank",
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Section 2, Figure 1 (1d)",
         Ranks::Any,

@@ -1,11 +1,11 @@
-//! NAME: random_access.base. Every rank sends its updates to their owners, while it makes those that come.
+//! NAME: random_access.base. Every rank sends its updates to their owners while it applies the updates it receives.
 //!
-//! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`: each
-//!   update is a message of one word, sent as soon as it is generated. `"bucketed"`: up to Q updates wait in a bucket for
-//!   each owner, and the fullest bucket is sent when no more may wait, as the reference implementation does.
+//! SOURCE: HPC Challenge definition, "The Supplied MPI-1 RandomAccess Code", Figures 6 and 7. `sending = "immediate"`:
+//!   each update is a message of one word, sent as soon as it is generated. `"bucketed"`: up to Q updates wait in one
+//!   bucket per owner, and the fullest bucket is sent when no more may wait, as in the reference implementation.
 //!   `owner_by`: Blue Gene/P paper, Section 4.4.
-//! DIFFERENCES from the reference implementation: a bucketed rank looks for messages when its buckets are full, not
-//!   before every update; its updates for itself wait in a bucket like the others, and are made without a message.
+//! DIFFERENCES from the reference implementation: a bucketed rank polls for messages when its buckets are full, not
+//!   before every update; updates of its own words wait in a bucket like the others, and are applied without a message.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -17,7 +17,7 @@ use crate::on_transport;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.base",
-        "RandomAccess with messages from every rank to every other, one or many updates in each",
+        "RandomAccess with direct messages between all ranks, with one or many updates each",
         &source::HPCC_RANDOM_ACCESS,
         "Figures 6 and 7",
         Ranks::Any,
@@ -35,7 +35,7 @@ pub const KERNEL: Algorithm = Algorithm {
 const SENDING: Parameter = parameter(
     "sending",
     "sending",
-    "sending: of updates in buckets of up to Q, the fullest first, or of each immediately",
+    "sending of updates: in buckets of up to Q, the fullest first, or each update immediately",
     Domain::Choice(&["bucketed", "immediate"]),
 );
 

@@ -1,6 +1,7 @@
 //! A grid of ranks in any number of dimensions, through which updates travel in dimension order.
 //!
-//! SOURCE: Blue Gene/P paper, Section 4.2. One dimension is the exchange of all with all; dimensions of two, a hypercube.
+//! SOURCE: Blue Gene/P paper, Section 4.2. One dimension is an all-to-all exchange; dimensions of size two are a
+//!   hypercube.
 
 /// Ranks as numbers of a mixed radix, the first dimension running fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! NAME: random_access.hypercube. Rounds of Q updates that travel along the dimensions of a hypercube of ranks.
 //!
-//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2 ([`recursive_halving`]);
-//!   the optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates = "deferred"` (Mod2), `waits = "late"`
-//!   (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and SMSG = 1.
-//! DIFFERENCES: the dimensions are run through from the highest, so that powers of two are a case of the halving; a
-//!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank
-//!   generates for itself are made after the exchange, with those that it receives, instead of before. A message longer
-//!   than its buffer, 2 Q + 16 updates, goes in pieces: a piece that fills the buffer is followed by another.
+//! SOURCE: Plimpton et al., Figure 2; for other numbers of ranks the recursive halving of Section 2
+//!   ([`super::recursive_halving`]); the optimisations of Section 4: `receives = "ahead"` (Mod1), `own_updates =
+//!   "deferred"` (Mod2), `waits = "late"` (Mod3), SMSG = 2 (Mod7). The original is "on_demand", "at_once", "early" and
+//!   SMSG = 1.
+//! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a case of recursive halving; a
+//!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank generates
+//!   for itself are applied after the exchange, with those it receives, instead of before. A message longer than its
+//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another.
 
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
@@ -37,19 +38,19 @@ pub const KERNEL: Algorithm = Algorithm {
 const RECEIVES: Parameter = parameter(
     "receives",
     "receives",
-    "receives: posted for all dimensions ahead, or each when its message is waited for",
+    "receives: posted for all dimensions ahead, or each on demand, when the rank waits for its message",
     Domain::Choice(&["ahead", "on_demand"]),
 );
 const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
-    "own updates: those that a rank generates for itself, deferred to the end of the round or made at once",
+    "updates of a rank's own words: deferred to the end of the round, or applied immediately (at_once)",
     Domain::Choice(&["deferred", "at_once"]),
 );
 const WAITS: Parameter = parameter(
     "waits",
     "waits",
-    "waits: late, for a message when the own list has been divided for the next dimension, or early",
+    "wait for a message: late, after the rank has divided its own list for the next dimension, or early, before",
     Domain::Choice(&["late", "early"]),
 );
 

@@ -1,4 +1,4 @@
-//! Who owns which word of the table, and how the owner is found.
+//! The owner of each word of the table, and how it is found.
 
 /// A table of 2^`bits` words over `parts` owners: the first `rem` own one word more than the others (Blue Gene/P paper,
 /// Section 4.4, where `small` is called mlts).

@@ -1,13 +1,13 @@
 //! RandomAccess: what its algorithms share (parameters, the problem, the verification, the timing).
 //!
 //! SOURCE: the HPC Challenge definition of RandomAccess; the papers of the algorithms.
-//! PURPOSE: the rate at which words of a table larger than any cache are updated in random order.
-//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes an update.
-//! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are made once
-//!   more, each straight to its owner, found by division, and `T[i] = i` must be back ([`measure`]).
-//! DIFFERENCES from the reference implementation: starts have a common offset, unless `offset = "none"`, as its bare
-//!   starts send most of the first updates of some ranks to one destination; buffers are made before the clock starts;
-//!   the table's size is asked for, not derived from memory (the rules: 2^n words, at most half of memory).
+//! PURPOSE: the rate of updates in random order to words of a table larger than any cache.
+//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes per update.
+//! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are applied
+//!   again, each sent directly to its owner, found by division, which must restore `T[i] = i` ([`measure`]).
+//! DIFFERENCES from the reference implementation: starting points have a common offset, unless `offset = "none"`,
+//!   because without it most early updates of some ranks go to one destination; buffers are allocated before the clock
+//!   starts; the table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
 
 pub mod alltoallv;
 pub mod base;
@@ -43,116 +43,119 @@ const N_WORDS: Parameter = Parameter {
     name: "N_words",
     column: "table_words",
     unit: Unit::Words,
-    meaning: "table: words of all ranks together, a power of two",
+    meaning: "table size in words, over all ranks, a power of two",
     domain: Domain::Size { least: 2, most: 1 << 60, default: 1 << 24 },
 };
-const OWN_WORDS: Parameter = Parameter { meaning: "table: words of each rank's own, a power of two", ..N_WORDS };
+const OWN_WORDS: Parameter = Parameter { meaning: "table size in words, per rank, a power of two", ..N_WORDS };
 const UPDATES: Parameter = parameter(
     "updates",
     "updates_per_word",
-    "updates: by word of the table; the definition's are 4",
+    "updates per word of the table; the definition has 4",
     Domain::Real { above: 0.0, most: 1e6, default: 4.0 },
 );
 const TIME_BOUND: Parameter = Parameter {
     name: "time_bound",
     column: "time_bound_seconds",
     unit: Unit::Seconds,
-    meaning: "time bound: of a run; as many of the updates are made as shorter runs say that it has time for; 0 is none",
+    meaning: "time bound per run: as many updates as fit into it, estimated from shorter runs; 0 means no bound",
     domain: Domain::Integer { least: 0, most: 1 << 20, default: 0 },
 };
 const Q: Parameter = parameter(
     "Q",
     "look_ahead",
-    "look-ahead: values generated and stored at once, a rank; the definition allows 1024",
+    "look-ahead: maximum values stored at once per rank; the definition allows 1024",
     Domain::Integer { least: 1, most: 1 << 20, default: 1024 },
 );
 const STREAM: Parameter = parameter(
     "stream",
     "stream",
-    "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest",
+    "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest bits",
     Domain::Choice(random_stream::Kind::NAMES),
 );
 const STARTS: Parameter = parameter(
     "starts",
     "starts",
-    "starts: of the streams: equally spaced along the cycle, or one behind another as the reference implementation's",
+    "starting points of the streams: equally spaced along the cycle, or consecutive as in the reference \
+     implementation",
     Domain::Choice(&["spaced", "reference"]),
 );
 const OFFSET: Parameter = parameter(
     "offset",
     "offset",
-    "offset: of all starts: common, or none as in the reference implementation, which is weak",
+    "offset of all starting points: common, or none as in the reference implementation, which is weak",
     Domain::Choice(&["common", "none"]),
 );
 const PAGES: Parameter = parameter(
     "pages",
     "pages",
-    "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB); what was granted is in page_bytes",
+    "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
     Domain::Choice(Pages::NAMES),
 );
 const SEED: Parameter = parameter(
     "seed",
     "seed",
-    "seed: moves the common offset; 1 leaves it",
+    "seed: shifts the common offset; 1 leaves it unchanged",
     Domain::Integer { least: 0, most: u64::MAX, default: 1 },
 );
 
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
-    "owner by: shift (powers of two of ranks), division, prediction (multiplication and correction), or the cheapest",
+    "how to find a word's owner: shift (ranks a power of two), division, prediction (multiplication and \
+     correction), or the cheapest",
     Domain::Choice(&["cheapest", "shift", "division", "prediction"]),
 );
 const B: Parameter = parameter(
     "B",
     "receive_buffers",
-    "receive buffers: receives posted at once, a rank",
+    "receive buffers: receives posted at once per rank",
     Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 );
 const SMSG: Parameter = parameter(
     "SMSG",
     "send_handles",
-    "send handles: sends outstanding at once, a rank",
+    "send handles: maximum outstanding sends per rank",
     Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 );
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time of the fastest rank"),
     output("rank_seconds_mean", Unit::Seconds, "mean time of the ranks"),
-    output("imbalance", Unit::None, "time of the slowest rank over the mean"),
-    output("messages_per_update", Unit::None, "messages sent, an update"),
-    output("hops_per_update", Unit::None, "times that an update is sent"),
-    output("bytes_sent_per_update", Unit::Bytes, "bytes of updates sent, an update"),
-    output("stored_max", Unit::None, "most updates stored at once on a rank"),
+    output("imbalance", Unit::None, "time of the slowest rank / mean time"),
+    output("messages_per_update", Unit::None, "messages sent per update"),
+    output("hops_per_update", Unit::None, "times an update is sent, mean"),
+    output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
+    output("stored_max", Unit::None, "maximum updates stored at once on any rank"),
     output(
         "stored_over_limit",
         Unit::None,
         "1 if more updates than Q were stored by chance (hypercube paper, footnote 1)",
     ),
-    output("buffer_bytes", Unit::Bytes, "memory of buffers, on the rank with most"),
-    output("errors", Unit::None, "wrong words of the table"),
-    output("error_fraction", Unit::None, "wrong words of the table, as a share"),
+    output("buffer_bytes", Unit::Bytes, "buffer memory of the rank with the largest buffers"),
+    output("errors", Unit::None, "number of wrong words in the table"),
+    output("error_fraction", Unit::None, "fraction of wrong words in the table"),
     output("table_hash", Unit::None, "hash of the updated table: algorithms with the same streams give the same"),
-    output("updates_made", Unit::None, "updates of all ranks"),
-    output("memory_share", Unit::None, "table, as a share of the memory of its nodes"),
-    output("conformant", Unit::None, "1 if the run keeps to all rules of the definition"),
-    output("rules_broken", Unit::None, "rules of the definition that the run does not keep to, or none"),
-    output("fullest_destination", Unit::None, "most of the first 1024 updates of a rank that go to one rank"),
-    output("fullest_fair", Unit::None, "about what the fullest destination would get if all were as likely"),
-    output("weak_starts", Unit::None, "1 if the fullest destination gets far more than that"),
-    output("cores_used", Unit::None, "threads that shared the table"),
-    output("processors", Unit::None, "processors that they could use"),
-    output("page_bytes", Unit::Bytes, "pages granted to rank 0; absent if mixed or unknown"),
-    output("huge_share", Unit::None, "share of rank 0's memory on huge pages"),
+    output("updates_made", Unit::None, "number of updates by all ranks"),
+    output("memory_share", Unit::None, "table size / memory of its nodes"),
+    output("conformant", Unit::None, "1 if the run follows all rules of the definition"),
+    output("rules_broken", Unit::None, "rules of the definition that the run breaks, or none"),
+    output("fullest_destination", Unit::None, "maximum of a rank's first 1024 updates to one destination"),
+    output("fullest_fair", Unit::None, "expected fullest_destination if all destinations were equally likely"),
+    output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
+    output("cores_used", Unit::None, "number of threads that shared the table"),
+    output("processors", Unit::None, "number of processors that these threads could use"),
+    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
+    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];
 
 const HEADLINE: &str = "operations_per_second";
 const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table of N_words words in random order: \
-    T[index(v)] = T[index(v)] xor v, for 4 values v a word (`updates`) from a stream of 64-bit values of which every rank \
-    generates a part. One sample is one run of all updates, from a common start; its time is that of the slowest rank, \
-    which has then made every update of its own words. Filling the table and making buffers is not on the clock. After \
-    each run the number of updates of each rank and a hash of index and value over the table were compared with what the \
-    streams demand, and all updates were undone, each straight at its owner, which had to give back T[i] = i.";
+    T[index(v)] = T[index(v)] xor v, for 4 values v per word (`updates`) from a stream of 64-bit values of which \
+    every rank generates a part. One sample is one run of all updates, from a common start; its time is that of the \
+    slowest rank, which has then applied every update of its own words. Filling the table and allocating buffers is \
+    not timed. After each run the number of updates on each rank and a hash of index and value over the table were \
+    compared with what the streams imply, and all updates were undone, each directly at its owner, which had to \
+    restore T[i] = i.";
 
 /// How ranks divide a table.
 pub enum Division {
@@ -180,7 +183,7 @@ pub struct Algorithm {
     pub table: Division,
     /// Points that this algorithm cannot run, besides those that none can.
     pub refuse: fn(&Point) -> std::result::Result<(), String>,
-    /// Words of buffers, a rank.
+    /// Words of buffers, per rank.
     pub buffers: fn(&Point) -> u64,
     pub run: fn(&Point, &mut World) -> Result<Outcome>,
 }
@@ -195,7 +198,8 @@ impl Kernel for Algorithm {
         if !words.is_power_of_two() {
             let (below, above) = (1u64 << words.ilog2(), words.next_power_of_two());
             return Err(format!(
-                "N_words = {words} is not a power of two, but bits of a value are its index; use {below} or {above}"
+                "N_words = {words} is not a power of two, but the index is taken from bits of the value; use \
+                 {below} or {above}"
             ));
         }
         if !matches!(self.table, Division::None) && point.ranks as u64 > words {
@@ -203,7 +207,10 @@ impl Kernel for Algorithm {
             return Err(format!("{ranks} ranks are more than the {words} words of the table; use a larger N_words"));
         }
         if problem::updates(point) == 0 {
-            return Err(format!("updates = {} of {words} words is none at all; use more", point.real("updates")));
+            return Err(format!(
+                "updates = {} per word x {words} words rounds to zero updates; increase it",
+                point.real("updates")
+            ));
         }
         (self.refuse)(point)
     }
@@ -241,7 +248,7 @@ fn work(updates: f64) -> Work {
         operations: updates,
         operation: "update",
         bytes: updates * WORD_BYTES as f64,
-        byte_definition: "words updated, 8 bytes an update",
+        byte_definition: "words updated, 8 bytes per update",
     }
 }
 
@@ -265,7 +272,8 @@ fn anything(_: &Point) -> std::result::Result<(), String> {
 fn owner_can_be_found(point: &Point) -> std::result::Result<(), String> {
     if point.text("owner_by") == "shift" && !point.ranks.is_power_of_two() {
         return Err(format!(
-            "owner_by = \"shift\" needs a power of two of ranks, not {}; use \"division\" or \"prediction\"",
+            "owner_by = \"shift\" needs a number of ranks that is a power of two, not {}; use \"division\" or \
+             \"prediction\"",
             point.ranks
         ));
     }

@@ -1,10 +1,10 @@
-//! NAME: random_access.one_sided. Updates are put into memory of their owner, or make themselves there.
+//! NAME: random_access.one_sided. Updates are put into the owner's memory, or applied there by remote atomics.
 //!
-//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7, Figure 14: rounds of Q puts into a buffer that the owner keeps
-//!   for each rank, barrier, scan, barrier. `access = "xor"`: rounds of Q remote atomic exclusive ors.
+//! SOURCE: Underwood, Levenhagen and Brightwell, Section 7, Figure 14: rounds of Q puts into a buffer that the owner
+//!   keeps for each rank, barrier, scan, barrier. `access = "xor"`: rounds of Q remote atomic exclusive ors.
 //! DIFFERENCES: the figure clears the entry after the one that it has read; here the entries that were read are
-//!   cleared. An entry of 0 ends a buffer, so that a stream must not yield 0: the LCG does, and is refused. Buffers have
-//!   room for all Q updates of a rank, and an end.
+//!   cleared. An entry of 0 ends a buffer, so the stream must not yield 0: the LCG does, and is refused. Buffers have
+//!   room for all Q updates of a rank, and an end marker.
 
 use super::layout::Owners;
 use super::table::Table;
@@ -17,7 +17,7 @@ use crate::on_transport;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.one_sided",
-        "RandomAccess by puts into buffers of the owner, or by remote atomic xor",
+        "RandomAccess by puts into the owner's buffers, or by remote atomic xor",
         &source::NIC_MESSAGE_RATE,
         "Section 7, Figure 14",
         Ranks::Any,
@@ -26,8 +26,8 @@ pub const KERNEL: Algorithm = Algorithm {
     table: Division::OverRanks,
     refuse: |point| {
         if point.text("access") == "buffers" && point.text("stream") == "lcg" {
-            return Err("access = \"buffers\" needs a stream that never yields 0, which stream = \"lcg\" does; use \
-                        \"lfsr\", or access = \"xor\""
+            return Err("access = \"buffers\" needs a stream that never yields 0, but stream = \"lcg\" does; use \
+                \"lfsr\", or access = \"xor\""
                 .into());
         }
         owner_can_be_found(point)

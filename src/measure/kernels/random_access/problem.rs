@@ -1,4 +1,4 @@
-//! What is to be done: the table, its owners, the streams of updates and where they start.
+//! The problem: the table, its owners, the streams of updates and their starting points.
 
 use super::layout::{Layout, Owners};
 use super::random_stream::{COMMON_OFFSET, Generator, Index, Kind};

@@ -1,4 +1,4 @@
-//! The streams of values, and how a value names a word.
+//! The streams of random values, and the mapping from a value to the index of a word.
 
 use crate::measure::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
@@ -23,7 +23,7 @@ impl Kind {
         if name == "lcg" { Kind::Lcg } else { Kind::Lfsr }
     }
 
-    /// Length of the cycle, as far as 64 bits tell it.
+    /// Length of the cycle, as far as 64 bits can hold it.
     pub fn period(self) -> u64 {
         match self {
             Kind::Lfsr => gf2::PERIOD,

@@ -1,4 +1,4 @@
-//! The recursive halving of a set of ranks: with whom a rank exchanges updates, stage by stage.
+//! The recursive halving of a set of ranks: the partners of a rank, stage by stage.
 //!
 //! SOURCE: Plimpton et al., Section 2, Figure 2 for powers of two, and the text after it for any number of ranks.
 

@@ -1,16 +1,18 @@
-//! NAME: random_access.roles. The work of a node divided among its cores: some route updates, the others make them.
+//! NAME: random_access.roles. The work of a node divided among its cores: some route updates, the others apply them.
 //!
-//! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads), and
-//!   the generalisation of its Section 6: d dimensions over k' of k cores.
-//! WORK: a node is `cores_per_node` ranks that follow one another, its first `routers` ranks share the dimensions of the grid of
-//!   nodes, and the first of them generates the node's updates. What has travelled along a dimension comes to the rank
-//!   that has the next one; what needs none of a rank's dimensions goes to the rank of the next that it needs, on the
-//!   same node. The other ranks own the table, in disjoint parts, and only receive and update. Nothing is locked.
-//! CHECK: that of all algorithms. `core0_load_seconds` and so on: a core's time an update of its node, but for what it
-//!   waited for messages or for room; the paper's 95, 112, 114 and 146 cycles. Where ranks share a processor, the
-//!   time of others counts too.
-//! DIFFERENCES: cores are ranks, which are threads of one process on the transport threads, and the local buffers are
-//!   messages; the paper measured loads by leaving out cores, this by the clock. Receives are not made four at once.
+//! SOURCE: Blue Gene/P paper, Section 4.3 (generation and X, Y, Z, update: four roles), 4.3.1 (buckets), 5.1 (loads),
+//!   and the generalisation of its Section 6: d dimensions over k' of k cores.
+//! WORK: a node is `cores_per_node` consecutive ranks. Its first `routers` ranks share the dimensions of the grid of
+//!   nodes, and the first of them generates the node's updates. Updates that arrive along a dimension go to the rank
+//!   that has the next one; updates that need none of a rank's dimensions go to the rank of the next dimension they
+//!   need, on the same node. The other ranks own disjoint parts of the table, and only receive and update. Nothing is
+//!   locked.
+//! CHECK: that of all algorithms. `core0_load_seconds` and so on: the time that a core works per update of its node,
+//!   without its waits for messages or room; the paper's 95, 112, 114 and 146 cycles. Where ranks share a processor,
+//!   the time of the others is included.
+//! DIFFERENCES: cores are ranks, which are threads of one process on the threads transport, and the local buffers are
+//!   messages; the paper measured loads by leaving out cores, this kernel by the clock. Receives are not processed four
+//!   at once.
 
 mod plan;
 
@@ -30,7 +32,7 @@ pub const KERNEL: Algorithm = Algorithm {
         outputs: &WITH_LOADS,
         ..about(
             "random_access.roles",
-            "RandomAccess routed through a grid of nodes, whose cores route or update",
+            "RandomAccess routed through a grid of nodes whose cores either route or update",
             &source::BLUE_GENE_P_RANDOM_ACCESS,
             "Sections 4.3, 5.1 and 6",
             Ranks::Any,
@@ -69,11 +71,7 @@ const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
         all[i] = if i < OUTPUTS.len() {
             OUTPUTS[i]
         } else {
-            output(
-                LOADS[i - OUTPUTS.len()],
-                Unit::Seconds,
-                "load of this core of a node: time at work, an update of the node",
-            )
+            output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: working time per update of its node")
         };
         i += 1;
     }
@@ -83,30 +81,32 @@ const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
 const CORES: Parameter = parameter(
     "cores_per_node",
     "node_cores",
-    "cores per node: ranks that are a node together, the paper's k",
+    "cores per node: ranks that form a node, the paper's k",
     Domain::Integer { least: 2, most: MOST_CORES as u64, default: 4 },
 );
 const ROUTERS: Parameter = parameter(
     "routers",
     "node_routers",
-    "routers: cores of a node that route, the paper's k' (the first generates, too); the others update",
+    "routers: cores per node that route, the paper's k' (the first also generates); the others update",
     Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
     if !(point.ranks as u64).is_multiple_of(cores) {
-        return Err(format!(
-            "{} ranks are not whole nodes of cores_per_node = {cores}; use a multiple of it",
-            point.ranks
-        ));
+        return Err(format!("{} ranks are not a multiple of cores_per_node = {cores}; use a multiple", point.ranks));
     }
     if routers >= cores {
-        return Err(format!("routers = {routers} of cores_per_node = {cores} leave none to update; use fewer routers"));
+        return Err(format!(
+            "routers = {routers} of cores_per_node = {cores} leaves no core to update; use fewer \
+            routers"
+        ));
     }
     if point.text("owner_by") == "shift" && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two()) {
         return Err(
-            "owner_by = \"shift\" needs a power of two of updating ranks; use \"division\" or \"prediction\"".into()
+            "owner_by = \"shift\" needs a number of updating ranks that is a power of two; use \"division\" or \
+             \"prediction\""
+                .into(),
         );
     }
     refuse_grid(point, point.ranks / cores as usize)

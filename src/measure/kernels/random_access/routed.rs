@@ -1,12 +1,12 @@
 //! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
 //!
-//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node
-//!   is [`roles`].
-//! WORK: asynchronous; a full bucket is sent, what comes along one dimension goes into the buckets of the later ones.
-//!   In the end the dimensions are flushed one after another, each when all has come along the one before.
-//! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one for each
-//!   rank in each of its dimensions, B receives in each dimension, and one for the updates of its own words. Any
-//!   number of dimensions; without X, Y and Z, P is factored as evenly as possible.
+//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node is [`roles`].
+//! WORK: asynchronous; a full bucket is sent, and updates received along one dimension go into the buckets of the later
+//!   ones. At the end the dimensions are flushed one after another, each when everything has arrived along the one
+//!   before.
+//! DIFFERENCES: the look-ahead is divided, as in Section 4.3.1, among the buckets that this rank keeps: one per rank in
+//!   each of its dimensions, B receives per dimension, and one for the updates of its own words. Any number of
+//!   dimensions; without X, Y and Z, P is factored as evenly as possible.
 
 use super::grid::Grid;
 use super::layout::Owners;
@@ -42,15 +42,25 @@ pub const KERNEL: Algorithm = Algorithm {
 pub(super) const DIMENSIONS: Parameter = parameter(
     "dimensions",
     "dimensions",
-    "dimensions: of the grid of ranks at most, unless X, Y or Z are given",
+    "maximum number of dimensions of the grid of ranks, unless X, Y or Z are given",
     Domain::Integer { least: 1, most: 24, default: 3 },
 );
 pub(super) const X: Parameter =
-    extent("X", "grid_x", "grid X: ranks in the first dimension; 0 leaves the grid to `dimensions`");
-pub(super) const Y: Parameter = extent("Y", "grid_y", "grid Y: ranks in the second dimension; 0 is none");
-pub(super) const Z: Parameter = extent("Z", "grid_z", "grid Z: ranks in the third dimension; 0 is none");
+    extent("X", "grid_x", "grid X: ranks in the first dimension; 0 derives the grid from `dimensions`");
+pub(super) const Y: Parameter = extent(
+    "Y",
+    "grid_y",
+    "grid Y: ranks in the second dimension; 0 means no such \
+    dimension",
+);
+pub(super) const Z: Parameter = extent(
+    "Z",
+    "grid_z",
+    "grid Z: ranks in the third dimension; 0 means no such \
+    dimension",
+);
 pub(super) const BUFFERS: Parameter = Parameter {
-    meaning: "receive buffers: receives posted at once, a dimension",
+    meaning: "receive buffers: receives posted at once per dimension",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
     ..B
 };
@@ -87,9 +97,12 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
     let (sizes, text) =
         (sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(" x "), "X, Y and Z must multiply to");
     Err(if ranks == point.ranks {
-        format!("a grid of {sizes} is {product} ranks, not {ranks}; {text} P, or be 0")
+        format!("a grid of {sizes} has {product} ranks, not {ranks}; {text} P, or be 0")
     } else {
-        format!("a grid of {sizes} is {product} nodes, not {ranks}; {text} the nodes, P / cores_per_node, or be 0")
+        format!(
+            "a grid of {sizes} has {product} nodes, not {ranks}; {text} the number of nodes, P / \
+            cores_per_node, or be 0"
+        )
     })
 }
 

@@ -1,10 +1,10 @@
 //! NAME: random_access.sequential. One process and its own table: the bound of one core.
 //!
 //! SOURCE: HPC Challenge definition, Figures 4 (one stream) and 5 (many independent streams).
-//! WORK: `immediate`: each value is generated and updates its word at once, the streams in turn. `look_ahead`: Q values
-//!   are stored, and the words of the next ones are asked for while those before are updated.
-//! DIFFERENCES: `look_ahead` stores at most 1024 values and asks for at most 128 words ahead even if Q allows more, as
-//!   that is all that a core has use for; its streams follow one another, each as a whole.
+//! WORK: `immediate`: each value is generated and updates its word immediately, the streams in turn. `look_ahead`: Q
+//!   values are stored, and the words of the next values are prefetched while earlier ones are updated.
+//! DIFFERENCES: `look_ahead` stores at most 1024 values and prefetches at most 128 words ahead even if Q allows more,
+//!   because a core gains nothing from more; its streams follow one another, each as a whole.
 
 use super::problem::Problem;
 use super::table::{FAR_AHEAD, Place, Table, Whole};
@@ -16,7 +16,7 @@ use crate::on_transport;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.sequential",
-        "RandomAccess on one process: a table of its own",
+        "RandomAccess on one process with its own table",
         &source::HPCC_RANDOM_ACCESS,
         "Figures 4 and 5",
         Ranks::One,
@@ -31,20 +31,20 @@ pub const KERNEL: Algorithm = Algorithm {
 pub(super) const METHOD: Parameter = parameter(
     "method",
     "method",
-    "method: values looked ahead and their words prefetched, or every update made at once",
+    "method: generate values ahead and prefetch their words, or apply each update immediately",
     Domain::Choice(&["look_ahead", "immediate"]),
 );
 pub(super) const STREAMS: Parameter = parameter(
     "streams",
     "streams",
-    "streams: independent streams of a process; the reference implementation has 128",
+    "independent streams per process; the reference implementation has 128",
     Domain::Integer { least: 1, most: 1 << 16, default: 1 },
 );
 
 pub(super) fn enough_words(point: &Point) -> std::result::Result<(), String> {
     let (streams, words) = (point.integer("streams"), point.integer("N_words"));
     if streams > words {
-        return Err(format!("streams = {streams} are more than the {words} words of the table; use fewer"));
+        return Err(format!("streams = {streams} is more than the {words} words of the table; use fewer"));
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! NAME: random_access.shared. One table on one node, updated by the threads of one rank, which are its cores.
+//! NAME: random_access.shared. One table on one node, updated by the threads of one rank, one per core.
 //!
-//! PURPOSE: what sharing a table costs and gives: the errors of updates that nothing protects, the price of locks.
+//! PURPOSE: the costs and gains of a shared table: the errors of unprotected updates, the price of locks.
 //! SOURCE: Blue Gene/P paper, Section 3.2 (mapping modes, Table 1) and Section 3.3 (errors and locks, Table 2).
-//! WORK: `mode` says whether table, generation and look-ahead limit are a core's (C) or the node's (N): 1 CCC, 5 NCC, 6
-//!   NCN, 7 NNC, 8 NNN. If cores generate, each makes the updates of a stream of its own; if the node does, the first
-//!   core generates and all share the updates out. `updates_by`: load, xor and store, which may overwrite another core's
-//!   update (`unlocked`); the same under one of so many `locks`; an `atomic` xor; `partitioned`: every core updates its
-//!   own part of the table alone, and is handed the updates for it.
-//! CHECK: that of all algorithms; unlocked updates may get lost, in 1 % of the words at most: how many words are wrong is
-//!   in `errors` and `error_fraction`. In all other ways none may be.
-//! DIFFERENCES: the paper does not say which words share a lock: here a lock has a contiguous part of the table. Mode 1,
-//!   a process a core, is its counterpart within one process: a core's table is the part that it alone touches, so that
-//!   modes 1 and 5 differ in name only where updates are `partitioned`. Handing over goes in steps of half the limit: one
-//!   half is generated while the other is applied. The compiler knows of the races: loads and stores are relaxed atomic
-//!   ones, which are plain moves on today's processors. A launcher that binds the rank to one core leaves only that one to
-//!   its threads (see `processors` among the results): use the transport threads.
+//! WORK: `mode` assigns table, generation and look-ahead limit to each core (C) or to the node (N): 1 CCC, 5 NCC, 6
+//!   NCN, 7 NNC, 8 NNN. If cores generate, each applies the updates of its own stream; if the node does, the first core
+//!   generates and all cores share the updates. `updates_by`: load, xor and store, which may overwrite another core's
+//!   update (`unlocked`); the same under one of several `locks`; an `atomic` xor; `partitioned`: every core alone
+//!   updates its own part of the table, and receives the updates for it from the others.
+//! CHECK: that of all algorithms; unlocked updates may be lost, up to 1 % of the words: the number of wrong words is in
+//!   `errors` and `error_fraction`. With the other methods none may be lost.
+//! DIFFERENCES: the paper does not say which words share a lock: here each lock protects a contiguous part of the
+//!   table. Mode 1, one process per core in the paper, is modelled within one process: a core's table is the part that
+//!   it alone touches, so modes 1 and 5 differ in name only where updates are `partitioned`. Updates are handed over in
+//!   steps of half the limit: one half is generated while the other is applied. The races are known to the compiler:
+//!   loads and stores are relaxed atomics, which are plain moves on today's processors. A launcher that binds the rank
+//!   to one core leaves only that core to its threads (see `processors` among the results): use the threads transport.
 
 mod team;
 mod words;
@@ -37,7 +37,7 @@ use words::{How, Lock, Words};
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.shared",
-        "RandomAccess of a node's cores, threads of one rank, on one table: locked, atomic, partitioned or neither",
+        "RandomAccess by the threads of one rank on one table: locked, atomic, partitioned or unprotected",
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 3.2 and 3.3, Tables 1 and 2",
         Ranks::One,
@@ -52,25 +52,25 @@ pub const KERNEL: Algorithm = Algorithm {
 const CORES: Parameter = parameter(
     "cores",
     "cores",
-    "cores: threads of the rank that share the table; 0 is one for each processor core that the process may use",
+    "threads of the rank that share the table; 0 means one per core that the process may use",
     Domain::Integer { least: 0, most: 1 << 12, default: 0 },
 );
 const MODE: Parameter = parameter(
     "mode",
     "mapping_mode",
-    "mode: of mapping table, generation and look-ahead limit to cores or node, 1 to 8 as in the paper's Table 1",
+    "mapping mode: table, generation and look-ahead limit per core or per node, 1 to 8 as in the paper's Table 1",
     Domain::Integer { least: 1, most: 8, default: 6 },
 );
 const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
-    "updates by: an atomic xor, load and store with nothing to protect them, the same under locks, or the word's owner",
+    "update method: an atomic xor, unprotected load and store, the same under locks, or by the word's owner",
     Domain::Choice(&["atomic", "unlocked", "locks", "partitioned"]),
 );
 const LOCKS: Parameter = parameter(
     "locks",
     "locks",
-    "locks: of the table, if updates are made under locks",
+    "number of locks of the table, if updates use locks",
     Domain::Integer { least: 1, most: 1 << 20, default: 16 },
 );
 
@@ -84,7 +84,9 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
         ));
     }
     if mode == 1 && !partitioned {
-        return Err("mode 1 gives every core a table that no other updates; use updates_by = \"partitioned\"".into());
+        return Err(
+            "mode 1 gives every core a table that no other core updates; use updates_by = \"partitioned\"".into()
+        );
     }
     if cores as u64 > words {
         return Err(format!("{cores} cores are more than the {words} words of the table; use a larger N_words"));
@@ -94,8 +96,8 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     }
     if mode == 6 && (cores as u64) > look_ahead {
         return Err(format!(
-            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} leaves none for some of its {cores} cores; \
-             use a larger Q or fewer cores"
+            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} is less than one update for each of \
+             its {cores} cores; use a larger Q or fewer cores"
         ));
     }
     Ok(())

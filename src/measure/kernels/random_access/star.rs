@@ -1,4 +1,5 @@
-//! NAME: random_access.star. Every process its own table, nothing shared: what the memory of a node gives its cores.
+//! NAME: random_access.star. Each process has its own table, nothing is shared: the memory rate of a node with all
+//!   cores busy.
 //!
 //! SOURCE: HPC Challenge definition, "HPC Challenge RandomAccess Tests", variant 2.
 //! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
@@ -9,7 +10,7 @@ use crate::on_transport;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.star",
-        "RandomAccess on every process at once, each on a table of its own",
+        "RandomAccess on all processes at once, each with its own table",
         &source::HPCC_RANDOM_ACCESS,
         "tests, variant 2",
         Ranks::Any,

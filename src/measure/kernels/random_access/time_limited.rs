@@ -1,4 +1,4 @@
-//! Runs that a time bounds.
+//! Runs with a time limit.
 
 use super::problem;
 use crate::error::Result;
@@ -14,7 +14,7 @@ const ENOUGH: f64 = 0.05;
 /// Updates of the first trial: those asked for by this.
 const FIRST: f64 = 1024.0;
 
-/// Runs the point with all its updates, or as many as have time, which shorter runs before it tell. Every run is verified,
+/// Runs the point with all its updates, or as many as fit, estimated from shorter runs before it. Every run is verified,
 /// the last one counts. Collective.
 pub(super) fn run(
     run: fn(&Point, &mut World) -> Result<Outcome>,

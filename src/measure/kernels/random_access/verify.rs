@@ -1,7 +1,8 @@
-//! What every run goes through: the table filled, the algorithm between two clock readings, and the verification.
+//! The course of every run: the table is filled, the algorithm runs between two clock readings, and the result is
+//! verified.
 //!
-//! After the run the number of updates made and a hash of the table must be those that the streams demand; then all
-//! updates are made once more, by other means than the algorithm's, which must give back `T[i] = i`.
+//! After the run the number of updates and a hash of the table must match what the streams imply; then all updates are
+//! applied again, by other means than the algorithm's, which must restore `T[i] = i`.
 
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
@@ -47,7 +48,7 @@ impl Rules {
     pub const STRICT: Rules = Rules { races: false, conformant: true };
 }
 
-/// The time that counts. It runs when `pass` is called, and until it returns, unless told otherwise.
+/// The timed interval. By default it lasts from the call of `pass` until it returns.
 pub struct Clock<'a, C: Comm> {
     comm: &'a C,
     started: f64,
@@ -350,23 +351,23 @@ impl Reports {
         let ranks = self.0.len();
         let (applied, generated) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.generated));
         if applied != generated {
-            return Err(format!("{applied} updates were made instead of {generated}"));
+            return Err(format!("{applied} updates were applied instead of {generated}"));
         }
         if let Some(rank) = self.0.iter().position(|rank| rank.tally.applied != rank.demanded) {
             let Report { tally, demanded, .. } = self.0[rank];
-            return Err(format!("rank {rank} made {} updates, but {demanded} belong to it", tally.applied));
+            return Err(format!("rank {rank} applied {} updates, but {demanded} belong to it", tally.applied));
         }
         if rules.races {
             return match error_fraction {
                 share if share <= MOST_ERRORS => Ok(()),
-                share => Err(format!("{:.3} % of the words are wrong; at most 1 % may be", 100.0 * share)),
+                share => Err(format!("{:.3} % of the words are wrong; the maximum is 1 %", 100.0 * share)),
             };
         }
         match (self.sum(|rank| rank.unlike), self.sum(|rank| rank.errors)) {
             (0, 0) => Ok(()),
             (0, errors) => Err(format!("{errors} words of the table are wrong")),
             (unlike, errors) => Err(format!(
-                "the hash of the table is wrong on {unlike} of {ranks} ranks, and {errors} of its words are"
+                "the hash of the table is wrong on {unlike} of {ranks} ranks, and {errors} of its words are wrong"
             )),
         }
     }

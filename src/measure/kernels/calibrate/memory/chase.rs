@@ -1,10 +1,10 @@
-//! NAME: calibrate.chase. The latency of memory: accesses each of which says where the next one is.
+//! NAME: calibrate.chase. The latency of memory: dependent accesses, each of which holds the address of the next.
 //!
 //! SOURCE: lmbench's lat_mem_rd.
-//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear congruential
-//!   generator of full period. `chases` of them go on at once, from places equally far apart on the cycle, `steps`
-//!   accesses each; an operation is a step of all chases, so that its time is the latency, loaded by as many accesses as are
-//!   under way on all ranks.
+//! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear
+//!   congruential generator of full period. `chases` pointer chases run concurrently, from equally spaced starts on the
+//!   cycle, with `steps` accesses each; an operation is one step of all chases, so its time is the latency under the
+//!   load of the outstanding accesses of all ranks.
 //! CHECK: where each chase ends, against the generator's own jump.
 
 use super::*;
@@ -12,12 +12,13 @@ use super::*;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.chase",
-        "Latency of memory, by dependent accesses, one or several at once",
+        "Latency of memory: dependent accesses, in one or several concurrent chases",
         "lat_mem_rd of lmbench",
         &[BYTES, PAGES, CHASES, STEPS],
-        "Every rank follows a cycle through all 64-byte lines of its region, the next line being read from the one before, from \
-         one place or from several at once. The time is that of the slowest rank. Where each chase ends was compared with the \
-         generator of the cycle. The region was gone through before, so that it is in the caches as far as it fits.",
+        "Every rank follows a cycle through all 64-byte lines of its region, reading the next address from each \
+         line, in one or several concurrent chases. The time is that of the slowest rank. The end of each chase was \
+         compared with the generator of the cycle. The region was traversed once before, so the caches hold as much \
+         of it as fits.",
     ),
     refuse: |point| {
         power_of_two(point)?;
@@ -33,7 +34,7 @@ pub const KERNEL: Probe = Probe {
     },
     work: |point| {
         let accesses = point.integer("steps") * point.integer("chases");
-        each(point, accesses, "access", 64, "a line of 64 bytes an access")
+        each(point, accesses, "access", 64, "one 64-byte line per access")
     },
     words: region_words,
     buffers: |_| 0,
@@ -43,13 +44,13 @@ pub const KERNEL: Probe = Probe {
 const CHASES: Parameter = parameter(
     "chases",
     "chases",
-    "chases: followed at once by each rank, a power of two",
+    "concurrent pointer chases per rank, a power of two",
     Domain::Integer { least: 1, most: 64, default: 1 },
 );
 const STEPS: Parameter = parameter(
     "steps",
     "steps",
-    "steps: accesses of each chase in one run",
+    "accesses per chase in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 << 20 },
 );
 const LINE_WORDS: u64 = 8;

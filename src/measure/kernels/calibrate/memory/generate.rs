@@ -1,7 +1,8 @@
-//! NAME: calibrate.generate. The time of a value of RandomAccess's stream (tg).
+//! NAME: calibrate.generate. The time to generate a value of RandomAccess's stream (tg).
 //!
-//! DEFINITION: `values` values of the shift register, in batches of 1024 as RandomAccess with look-ahead makes them.
-//! CHECK: the last value, against the jump to its place in the stream.
+//! DEFINITION: `values` values of the shift register, in batches of 1024 as RandomAccess with look-ahead generates
+//!   them.
+//! CHECK: the last value, against the jump to its position in the stream.
 
 use super::*;
 use crate::measure::kernels::random_access::random_stream::{Generator, Kind};
@@ -10,14 +11,14 @@ use crate::measure::numerics::gf2;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.generate",
-        "Time of a value of the random stream",
+        "Time to generate a value of the random stream",
         "Section 3.1, tg",
         &[VALUES],
         "Every rank generates values of the shift register in batches of 1024; the time is that of the slowest. The last value \
          was compared with the one that a jump along the stream gives.",
     ),
     refuse: |_| Ok(()),
-    work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 a value"),
+    work: |point| each(point, batches(point) * BATCH as u64, "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),

@@ -1,10 +1,10 @@
-//! NAME: calibrate.loaded. The latency of memory for one core while the others draw bandwidth from it.
+//! NAME: calibrate.loaded. The memory latency of one core while the other cores use memory bandwidth.
 //!
 //! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase.
-//! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes; all other ranks read their own
-//!   regions from end to end meanwhile, and pause after every 64 KiB for so long that they read about `share` per cent of
-//!   the time. An operation is a read of rank 0.
-//! CHECK: the sums of the words that all ranks read against those of their places.
+//! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes; meanwhile all other ranks
+//!   read their own regions from end to end, and pause after every 64 KiB so that they read for about `share` per cent
+//!   of the time. An operation is one read of rank 0.
+//! CHECK: the sums of the words that all ranks read against the sums that their addresses imply.
 
 use super::read::{Places, follow, prepare};
 use super::stream::sum;
@@ -18,21 +18,22 @@ pub const KERNEL: Probe = Probe {
         outputs: LOADED,
         ..about(
             "calibrate.loaded",
-            "Latency of memory for one core while the others read from it",
+            "Memory latency of one core while the other ranks read memory",
             "Section 3.1, tu",
             &[BYTES, PAGES, SHARE, READS],
-            "Rank 0 makes dependent random reads while all other ranks read their own memory from end to end, a share of the \
-             time. The time is that of rank 0's reads; the bandwidth is that of all others until it is done. Sums of the words \
-             read were compared with those of their places.",
+            "Rank 0 makes dependent random reads while all other ranks read their own memory from end to end, for a \
+             given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all other \
+             ranks until rank 0 is done. The sums of the words read were compared with the sums that their \
+             addresses imply.",
         )
     },
     refuse: |point| match point.ranks {
-        1 => Err("one rank has nobody to load the memory; use two or more".into()),
+        1 => Err("needs at least two ranks: the others load the memory".into()),
         _ => power_of_two(point),
     },
     work: |point| {
         let operations = point.integer("reads") as f64;
-        Work { operations, operation: "read", bytes: operations * 8.0, byte_definition: "8 a read of rank 0" }
+        Work { operations, operation: "read", bytes: operations * 8.0, byte_definition: "8 per read of rank 0" }
     },
     words: region_words,
     buffers: |point| point.integer("reads") * WORD_BYTES,
@@ -41,18 +42,18 @@ pub const KERNEL: Probe = Probe {
 
 const LOADED: &[Output] = &[
     OUTPUTS[0],
-    output("background_bytes_per_second", Unit::BytesPerSecond, "bytes that all other ranks read meanwhile"),
+    output("background_bytes_per_second", Unit::BytesPerSecond, "read bandwidth of all other ranks together"),
 ];
 const SHARE: Parameter = parameter(
     "share",
     "busy_per_cent",
-    "share: of the time that other ranks read, in per cent",
+    "share of the time during which the other ranks read, in per cent",
     Domain::Integer { least: 0, most: 100, default: 100 },
 );
 const READS: Parameter = parameter(
     "reads",
     "reads",
-    "reads: of rank 0 in one run",
+    "reads by rank 0 in one run",
     Domain::Integer { least: 1, most: 1 << 30, default: 1 << 16 },
 );
 /// Words between two pauses.
@@ -89,7 +90,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
         ("operation_seconds", Value::Real(seconds / reads.len() as f64)),
         ("background_bytes_per_second", Value::Real(drawn)),
     ]);
-    let verdict = if wrong == 0 { Ok(()) } else { Err(format!("{wrong} ranks read something else than was there")) };
+    let verdict = if wrong == 0 { Ok(()) } else { Err(format!("{wrong} ranks read wrong words")) };
     Ok(Outcome { seconds, outputs, verdict })
 }
 

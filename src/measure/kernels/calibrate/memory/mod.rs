@@ -1,7 +1,7 @@
-//! What a core and its memory cost: latency, bandwidth, and the parts of an update.
+//! The cost of computation and memory on one core: latency, bandwidth, and the parts of an update.
 //!
-//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of lmbench's
-//!   lat_mem_rd; McCalpin's STREAM.
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of
+//!   lmbench's lat_mem_rd; McCalpin's STREAM.
 
 pub mod chase;
 pub mod generate;
@@ -29,19 +29,19 @@ const BYTES: Parameter = Parameter {
     name: "bytes",
     column: "region_bytes",
     unit: Unit::Bytes,
-    meaning: "region: memory of each rank that is gone through, a power of two",
+    meaning: "size of the region traversed per rank, a power of two",
     domain: Domain::Integer { least: 1 << 10, most: 1 << 40, default: 256 << 20 },
 };
 const PAGES: Parameter = parameter(
     "pages",
     "pages",
-    "pages: asked for, huge (2 MiB on x86_64) or base (4 KiB)",
+    "page size requested: huge (2 MiB on x86_64) or base (4 KiB)",
     Domain::Choice(Pages::NAMES),
 );
 const VALUES: Parameter = parameter(
     "values",
     "values",
-    "values: of the random stream in one run, in batches of 1024",
+    "values of the random stream in one run, in batches of 1024",
     Domain::Integer { least: 1024, most: 1 << 40, default: 1 << 22 },
 );
 /// Values generated at once, as RandomAccess does.

@@ -1,8 +1,9 @@
-//! NAME: calibrate.owner. The time of finding the owner of a word: by integer division, or by multiplication and correction.
+//! NAME: calibrate.owner. The time to find the owner of a word: by integer division, or by multiplication and
+//!   correction.
 //!
 //! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 4.4, Theorem 4.1.
-//! DEFINITION: the owners of `values` values of the random stream, of a table of 2^30 words over `owners` owners, generated off
-//!   the clock in batches of 1024; an operation is one owner.
+//! DEFINITION: the owners of `values` values of the random stream in a table of 2^30 words divided among `owners`
+//!   owners; values are generated in batches of 1024 while the clock is stopped; an operation finds one owner.
 //! CHECK: the sum of all owners, against a binary search for the owner's first word.
 
 use super::*;
@@ -12,19 +13,19 @@ use crate::measure::kernels::random_access::random_stream::{Generator, Index, Ki
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.owner",
-        "Time of finding a word's owner, by division or by prediction",
+        "Time to find a word's owner, by division or by prediction",
         "Section 4.4",
         &[OWNER_BY, OWNERS, VALUES],
-        "Every rank finds the owners of values that were generated before, 1024 between two readings of the clock; the time is \
-         that of the slowest. The sum of all owners was compared with that of a binary search.",
+        "Every rank finds the owners of values that were generated before, 1024 between two clock readings; the \
+         time is that of the slowest rank. The sum of all owners was compared with that of a binary search.",
     ),
     refuse: |point| match (point.text("owner_by"), point.integer("owners")) {
         ("shift", owners) if !owners.is_power_of_two() => {
-            Err(format!("owner_by = \"shift\" needs a power of two of owners, not {owners}"))
+            Err(format!("owner_by = \"shift\" needs a number of owners that is a power of two, not {owners}"))
         }
         _ => Ok(()),
     },
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 a value"),
+    work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
@@ -33,13 +34,14 @@ pub const KERNEL: Probe = Probe {
 const OWNER_BY: Parameter = parameter(
     "owner_by",
     "owner_by",
-    "owner by: division, prediction (multiplication and correction), or shift (powers of two of owners)",
+    "how to find a word's owner: division, prediction (multiplication and correction), or shift (owners a power of \
+     two)",
     Domain::Choice(&["division", "prediction", "shift"]),
 );
 const OWNERS: Parameter = parameter(
     "owners",
     "owners",
-    "owners: among whom the table of 2^30 words is divided",
+    "number of owners that divide the table of 2^30 words",
     Domain::Integer { least: 1, most: 1 << 20, default: 96 },
 );
 const BITS: u32 = 30;

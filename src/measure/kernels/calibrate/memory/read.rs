@@ -1,12 +1,13 @@
-//! NAME: calibrate.read. The time of a random read: as many at once as a core has use for, or one after the other.
+//! NAME: calibrate.read. The time per random read: many outstanding at once, or one after the other.
 //!
-//! SOURCE: the random accesses of RandomAccess and Apex-Map, stripped of all else: what bounds them.
-//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly and anew in every run. `independent`: the places are
-//!   known beforehand, 16384 at a time, and simply read; `prefetched`: they are asked for besides, 16 in front into the first level and 128 in
-//!   front into the second, which waits for more lines at once; `dependent`: each place follows from the word read before.
-//!   `spread = "pages"` draws from one word a page instead, each on another line of its page: the same lines as in a
-//!   region 1/64 (4 KiB) as large, but each in need of an address translation of its own.
-//! CHECK: the sum of all words read against that of their places.
+//! SOURCE: the random accesses of RandomAccess and Apex-Map without anything else, which bound both.
+//! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly, and again in every run. `independent`: the
+//!   addresses are known in advance, 16384 at a time, and read without prefetching; `prefetched`: each is also
+//!   prefetched, 16 reads ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding
+//!   misses; `dependent`: each address follows from the word read before. `spread = "pages"` draws from one word per
+//!   page instead, each on a different line of its page: the same number of lines as in a region 1/64 the size (4 KiB
+//!   pages), but each needs its own address translation.
+//! CHECK: the sum of all words read against the sum that their addresses imply.
 
 use super::*;
 use crate::measure::kernels::apex_map::sum_all;
@@ -16,24 +17,25 @@ use crate::measure::numerics::mix::mix;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.read",
-        "Time of a random read: many at once, or each known only after the one before",
+        "Time per random read: many outstanding at once, or each dependent on the one before",
         "Section 3.1, tu",
         &[BYTES, PAGES, ORDER, SPREAD, READS],
-        "Every rank reads random words of a region of its own, drawn anew in every run: off the clock, 16384 at a time, the \
-         first of which do not count; prefetched ones as they are read, so that the reads never pause. The region was gone \
-         through before. The time is that of the slowest rank. The sum of all words was compared with that of their places.",
+        "Every rank reads random words of its own region. The addresses are drawn again in every run: in batches of \
+         16384 while the clock is stopped, the first batch untimed; with prefetching they are drawn during the \
+         reads, so the reads never pause. The region was traversed once before. The time is that of the slowest \
+         rank. The sum of all words was compared with the sum that their addresses imply.",
     ),
     refuse: |point| {
         power_of_two(point)?;
         let page = page_bytes(point);
         match point.text("spread") {
             "pages" if point.integer("bytes") < page => {
-                Err(format!("spread = \"pages\" needs at least a page; use bytes = {page} or more"))
+                Err(format!("spread = \"pages\" needs at least one page; use bytes = {page} or more"))
             }
             _ => Ok(()),
         }
     },
-    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 a read"),
+    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
@@ -42,19 +44,19 @@ pub const KERNEL: Probe = Probe {
 const ORDER: Parameter = parameter(
     "order",
     "order",
-    "order: of the reads: independent, prefetched, or each dependent on the one before",
+    "order of the reads: independent, prefetched, or each dependent on the one before",
     Domain::Choice(&["independent", "prefetched", "dependent"]),
 );
 const SPREAD: Parameter = parameter(
     "spread",
     "spread",
-    "spread: of the places: all words of the region, or one word a page",
+    "spread of the addresses: all words of the region, or one word per page",
     Domain::Choice(&["words", "pages"]),
 );
 const READS: Parameter = parameter(
     "reads",
     "reads",
-    "reads: in one run, in batches of 16384",
+    "reads in one run, in batches of 16384",
     Domain::Integer { least: 1, most: 1 << 40, default: 1 << 18 },
 );
 /// Reads between two readings of the clock, which cost less than a hundredth of them even in the first-level cache.
@@ -111,7 +113,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
         order => in_batches(comm, memory, places, draws, batches(point), order == "dependent"),
     };
     let count = batches(point) * BATCH;
-    Ok(outcome(comm, seconds, count as f64, wrong, "sums are not those of the words that were there"))
+    Ok(outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
 /// Places are drawn before each batch, off the clock; the first batch does not count.

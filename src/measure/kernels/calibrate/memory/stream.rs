@@ -1,8 +1,9 @@
 //! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's triad.
 //!
-//! SOURCE: McCalpin's STREAM (Triad); its bytes: 24 a word of the result, though most processors read the result's line too.
-//! DEFINITION: `passes` passes over `bytes` bytes a rank. `read`: the sum of all words. `triad`: a = b + 3 c over three arrays
-//!   of a third each.
+//! SOURCE: McCalpin's STREAM (Triad), and its byte count: 24 per word of the result, though most processors also read
+//!   the result's line.
+//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. `triad`: a = b + 3 c over
+//!   three arrays of a third each.
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
 use super::*;
@@ -15,32 +16,28 @@ pub const KERNEL: Probe = Probe {
             "Bandwidth of memory: consecutive words read, or the triad",
             "STREAM, Triad",
             &[ACCESS, BYTES, PAGES, PASSES],
-            "Every rank goes through its own memory from end to end, all at the same time; the time is that of the slowest. Sums were \
-             compared with those of the contents, the triad's array with its sources. The memory was gone through once before \
-             the clock started.",
+            "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
+             slowest. Sums were compared with those of the contents, the triad's array with its sources. The memory \
+             was traversed once before the clock started.",
         )
     },
     refuse: power_of_two,
     work: |point| {
         let words = if point.text("access") == "read" { region_words(point) } else { third(point) as u64 };
         let bytes = if point.text("access") == "read" { 8 } else { 24 };
-        each(point, point.integer("passes") * words, "word", bytes, "8 a word read; 24 a word of the triad")
+        each(point, point.integer("passes") * words, "word", bytes, "8 per word read; 24 per word of the triad")
     },
     words: region_words,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-const ACCESS: Parameter = parameter(
-    "access",
-    "access",
-    "access: words read and added up, or a = b + 3 c",
-    Domain::Choice(&["read", "triad"]),
-);
+const ACCESS: Parameter =
+    parameter("access", "access", "access: sum of the words read, or a = b + 3 c", Domain::Choice(&["read", "triad"]));
 const PASSES: Parameter = parameter(
     "passes",
     "passes",
-    "passes: over the memory, in one run",
+    "passes over the memory in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 4 },
 );
 
@@ -63,7 +60,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
         let seconds = comm.now() - start;
         let once = (words as u64).wrapping_mul(words as u64 - 1) / 2;
         let wrong = u64::from(found != once.wrapping_mul(passes));
-        return Ok(outcome(comm, seconds, operations, wrong, "ranks read something else than was there"));
+        return Ok(outcome(comm, seconds, operations, wrong, "ranks read wrong words"));
     }
     let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
     let (result, sources) = memory.split_at_mut(third(point));

@@ -1,8 +1,9 @@
-//! NAME: calibrate.update. The time of a random update of a table in local memory (tu), besides generating it.
+//! NAME: calibrate.update. The time of a random update of a table in local memory (tu), without generating its value.
 //!
-//! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next ones asked for, as
-//!   `random_access.sequential` makes them; values come from the stream in batches of 1024, generated off the clock.
-//! CHECK: all updates are made once more, one by one, which must give back `T[i] = i`.
+//! DEFINITION: `values` updates T[index(v)] ^= v of a table of `bytes` bytes, with the words of the next updates
+//!   prefetched as in `random_access.sequential`; values come from the stream in batches of 1024, generated while the
+//!   clock is stopped.
+//! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
 use super::*;
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
@@ -11,14 +12,14 @@ use crate::measure::kernels::random_access::table::Table;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.update",
-        "Time of a random update of a table, besides generating it",
+        "Time of a random update of a table, without generating its value (tu)",
         "Section 3.1, tu",
         &[BYTES, PAGES, VALUES],
-        "Every rank updates random words of a table of its own, 1024 between two readings of the clock; the time is that of the \
-         slowest. All updates were then undone, which had to give back T[i] = i.",
+        "Every rank updates random words of its own table, 1024 between two clock readings; the time is that of the \
+         slowest rank. All updates were then undone, which had to restore T[i] = i.",
     ),
     refuse: power_of_two,
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 an update"),
+    work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 per update"),
     words: region_words,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),

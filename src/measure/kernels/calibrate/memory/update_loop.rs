@@ -1,8 +1,8 @@
-//! NAME: calibrate.loop. The time of RandomAccess's loop by itself: the models' tos.
+//! NAME: calibrate.loop. The time of RandomAccess's loop without its table: the models' tos.
 //!
-//! DEFINITION: a loop over `values` values of the random stream, generated off the clock in batches of 1024, which finds the
-//!   place of each in a table and stores it in a register's stead, but touches no table.
-//! CHECK: the sum of all places, against that of another loop.
+//! DEFINITION: a loop over `values` values of the random stream, generated in batches of 1024 while the clock is
+//!   stopped. The loop computes the index of each value and keeps it in a register, but touches no table.
+//! CHECK: the sum of all indices, against that of another loop.
 
 use super::*;
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
@@ -13,12 +13,12 @@ pub const KERNEL: Probe = Probe {
         "Time of the loop of RandomAccess without its table (tos)",
         "Section 3.1, tos",
         &[VALUES],
-        "Every rank goes through values that were generated before and finds the place of each in a table of 2^30 words, 1024 \
-         between two readings of the clock, without any table; the time is that of the slowest rank. The sum of all places \
-         was compared with that of another loop.",
+        "Every rank computes, for values generated before, the index of each in a table of 2^30 words that is never \
+         touched, 1024 between two clock readings; the time is that of the slowest rank. The sum of all indices was \
+         compared with that of another loop.",
     ),
     refuse: |_| Ok(()),
-    work: |point| each(point, generate::batches(point) * BATCH as u64, "value", 8, "8 a value"),
+    work: |point| each(point, generate::batches(point) * BATCH as u64, "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
@@ -40,5 +40,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
         wrong += u64::from(found != values.iter().map(|value| index.of(*value)).sum::<u64>());
     }
     let count = generate::batches(point) * BATCH as u64;
-    Ok(outcome(comm, seconds, count as f64, wrong, "batches have wrong places"))
+    Ok(outcome(comm, seconds, count as f64, wrong, "batches have wrong indices"))
 }

@@ -1,8 +1,8 @@
-//! NAME: calibrate.barrier. The time of a barrier of all ranks.
+//! NAME: calibrate.barrier. The time of a barrier across all ranks.
 //!
-//! DEFINITION: barriers one after another, from the moment when all ranks have left one; divided by their number.
-//! CHECK: in further barriers each rank in turn comes last, and writes to all others before it comes: whoever has left the
-//!   barrier must find it written.
+//! DEFINITION: consecutive barriers, timed from the moment when all ranks have left one; divided by their number.
+//! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives: a rank that
+//!   has left the barrier must find what was written.
 
 use super::*;
 use crate::measure::comm::Puts;
@@ -13,12 +13,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::NIC_MESSAGE_RATE,
         ..about(
             "calibrate.barrier",
-            "Time of a barrier of all ranks",
+            "Time of a barrier across all ranks",
             "Section 4 (shmem_barrier_all)",
             &[BARRIERS],
             Ranks::Any,
-            "All ranks go through barriers, one after another; the time is that of the slowest rank. In further barriers each \
-             rank in turn came late and wrote to all others before: whoever had left the barrier had to find it written.",
+            "All ranks pass consecutive barriers; the time is that of the slowest rank. In further barriers each \
+             rank in turn arrived late and wrote to all others before it did: a rank that had left the barrier had \
+             to find what was written.",
         )
     },
     refuse: two_or_more,
@@ -36,7 +37,7 @@ pub const KERNEL: Probe = Probe {
 const BARRIERS: Parameter = parameter(
     "barriers",
     "barriers",
-    "barriers: in one run",
+    "barriers in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
 );
 /// How late a rank comes, by its own clock.
@@ -52,7 +53,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     (0..barriers).for_each(|_| comm.barrier());
     let seconds = comm.now() - start;
     let wrong = left_too_early(comm, || comm.barrier())?;
-    Ok(outcome(comm, seconds, barriers as f64, wrong, "times a rank left a barrier before all had come"))
+    Ok(outcome(comm, seconds, barriers as f64, wrong, "times a rank left a barrier before all had arrived"))
 }
 
 /// How often this rank leaves `barrier` before a rank that is late has come. Collective.

@@ -1,9 +1,9 @@
 //! NAME: calibrate.bisection. Half of the ranks against the other half: the models' bisection bandwidth B.
 //!
-//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, both
-//!   ways at once; bytes are those of one direction, as the B of Equation (1).
-//!   Where ranks are dealt out node after node, the halves are halves of the machine.
-//! CHECK: as `message_rate.bidirectional`, whose rounds these are.
+//! DEFINITION: every rank of the first half exchanges windows of long messages with its partner in the second half, in
+//!   both directions at once; bytes are counted in one direction, as for the B of Equation (1). If ranks are assigned
+//!   node by node, the halves are halves of the machine.
+//! CHECK: as in `message_rate.bidirectional`, whose rounds these are.
 
 use super::*;
 use crate::measure::comm::World;
@@ -18,7 +18,7 @@ const ABOUT: About = About {
     headline: "bytes_per_second",
     ..about(
         "calibrate.bisection",
-        "Bandwidth of one direction between the halves of the ranks, both ways loaded (B)",
+        "Bandwidth in one direction between the halves of the ranks, with both directions loaded (B)",
         "Section 3.1, Equation (1)",
         &[
             LONG,
@@ -30,9 +30,9 @@ const ABOUT: About = About {
             message_rate::CACHE_BYTES,
         ],
         Ranks::Any,
-        "Every rank of the first half exchanges windows of messages with its partner in the second half, both ways at once; the \
-         time is that of the slowest rank. Bytes are those of one direction. Every message was looked at when it came, all of \
-         its content after the run.",
+        "Every rank of the first half exchanges windows of messages with its partner in the second half, in both \
+         directions at once; the time is that of the slowest rank. Bytes are counted in one direction. Every \
+         message was checked on arrival, and all of its content after the run.",
     )
 };
 
@@ -53,7 +53,7 @@ impl Kernel for Bisection {
         Work {
             operations: both.operations / 2.0,
             bytes: both.bytes / 2.0,
-            byte_definition: "content of the messages of one direction",
+            byte_definition: "content of the messages in one direction",
             ..both
         }
     }

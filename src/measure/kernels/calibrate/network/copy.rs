@@ -1,8 +1,8 @@
-//! NAME: calibrate.copy. The time of copying a byte, as of a message between a list and a buffer.
+//! NAME: calibrate.copy. The time to copy a byte, as between a list and a message buffer.
 //!
-//! DEFINITION: `copies` copies of `copy_bytes` bytes, each to its own part of a buffer that is gone through in turn; bytes are
-//!   those copied, counted once (as many are read as are written).
-//! CHECK: the buffer, which held other words before, against the source, after the run.
+//! DEFINITION: `copies` copies of `copy_bytes` bytes, each to its own part of a buffer, whose parts are used in turn;
+//!   bytes are those copied, counted once (as many are read as are written).
+//! CHECK: after the run, the buffer, which held other words before, against the source.
 
 use super::*;
 use crate::measure::numerics::mix::mix;
@@ -16,7 +16,7 @@ pub const KERNEL: Probe = Probe {
         source: &source::HYPERCUBE_RANDOM_ACCESS,
         ..about(
             "calibrate.copy",
-            "Time of copying a byte from memory to memory",
+            "Time per byte copied from memory to memory",
             "Section 3 (copy costs in T_C)",
             &[COPY_BYTES, COPIES],
             Ranks::Any,
@@ -43,13 +43,13 @@ const COPY_BYTES: Parameter = Parameter {
     name: "copy_bytes",
     column: "copy_bytes",
     unit: Unit::Bytes,
-    meaning: "copy: bytes of a block, rounded up to words",
+    meaning: "bytes per block, rounded up to words",
     domain: Domain::Integer { least: 8, most: 1 << 34, default: 4 << 10 },
 };
 const COPIES: Parameter = parameter(
     "copies",
     "copies",
-    "copies: blocks copied by each rank in one run, at least 16",
+    "blocks that each rank copies in one run, at least 16",
     Domain::Integer { least: BLOCKS as u64, most: 1 << 32, default: 1 << 14 },
 );
 /// In a buffer.
@@ -71,7 +71,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     Ok(outcome(comm, seconds, copies as f64, wrong, "blocks were not copied"))
 }
 
-/// Copies block after block, beginning anew at the end.
+/// Copies block after block, and starts again at the end.
 pub fn copy_in_turn(source: &[u64], target: &mut [u64], block: usize, copies: usize) {
     let blocks = source.len() / block;
     for copy in 0..copies {

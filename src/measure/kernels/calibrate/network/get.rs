@@ -1,8 +1,8 @@
-//! NAME: calibrate.get. The time of a get: what one-sided accesses travel by.
+//! NAME: calibrate.get. The time of a get, the operation behind one-sided accesses.
 //!
-//! DEFINITION: each rank reads blocks of its partner's memory, a few next to each other that caches hold, with up to
-//!   `window` gets under way, while the partner does the same. An operation is a get of one rank, its block summed.
-//! CHECK: all words of all blocks fetched, by their sum.
+//! DEFINITION: each rank reads blocks of its partner's memory, a few adjacent ones that fit in caches, with up to
+//!   `window` outstanding gets, while the partner does the same. An operation is one get, with its block summed.
+//! CHECK: the sum of all words of all blocks fetched.
 
 use super::*;
 use crate::measure::comm::Window;
@@ -14,13 +14,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.get",
-            "Time of a get from another rank's memory, both ways at once between pairs of ranks",
+            "Time per get from another rank's memory, in both directions at once between pairs of ranks",
             "Section 4 (one-sided models)",
             &[BYTES, GETS, WINDOW],
             Ranks::Any,
-            "Every rank fetches blocks of its partner's memory through a window and sums their words, with up to `window` gets \
-             under way. The time is that of the slowest rank, from a common start to its last block. The sum of all words \
-             fetched was compared with that of the words which stand there.",
+            "Every rank fetches blocks of its partner's memory through a window and sums their words, with up to \
+             `window` outstanding gets. The time is that of the slowest rank, from a common start to its last \
+             block. The sum of all words fetched was compared with the sum of the words in that memory.",
         )
     },
     refuse: |point| in_pairs_of(point, WORD_BYTES),
@@ -30,10 +30,10 @@ pub const KERNEL: Probe = Probe {
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
-const BYTES: Parameter = Parameter { meaning: "get: bytes of a block, a multiple of 8", ..mailbox::BYTES };
-const GETS: Parameter = Parameter { meaning: "gets: of each rank in one run", ..mailbox::MESSAGES };
+const BYTES: Parameter = Parameter { meaning: "bytes per get, a multiple of 8", ..mailbox::BYTES };
+const GETS: Parameter = Parameter { meaning: "gets per rank in one run", ..mailbox::MESSAGES };
 const WINDOW: Parameter = Parameter {
-    meaning: "window: gets of a rank that are under way at once",
+    meaning: "maximum outstanding gets per rank",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
     ..line::WINDOW
 };
@@ -65,5 +65,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     let blocks = theirs.chunks_exact(words).zip(0..);
     let expected = blocks.fold(0u64, |sum, (block, k)| sum.wrapping_add(total(block).wrapping_mul(times(k))));
     let wrong = u64::from(sum != expected);
-    Ok(outcome(comm, seconds, gets as f64, wrong, "ranks fetched something else than what stands there"))
+    Ok(outcome(comm, seconds, gets as f64, wrong, "ranks fetched wrong words"))
 }

@@ -1,4 +1,4 @@
-//! Pairs of ranks, the first half sending windows of messages to the second, for costs of one side.
+//! Pairs of ranks for one-sided costs: the first half sends windows of messages to the second.
 
 use super::*;
 use crate::measure::comm::{Messages, Tag};
@@ -11,13 +11,13 @@ pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESS
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",
-    "window: messages timed together",
+    "window: number of messages timed together",
     Domain::Integer { least: 1, most: LONGEST_WINDOW, default: 64 },
 );
 pub const ROUNDS: Parameter = parameter(
     "rounds",
     "rounds_asked",
-    "rounds: windows in one run",
+    "rounds: number of windows in one run",
     Domain::Integer { least: 1, most: 1 << 24, default: 64 },
 );
 
@@ -31,7 +31,7 @@ pub fn work(point: &Point) -> Work {
         operations,
         operation: "message",
         bytes: operations * point.integer("message_bytes") as f64,
-        byte_definition: "content of the messages, each counted once, message_bytes a message",
+        byte_definition: "content of the messages, each counted once, message_bytes per message",
     }
 }
 
@@ -102,7 +102,7 @@ impl<'a, C: Comm> Line<'a, C> {
         self.data.complete();
     }
 
-    /// Looks at all that was received in a round.
+    /// Checks all that was received in a round.
     pub fn verify(&mut self, round: u32) {
         if self.sends {
             return;
@@ -127,5 +127,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>)
         seconds += round(&mut line);
         line.verify(number);
     }
-    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages did not arrive as they had been sent"))
+    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages did not arrive as sent"))
 }

@@ -1,9 +1,9 @@
-//! NAME: calibrate.mailbox. The rate of a mailbox: what requests, replies and buckets of updates travel by.
+//! NAME: calibrate.mailbox. The message rate of a mailbox, which carries requests, replies and buckets of updates.
 //!
-//! DEFINITION: pairs of ranks; each rank sends messages to its partner as fast as the mailbox takes them, and takes the
-//!   partner's as they come, with 64 receives posted and 64 send handles. An operation is a message sent and one received, on
-//!   one rank.
-//! CHECK: all words of all messages received, by their sum.
+//! DEFINITION: pairs of ranks; each rank sends messages to its partner as fast as the mailbox accepts them, and takes
+//!   the partner's messages as they arrive, with 64 receives posted and 64 send handles. An operation is one message
+//!   sent and one received, on one rank.
+//! CHECK: the sum of all words of all messages received.
 
 use super::*;
 use crate::measure::comm::{Inbox, Outbox, Tag};
@@ -15,13 +15,13 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.mailbox",
-            "Time of a message through a mailbox, both ways at once between pairs of ranks",
+            "Time per message through a mailbox, in both directions at once between pairs of ranks",
             "Section 2.1 (requests and replies)",
             &[BYTES, MESSAGES],
             Ranks::Any,
-            "Every rank sends messages to its partner through a mailbox and takes the partner's as they come. The time is that \
-             of the slowest rank, from a common start to its last message received. The sum of all words received was \
-             compared with that of the words sent.",
+            "Every rank sends messages to its partner through a mailbox and takes the partner's messages as they \
+             arrive. The time is that of the slowest rank, from a common start to the last message it receives. The \
+             sum of all words received was compared with the sum of the words sent.",
         )
     },
     refuse: |point| in_pairs_of(point, WORD_BYTES),
@@ -32,12 +32,12 @@ pub const KERNEL: Probe = Probe {
 };
 
 pub(super) const BYTES: Parameter = Parameter {
-    meaning: "message: bytes of content, a multiple of 8",
+    meaning: "message size: bytes of content, a multiple of 8",
     domain: Domain::Integer { least: WORD_BYTES, most: 1 << 24, default: WORD_BYTES },
     ..crate::measure::kernels::message_rate::MESSAGE_BYTES
 };
 pub(super) const MESSAGES: Parameter = Parameter {
-    meaning: "messages: sent by each rank in one run",
+    meaning: "messages sent per rank in one run",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1 << 14 },
     ..crate::measure::kernels::message_rate::MESSAGES
 };
@@ -69,5 +69,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     };
     let (sum, seconds) = timed(comm, messages, pass);
     let wrong = u64::from(sum != total(&theirs).wrapping_mul(messages));
-    Ok(outcome(comm, seconds, messages as f64, wrong, "ranks received something else than had been sent"))
+    Ok(outcome(comm, seconds, messages as f64, wrong, "ranks received wrong words"))
 }

@@ -1,9 +1,9 @@
-//! What messages cost: the network's part of the models' inputs.
+//! The cost of messages: the network inputs of the models.
 //!
-//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and receive
-//!   time per update", top, the "additional overhead involved in performing the send/receive operations", and B, the
-//!   bisection bandwidth of one direction; Plimpton and others, Section 3: the copy costs in T_C.
-//! Latency, bandwidth and message rate are those of `message_rate.ping_pong` and `message_rate.streaming`.
+//! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): ts and tr, "the average send and
+//!   receive time per update", top, the "additional overhead involved in performing the send/receive operations", and
+//!   B, the bisection bandwidth in one direction; Plimpton and others, Section 3: the copy costs in T_C.
+//! `message_rate.ping_pong` and `message_rate.streaming` measure latency, bandwidth and message rate.
 
 pub mod barrier;
 pub mod bisection;
@@ -25,11 +25,8 @@ use crate::source;
 use crate::units::Unit;
 use std::collections::BTreeMap;
 
-pub(super) const OUTPUTS: &[Output] = &[Output {
-    column: "operation_seconds",
-    unit: Unit::Seconds,
-    meaning: "time of one operation, on the slowest rank",
-}];
+pub(super) const OUTPUTS: &[Output] =
+    &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
 pub(super) const HEADLINE: &str = "operation_seconds";
 
@@ -101,7 +98,7 @@ fn timed<C: Comm, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T
 
 fn two_or_more(point: &Point) -> std::result::Result<(), String> {
     match point.ranks {
-        1 => Err("one rank has nobody to write to; use two or more".into()),
+        1 => Err("needs at least two ranks".into()),
         _ => Ok(()),
     }
 }

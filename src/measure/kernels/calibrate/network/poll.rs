@@ -1,8 +1,10 @@
-//! NAME: calibrate.poll. The time of looking for a message that is not there, and for a free send handle: the models' top.
+//! NAME: calibrate.poll. The time of an empty poll: no message has arrived, and a send handle is free (the models'
+//!   top).
 //!
-//! DEFINITION: what a rank that serves others pays in every turn without a message: one `take` that finds nothing and one
-//!   question whether a send would find a handle, with 16 receives posted.
-//! CHECK: no look finds a message; then each rank sends one to the next, and it must be found, with its content.
+//! DEFINITION: what a rank that serves others pays in each turn without a message: one `take` that finds nothing and
+//!   one check for a free send handle, with 16 receives posted.
+//! CHECK: no poll finds a message; then each rank sends one message to the next, which must receive it with its
+//!   content.
 
 use super::*;
 use crate::measure::comm::{Inbox, Outbox, Tag};
@@ -12,12 +14,12 @@ use crate::on_transport;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.poll",
-        "Time of looking for a message that is not there (top)",
+        "Time of an empty poll (top)",
         "Section 3.1, Equation (1)",
         &[LOOKS],
         Ranks::Any,
-        "Every rank looks for a message, and asks for a free send handle, again and again, while nobody sends; that of the \
-         slowest rank counts. Then each rank sends one message to the next, which had to find it.",
+        "Every rank polls for a message and checks for a free send handle, repeatedly, while no rank sends; the \
+         time is that of the slowest rank. Then each rank sent one message to the next, which had to receive it.",
     ),
     refuse: two_or_more,
     work: |point| Work {
@@ -34,7 +36,7 @@ pub const KERNEL: Probe = Probe {
 const LOOKS: Parameter = parameter(
     "looks",
     "looks",
-    "looks: of each rank in one run",
+    "polls per rank in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 << 16 },
 );
 /// Receives posted, and send handles.
@@ -71,5 +73,5 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
     };
     wrong += u64::from((from, word) != (previous, mix(previous as u64)));
     comm.barrier();
-    Ok(outcome(comm, seconds, looks as f64, wrong, "looks were wrong about messages or send handles"))
+    Ok(outcome(comm, seconds, looks as f64, wrong, "polls gave a wrong answer about messages or send handles"))
 }

@@ -1,9 +1,9 @@
-//! NAME: calibrate.receive. The time that a processor spends on receiving a message that is there: the models' tr.
+//! NAME: calibrate.receive. The processor time to receive a message that has arrived: the models' tr.
 //!
-//! DEFINITION: a window of messages is sent, and all ranks meet; on the clock is the receiver, from its first receive to the
-//!   moment when it has all messages; divided by the messages. Messages that a transport does not send before they are
-//!   asked for (the long ones of MPI's rendezvous) are moved on the clock.
-//! CHECK: every message of every round, all of its content.
+//! DEFINITION: a window of messages is sent, and all ranks meet; the clock then runs on the receiver, from its first
+//!   receive until it has all messages; the time is divided by the number of messages. Messages that a transport sends
+//!   only on request (MPI's rendezvous for long messages) travel while the clock runs.
+//! CHECK: every message of every round, with all of its content.
 
 use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use super::*;
@@ -12,13 +12,13 @@ use crate::on_transport;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.receive",
-        "Time of a processor to receive a message that is there (tr)",
+        "Processor time to receive a message that has arrived (tr)",
         "Section 3.1, Equation (1)",
         &[MESSAGE_BYTES, WINDOW, ROUNDS],
         Ranks::Any,
-        "Pairs of ranks: one side sends a window of messages, all ranks meet, and then the other side receives them, again \
-         and again. The time is that of the receiving side, from its first receive to the moment when it has all messages; \
-         that of the slowest receiver counts. All messages were compared with what had been sent.",
+        "Pairs of ranks: one side sends a window of messages, all ranks meet, and then the other side receives \
+         them, repeatedly. The time is that of the slowest receiver, from its first receive until it has all \
+         messages. All messages were compared with those sent.",
     ),
     refuse: line::refuse,
     work: line::work,

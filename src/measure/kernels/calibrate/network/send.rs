@@ -1,8 +1,9 @@
-//! NAME: calibrate.send. The time that a processor spends on sending a message: the models' ts.
+//! NAME: calibrate.send. The processor time to send a message: the models' ts.
 //!
-//! DEFINITION: receives are posted, then a window of messages is sent; on the clock is nothing but the calls that start
-//!   the sends, on the sender. The wait for their completion is not; divided by the messages.
-//! CHECK: every message of every round, all of its content.
+//! DEFINITION: receives are posted, then a window of messages is sent; the clock runs on the sender, only during the
+//!   calls that start the sends, not while it waits for their completion; the time is divided by the number of
+//!   messages.
+//! CHECK: every message of every round, with all of its content.
 
 use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use super::*;
@@ -11,13 +12,13 @@ use crate::on_transport;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.send",
-        "Time of a processor to send a message (ts)",
+        "Processor time to send a message (ts)",
         "Section 3.1, Equation (1)",
         &[MESSAGE_BYTES, WINDOW, ROUNDS],
         Ranks::Any,
-        "Pairs of ranks: receives are posted, then one side sends a window of messages, again and again. The time is that of \
-         the calls that start the sends, without the wait for their completion; that of the slowest sender counts. All \
-         messages were compared with what had been sent.",
+        "Pairs of ranks: receives are posted, then one side sends a window of messages, repeatedly. The time is \
+         that of the calls that start the sends, without the wait for their completion, on the slowest sender. All \
+         messages were compared with those sent.",
     ),
     refuse: line::refuse,
     work: line::work,

@@ -1,4 +1,4 @@
-//! Which core of a node does what, and where it sends to.
+//! The role of each core of a node, and its destinations.
 
 use crate::measure::kernels::random_access::grid::Grid;
 use crate::measure::kernels::random_access::problem::Nodes;

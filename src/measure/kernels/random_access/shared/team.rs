@@ -1,4 +1,4 @@
-//! The threads of one rank that work together: started before the clock, in step where they must be.
+//! The threads of one rank that work together: started before the clock, and synchronised where they must be.
 
 use crate::error::{Error, Result};
 use crate::measure::comm::Comm;
@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{Builder, panicking};
 
-/// Processors that a thread may use, as many as the process may in all.
+/// Processors that a thread may use: all that the process may use.
 fn usable(thread: Pid) -> Vec<usize> {
     let Ok(set) = sched_getaffinity(thread) else { return Vec::new() };
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).take(provenance::cores()).collect()
@@ -109,7 +109,7 @@ pub fn run<C: Comm, M: Send, R: Send>(
         clock.stop();
         let results = others.into_iter().map(|thread| thread.join().ok().flatten());
         let all: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
-        all.ok_or_else(|| Error::internal("a thread of the team ended before its time"))
+        all.ok_or_else(|| Error::internal("a thread of the team ended early"))
     })
 }
 
@@ -123,7 +123,7 @@ fn settle(processors: &[usize]) {
 
 fn no_thread(cause: std::io::Error) -> Error {
     Error::environment(
-        format!("the system gives no thread for a core: {cause}"),
+        format!("cannot start a thread for each core: {cause}"),
         "use fewer cores, or allow more threads",
     )
 }

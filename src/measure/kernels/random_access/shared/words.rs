@@ -1,4 +1,4 @@
-//! What the cores update: a table each, or one for all.
+//! The table that the threads update: one per thread, or one for all.
 
 use crate::measure::kernels::random_access::layout::Layout;
 use crate::measure::kernels::random_access::random_stream::Index;

@@ -1,7 +1,7 @@
-//! `apexmap man`: manual pages, one a command, from what `--help` says.
+//! `apexmap man`: manual pages, one per command, from the text of `--help`.
 
 use crate::error::{Error, Result};
-use crate::explore::nearest::suggest;
+use crate::nearest::suggest;
 use crate::terminal::print;
 use clap_mangen::Man;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use std::path::PathBuf;
   apexmap man fit | man -l -
   apexmap man --out ~/.local/share/man/man1    then: man apexmap, man apexmap-fit")]
 pub struct Arguments {
-    /// Page of this command [default: of the program]
+    /// The command [default: the program]
     command: Option<String>,
-    /// Write the pages of the program and all its commands into this folder
+    /// Write the manual pages of the program and of all its commands into this folder
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
 
-pub fn run(arguments: &Arguments, program: clap::Command) -> Result<()> {
-    let mut program = program.disable_help_subcommand(true);
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut program = super::program().disable_help_subcommand(true);
     program.build();
     let commands: Vec<&clap::Command> = program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
     if let Some(folder) = &arguments.out {
@@ -53,7 +53,7 @@ fn page(command: &clap::Command) -> Result<String> {
     Ok(examples_as_they_stand(&page))
 }
 
-/// What follows the options keeps its lines: examples are commands, not running text.
+/// Keeps the line ends of what follows the options: examples are commands, not running text.
 fn examples_as_they_stand(page: &str) -> String {
     let Some((before, after)) = page.split_once(".SH EXTRA\n") else { return page.to_owned() };
     let (extra, rest) = after.find("\n.SH").map_or((after, ""), |at| after.split_at(at + 1));

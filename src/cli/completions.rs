@@ -1,4 +1,4 @@
-//! `apexmap completions`: scripts for shells.
+//! `apexmap completions`: completion scripts for shells.
 
 use crate::error::Result;
 use crate::terminal::print;
@@ -10,8 +10,8 @@ pub struct Arguments {
     shell: clap_complete::Shell,
 }
 
-pub fn run(arguments: &Arguments, mut program: clap::Command) -> Result<()> {
+pub fn run(arguments: &Arguments) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut program, "apexmap", &mut script);
+    clap_complete::generate(arguments.shell, &mut super::program(), "apexmap", &mut script);
     print(&String::from_utf8_lossy(&script))
 }

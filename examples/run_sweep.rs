@@ -1,0 +1,54 @@
+//! Reads a sweep, runs each of its points in this process, and prints medians with 95 % intervals.
+//!
+//!     cargo run --release --example run_sweep -- my.toml
+//!
+//! Without a file it runs the small sweep below. `apexmap run` does more: it starts launches, keeps every sample in a
+//! journal, repeats until the interval is narrow, and resumes after an interruption.
+
+use apexmap::error::{Error, Result};
+use apexmap::explore::sweep::{self, Machine, Sweep};
+use apexmap::measure::comm::{Transport, World, threads};
+use apexmap::measure::kernels;
+use apexmap::measure::numerics::statistics::Summary;
+use apexmap::point::Point;
+use std::path::Path;
+
+const SMALL: &str = r#"
+    [fixed]
+    kernel = "apex_map.sequential"
+    M = "1 Mwords"
+    [axes]
+    alpha = [0.01, 1]
+    L = { from = 1, to = 4096, factor = 16 }
+    [repeat]
+    min = 6
+"#;
+
+fn main() -> Result<()> {
+    for point in &read()?.points {
+        let seconds: Vec<f64> = (0..6).map(|stream| run(point, stream)).collect::<Result<_>>()?;
+        let summary = Summary::of(&seconds).expect("six samples");
+        // Six samples are the fewest that have a 95 % interval of the median.
+        let (low, high) = summary.interval.expect("an interval");
+        println!("{:<50} {:.3e} s [{low:.3e}, {high:.3e}]", point.label(), summary.median);
+    }
+    Ok(())
+}
+
+fn read() -> Result<Sweep> {
+    match std::env::args().nth(1) {
+        Some(path) => sweep::read(Path::new(&path), Machine::here()),
+        None => sweep::parse(SMALL, Path::new("small.toml"), Machine::here()),
+    }
+}
+
+/// The time of one run. Runs with different streams access different random addresses.
+fn run(point: &Point, stream: u64) -> Result<f64> {
+    let kernel = kernels::find(&point.kernel)?;
+    let outcomes = threads::run(point.ranks, |comm, arena| {
+        kernel.run(point, stream, &mut World { transport: Transport::Threads(comm), arena })
+    });
+    let outcome = outcomes.into_iter().next().expect("rank 0").map_err(Error::internal)??;
+    outcome.verdict.map_err(|why| Error::measurement(why, "report it"))?;
+    Ok(outcome.seconds)
+}

@@ -1,0 +1,88 @@
+//! `apexmap models`: the models and the published machines.
+
+use super::predict::shown;
+use crate::error::{Error, Result};
+use crate::explore::html::picture;
+use crate::explore::machine::{self, Card};
+use crate::explore::model_fit::nic;
+use crate::explore::models::{ALL, Model};
+use crate::nearest::{Named, look_up};
+use crate::terminal::{index, print};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  apexmap models                                      one line per model
+  apexmap models random_access                        the models of a family
+  apexmap models random_access.hypercube
+  apexmap models message_rate.nic --figures figures   draw Figures 11 to 13 of its paper")]
+pub struct Arguments {
+    /// A family or a model, such as random_access or random_access.hypercube [default: one line per model]
+    #[arg(value_name = "FAMILY|ID")]
+    model: Option<String>,
+    /// Draw the figures of the model's paper into this folder, as SVG and PNG
+    #[arg(long, value_name = "FOLDER", requires = "model")]
+    figures: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let lines: Vec<(&str, &str)> = ALL.iter().map(|model| (model.about().id, model.about().summary)).collect();
+    let mut text = String::new();
+    let Some(wanted) = &arguments.model else {
+        text.push_str(&index(&lines));
+        text.push_str("\nDetails: apexmap models FAMILY|ID\n\nPublished machines, for --machine:\n");
+        for (name, _) in machine::PUBLISHED {
+            let card = Card::find(name)?;
+            let _ = writeln!(text, "  {name:<14} {} ({})", card.summary, card.source);
+        }
+        return print(&text);
+    };
+    let found = match look_up("model", wanted, &lines)? {
+        Named::Entries(found) => found,
+        Named::Mentioned(lines) => return print(&index(&lines)),
+    };
+    for model in found.iter().map(|&at| ALL[at]) {
+        describe(model, &mut text);
+        if let Some(folder) = &arguments.figures {
+            draw(model, folder, &mut text)?;
+        }
+    }
+    print(&text)
+}
+
+fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
+    if !nic::are_of(model) {
+        let what = format!("apexmap has no figures of the paper of {}", model.about().id);
+        return Err(Error::input(what, "name message_rate.nic, or draw a fit with apexmap fit --figures"));
+    }
+    std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
+    for drawing in nic::paper()? {
+        let file = drawing.file.to_owned();
+        picture(folder, &drawing.figure, file, drawing.title, drawing.caption)?;
+        let _ = writeln!(text, "{}", folder.join(drawing.file).with_extension("svg").display());
+    }
+    Ok(())
+}
+
+fn describe(model: &dyn Model, text: &mut String) {
+    let about = model.about();
+    let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
+    let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
+    let _ = writeln!(text, "  assumes: {}", about.assumes);
+    if !about.explains.is_empty() {
+        let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
+    }
+    let _ = writeln!(text, "  variables:");
+    for variable in about.variables {
+        let default = variable.default.map_or(String::new(), |value| format!("; default {}", shown(variable, value)));
+        let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
+        let _ = writeln!(text, "    {:<32} {}{words}{default}", variable.name, variable.meaning);
+    }
+    let _ = writeln!(text, "  numbers of the machine:");
+    for parameter in about.parameters {
+        let given = if parameter.given { " (not fitted)" } else { "" };
+        let _ = writeln!(text, "    {:<32} {}: {}{given}", parameter.number, parameter.symbol, parameter.meaning());
+    }
+    text.push('\n');
+}

@@ -1,0 +1,178 @@
+//! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
+//!
+//! Operators, from the tightest: `^` (groups from the left), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`, `||`;
+//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words stand in double quotes.
+//! Types are checked when a condition is read. It is kept in postfix order, so that its length costs no stack.
+
+mod parse;
+
+use crate::error::Result;
+use crate::point::Value;
+
+/// What a name in a condition stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    Number,
+    /// One of these words.
+    Word(Vec<String>),
+}
+
+/// A checked condition, ready to be evaluated for many points.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    code: Vec<Step>,
+    names: Vec<String>,
+}
+
+/// Operands push a value; operators replace the last one or two.
+#[derive(Clone, Debug)]
+enum Step {
+    Number(f64),
+    Word(String),
+    Truth(bool),
+    /// By its index in `names`.
+    Name(usize),
+    Negate,
+    Not,
+    Binary(&'static Operator),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operand<'a> {
+    Number(f64),
+    Word(&'a str),
+    Truth(bool),
+}
+
+#[derive(Debug)]
+struct Operator {
+    symbol: &'static str,
+    /// Higher ones bind tighter.
+    precedence: u8,
+    rule: Rule,
+}
+
+#[derive(Debug)]
+enum Rule {
+    Arithmetic(fn(f64, f64) -> f64),
+    /// Of two values of one type.
+    Equality(fn(bool) -> bool),
+    /// Of two numbers, or of two words in the order of a dictionary.
+    Order(fn(std::cmp::Ordering) -> bool),
+    Logic(fn(bool, bool) -> bool),
+}
+
+/// Of two that begin alike the longer comes first.
+const OPERATORS: &[Operator] = &[
+    Operator { symbol: "||", precedence: 1, rule: Rule::Logic(|a, b| a || b) },
+    Operator { symbol: "&&", precedence: 2, rule: Rule::Logic(|a, b| a && b) },
+    Operator { symbol: "==", precedence: 3, rule: Rule::Equality(|same| same) },
+    Operator { symbol: "!=", precedence: 3, rule: Rule::Equality(|same| !same) },
+    Operator { symbol: "<=", precedence: 3, rule: Rule::Order(|order| order.is_le()) },
+    Operator { symbol: ">=", precedence: 3, rule: Rule::Order(|order| order.is_ge()) },
+    Operator { symbol: "<", precedence: 3, rule: Rule::Order(|order| order.is_lt()) },
+    Operator { symbol: ">", precedence: 3, rule: Rule::Order(|order| order.is_gt()) },
+    Operator { symbol: "+", precedence: 4, rule: Rule::Arithmetic(|a, b| a + b) },
+    Operator { symbol: "-", precedence: 4, rule: Rule::Arithmetic(|a, b| a - b) },
+    Operator { symbol: "*", precedence: 5, rule: Rule::Arithmetic(|a, b| a * b) },
+    Operator { symbol: "/", precedence: 5, rule: Rule::Arithmetic(|a, b| a / b) },
+    Operator { symbol: "%", precedence: 5, rule: Rule::Arithmetic(|a, b| a % b) },
+    Operator { symbol: "^", precedence: 7, rule: Rule::Arithmetic(f64::powf) },
+];
+
+impl Condition {
+    /// Reads a condition over the known names.
+    ///
+    /// # Errors
+    /// Syntax errors, unknown names (with the nearest known one), operands of a wrong type, words that a name never takes, and
+    /// conditions that are neither true nor false; the place is a span of `text`.
+    pub fn parse(text: &str, known: &[(&str, Kind)]) -> Result<Self> {
+        parse::parse(text, known)
+    }
+
+    /// The names that it mentions, each once.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether the condition is true of the point whose parameters `value` gives.
+    ///
+    /// `None` if the point lacks a parameter that the condition names (or has it as another kind): the condition does not
+    /// apply to it.
+    pub fn holds(&self, value: &dyn Fn(&str) -> Option<Value>) -> Option<bool> {
+        use Operand::{Number, Truth};
+        let values: Vec<Value> = self.names.iter().map(|name| value(name)).collect::<Option<_>>()?;
+        let mut stack: Vec<Operand> = Vec::new();
+        for step in &self.code {
+            let result = match step {
+                Step::Number(number) => Number(*number),
+                Step::Word(word) => Operand::Word(word),
+                Step::Truth(truth) => Truth(*truth),
+                Step::Name(at) => match &values[*at] {
+                    Value::Text(word) => Operand::Word(word),
+                    number => Number(number.as_f64()?),
+                },
+                Step::Negate => match stack.pop()? {
+                    Number(number) => Number(-number),
+                    _ => return None,
+                },
+                Step::Not => match stack.pop()? {
+                    Truth(truth) => Truth(!truth),
+                    _ => return None,
+                },
+                Step::Binary(operator) => {
+                    let (right, left) = (stack.pop()?, stack.pop()?);
+                    operator.apply(left, right)?
+                }
+            };
+            stack.push(result);
+        }
+        match stack.pop()? {
+            Truth(truth) => Some(truth),
+            _ => None,
+        }
+    }
+}
+
+impl Operator {
+    /// `None` for operands of a wrong type.
+    fn apply<'a>(&self, left: Operand<'a>, right: Operand<'a>) -> Option<Operand<'a>> {
+        use Operand::{Number, Truth, Word};
+        Some(match (&self.rule, left, right) {
+            (Rule::Arithmetic(of), Number(a), Number(b)) => Number(of(a, b)),
+            (Rule::Logic(of), Truth(a), Truth(b)) => Truth(of(a, b)),
+            (Rule::Equality(of), a, b) if a.kind() == b.kind() => Truth(of(a == b)),
+            // What is not a number is neither smaller nor larger.
+            (Rule::Order(of), Number(a), Number(b)) => Truth(a.partial_cmp(&b).is_some_and(of)),
+            (Rule::Order(of), Word(a), Word(b)) => Truth(of(a.cmp(b))),
+            _ => return None,
+        })
+    }
+}
+
+impl Operand<'_> {
+    fn kind(self) -> Type {
+        match self {
+            Operand::Number(_) => Type::Number,
+            Operand::Word(_) => Type::Word,
+            Operand::Truth(_) => Type::Truth,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Type {
+    Number,
+    Word,
+    Truth,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Type::Number => "a number",
+            Type::Word => "a word",
+            Type::Truth => "a comparison",
+        }
+    }
+}

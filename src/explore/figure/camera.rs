@@ -1,0 +1,21 @@
+//! From places in the box of a 3-D surface to pixels of the picture.
+
+use super::geometry::Xy;
+use super::view::{BOX_HEIGHT, View};
+
+/// From the box to the picture.
+#[derive(Clone, Copy)]
+pub struct Camera {
+    pub view: View,
+    /// Pixels in a unit of the box.
+    pub pixels: f64,
+    pub centre: Xy,
+}
+
+impl Camera {
+    pub fn pixel(&self, point: [f64; 3]) -> Xy {
+        let to = self.view.project(point);
+        let middle = self.view.project([0.5, 0.5, BOX_HEIGHT / 2.0]);
+        (self.centre.0 + (to.right - middle.right) * self.pixels, self.centre.1 - (to.up - middle.up) * self.pixels)
+    }
+}

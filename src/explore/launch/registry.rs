@@ -1,0 +1,96 @@
+//! The list of launchers, and the names that sweep files, schemas and command lines take from it.
+
+use super::{Launcher, custom, local, mpich, openmpi, srun};
+use crate::error::{Error, Result};
+use crate::measure::comm::TransportKind;
+use crate::nearest::suggest;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Every launcher of the program.
+pub const ALL: &[&LauncherEntry] = &[&local::ENTRY, &openmpi::ENTRY, &mpich::ENTRY, &srun::ENTRY, &custom::ENTRY];
+
+/// A launcher's line in the registry.
+pub struct LauncherEntry {
+    /// Its name in sweep files and on the command line.
+    pub id: &'static str,
+    /// One line for help and schemas.
+    pub summary: &'static str,
+    /// The transport whose ranks it starts.
+    pub transport: TransportKind,
+    /// It may start ranks on nodes that this process knows nothing about.
+    pub remote: bool,
+    /// It takes its command line from the sweep's `command`, which the others refuse.
+    pub takes_command: bool,
+    /// The launcher, from the sweep's `command` (empty for those that take none).
+    pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+}
+
+const IDS: [&str; ALL.len()] = {
+    let mut ids = [""; ALL.len()];
+    let mut at = 0;
+    while at < ids.len() {
+        ids[at] = ALL[at].id;
+        at += 1;
+    }
+    ids
+};
+
+/// The launcher with this id; the error names the nearest one.
+pub fn find(id: &str) -> Result<&'static LauncherEntry> {
+    let found = ALL.iter().copied().find(|entry| entry.id == id);
+    found.ok_or_else(|| Error::input(format!("there is no launcher \"{id}\""), suggest(id, &IDS)))
+}
+
+/// The launchers of a transport.
+pub fn starting(transport: TransportKind) -> impl Iterator<Item = &'static LauncherEntry> {
+    ALL.iter().copied().filter(move |entry| entry.transport == transport)
+}
+
+/// `"openmpi", "mpich" or "srun"`.
+pub fn ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
+    let names: Vec<String> = entries.map(|entry| format!("\"{}\"", entry.id)).collect();
+    match names.split_last() {
+        Some((last, rest @ [_, ..])) => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+impl PartialEq for LauncherEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for LauncherEntry {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+impl Serialize for LauncherEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static LauncherEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let id = String::deserialize(deserializer)?;
+        find(&id).map_err(|_| D::Error::unknown_variant(&id, &IDS))
+    }
+}
+
+impl JsonSchema for LauncherEntry {
+    fn schema_name() -> Cow<'static, str> {
+        "Launcher".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let one = |entry: &&LauncherEntry| serde_json::json!({ "description": entry.summary, "type": "string", "const": entry.id });
+        json_schema!({ "description": "What starts the ranks.", "oneOf": ALL.iter().map(one).collect::<Vec<_>>() })
+    }
+}

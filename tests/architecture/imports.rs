@@ -1,0 +1,292 @@
+//! Which source files import from which: every path in the code is followed to the file that has what it names, also through
+//! nested braces, re-exports (`pub use`), glob imports and the names that a file imported before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A file, imported or importing, relative to `src/`: `explore/store/mod.rs`.
+pub type File = String;
+
+/// What a module's root file says: its path in the crate and its code.
+struct Module {
+    file: File,
+    code: String,
+    /// Modules that it declares.
+    children: BTreeSet<String>,
+    /// What it imports: the name it has here, and the path.
+    names: BTreeMap<String, Vec<String>>,
+    /// Paths of which it imports all.
+    globs: Vec<Vec<String>>,
+}
+
+/// All modules of a crate by their paths.
+pub struct Crate {
+    modules: BTreeMap<Vec<String>, Module>,
+    /// Exported macros are called by the crate's name, but live in a module.
+    macros: BTreeMap<String, File>,
+}
+
+/// Where a path leads: the module that has what it names.
+type Place = Vec<String>;
+
+impl Crate {
+    /// `sources` are paths of files relative to `src/`, and their texts.
+    pub fn new(sources: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut found = Self { modules: BTreeMap::new(), macros: BTreeMap::new() };
+        for (file, text) in sources {
+            let code = code(&text);
+            for (at, _) in code.match_indices("#[macro_export]") {
+                let name = code[at..].split_once("macro_rules!").map_or("", |(_, rest)| identifier(rest.trim_start()));
+                found.macros.insert(name.to_owned(), file.clone());
+            }
+            let (names, globs) = uses(&code);
+            let children = declared(&code);
+            found.modules.insert(module_of(&file), Module { file, code, children, names, globs });
+        }
+        found
+    }
+
+    /// The files that each one imports from.
+    pub fn imports(&self) -> BTreeMap<File, BTreeSet<File>> {
+        let mut all = BTreeMap::new();
+        for (place, module) in &self.modules {
+            let mut imported: BTreeSet<File> = BTreeSet::new();
+            let paths = module.names.values().cloned().chain(module.globs.iter().cloned()).chain(paths(&module.code));
+            for path in paths {
+                imported.extend(self.file_of(place, &path, 0));
+            }
+            for glob in &module.globs {
+                imported.extend(self.through(place, glob, &module.code));
+            }
+            imported.remove(&module.file);
+            all.insert(module.file.clone(), imported);
+        }
+        all
+    }
+
+    /// The file that has what a path names, none for other crates.
+    fn file_of(&self, from: &[String], path: &[String], depth: usize) -> Option<File> {
+        if let [root, name, ..] = path
+            && root == "crate"
+            && let Some(file) = self.macros.get(name)
+        {
+            return Some(file.clone());
+        }
+        let place = self.place(from, path, depth)?;
+        Some(self.modules.get(&place)?.file.clone())
+    }
+
+    fn place(&self, from: &[String], path: &[String], depth: usize) -> Option<Place> {
+        // An import of a name from itself would go on for ever.
+        if depth > 20 {
+            return None;
+        }
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "crate" => self.below(&[], rest, depth),
+            "self" => self.below(from, rest, depth),
+            "super" => self.below(&from[..from.len().checked_sub(1)?], rest, depth),
+            name => {
+                let module = &self.modules[from];
+                match module.names.get(name) {
+                    _ if module.children.contains(name) => self.below(from, path, depth),
+                    Some(known) if known.first().is_some_and(|first| first != name) => {
+                        let whole: Vec<String> = known.iter().chain(rest).cloned().collect();
+                        self.place(from, &whole, depth + 1)
+                    }
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// What `path` names, as seen from outside a module.
+    fn below(&self, module: &[String], path: &[String], depth: usize) -> Option<Place> {
+        let Some((name, rest)) = path.split_first() else { return Some(module.to_vec()) };
+        if name == "super" {
+            return self.below(&module[..module.len().checked_sub(1)?], rest, depth);
+        }
+        let child: Place = module.iter().chain([name]).cloned().collect();
+        if self.modules.contains_key(&child) {
+            return self.below(&child, rest, depth);
+        }
+        let here = self.modules.get(module)?;
+        if let Some(known) = here.names.get(name) {
+            let whole: Vec<String> = known.iter().chain(rest).cloned().collect();
+            return self.place(module, &whole, depth + 1).or_else(|| Some(module.to_vec()));
+        }
+        Some(module.to_vec())
+    }
+
+    /// The files behind those names in the code that a glob import brings.
+    fn through(&self, from: &[String], glob: &[String], code: &str) -> Vec<File> {
+        let Some(module) = self.place(from, glob, 0).and_then(|place| self.modules.get(&place)) else {
+            return Vec::new();
+        };
+        let place = module_of(&module.file);
+        let words: BTreeSet<&str> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+        let used = module.names.iter().filter(|(name, _)| words.contains(name.as_str()));
+        used.filter_map(|(_, path)| self.file_of(&place, path, 0)).collect()
+    }
+}
+
+/// `["explore", "store"]` of `explore/store/mod.rs`; nothing of the crate's root.
+fn module_of(file: &str) -> Place {
+    let mut place: Place = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+    if place.last().is_some_and(|last| last == "mod" || last == "lib") {
+        place.pop();
+    }
+    place
+}
+
+/// Whether a file is the root of a module that another lies in.
+pub fn is_root_above(file: &str, other: &str) -> bool {
+    let (root, below) = (module_of(file), module_of(other));
+    root.len() < below.len() && below.starts_with(&root)
+}
+
+/// Files that import each other, each with all that it can reach and be reached from.
+///
+/// What a file imports from the root of a module that it lies in does not count: a root declares what its files have in common
+/// and lists them, as `kernels/mod.rs` has the trait `Kernel` and the list of all kernels.
+pub fn circles(imports: &BTreeMap<File, BTreeSet<File>>) -> Vec<BTreeSet<File>> {
+    let reached = |start: &File| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        while let Some(file) = open.pop() {
+            for next in imports.get(file).into_iter().flatten().filter(|next| !is_root_above(next, file)) {
+                if seen.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&File, BTreeSet<File>> = imports.keys().map(|file| (file, reached(file))).collect();
+    let mutual = |file: &File| -> BTreeSet<File> {
+        reached[file].iter().filter(|other| reached.get(other).is_some_and(|of| of.contains(file))).cloned().collect()
+    };
+    let all: BTreeSet<BTreeSet<File>> = imports.keys().map(mutual).filter(|circle| !circle.is_empty()).collect();
+    all.into_iter().collect()
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+pub fn identifier(text: &str) -> &str {
+    &text[..text.find(|c: char| !is_name(c)).unwrap_or(text.len())]
+}
+
+/// The text without comments and what stands between quotation marks.
+fn code(text: &str) -> String {
+    let (mut code, mut rest) = (String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if raw && !code.ends_with(is_name) {
+            let end = if rest.starts_with("r#") { "\"#" } else { "\"" };
+            let begin = end.len() + 1;
+            rest[begin..].find(end).map_or(rest.len(), |at| begin + at + end.len())
+        } else if c == '"' {
+            quoted(rest, '"')
+        } else if c == '\'' && (rest[1..].starts_with('\\') || rest.chars().nth(2) == Some('\'')) {
+            quoted(rest, '\'')
+        } else {
+            code.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        rest = &rest[skipped..];
+    }
+    code
+}
+
+/// Bytes of a text in quotation marks.
+fn quoted(text: &str, mark: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == mark => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Statements that begin with a keyword: what stands between it and the semicolon.
+fn statements<'a>(code: &'a str, keyword: &'a str) -> impl Iterator<Item = &'a str> {
+    code.match_indices(keyword).filter_map(move |(at, _)| {
+        let before = code[..at].trim_end_matches([' ', '\n']);
+        let begins = before.len() < at
+            && (before.is_empty() || before.ends_with([';', '}', '{', ']', ')']) || before.ends_with("pub"));
+        (begins || at == 0).then(|| code[at + keyword.len()..].split(';').next().unwrap_or_default())
+    })
+}
+
+/// Modules declared in other files.
+fn declared(code: &str) -> BTreeSet<String> {
+    statements(code, "mod ").filter(|name| identifier(name).len() == name.len()).map(str::to_owned).collect()
+}
+
+/// Names that the code imports with their paths, and the paths that it imports all of.
+fn uses(code: &str) -> (BTreeMap<String, Vec<String>>, Vec<Vec<String>>) {
+    let (mut names, mut globs) = (BTreeMap::new(), Vec::new());
+    for tree in statements(code, "use ") {
+        let mut leaves = Vec::new();
+        unfold(tree, &[], &mut leaves);
+        for (path, name) in leaves {
+            if name == "*" {
+                globs.push(path);
+            } else {
+                names.insert(name, path);
+            }
+        }
+    }
+    (names, globs)
+}
+
+/// The leaves of a tree of imports: paths with the names that they get.
+fn unfold(tree: &str, above: &[String], leaves: &mut Vec<(Vec<String>, String)>) {
+    let tree = tree.trim();
+    let with = |segments: &str| -> Vec<String> {
+        above
+            .iter()
+            .cloned()
+            .chain(segments.split("::").map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()))
+            .collect()
+    };
+    if let Some((head, group)) = tree.split_once('{') {
+        let above = with(head);
+        let (mut depth, mut start) = (0, 0);
+        for (at, c) in group.char_indices() {
+            match c {
+                '{' => depth += 1,
+                ',' | '}' if depth == 0 => {
+                    unfold(&group[start..at], &above, leaves);
+                    start = at + 1;
+                }
+                '}' => depth -= 1,
+                _ => {}
+            }
+        }
+    } else if let Some(path) = tree.strip_suffix('*') {
+        leaves.push((with(path), "*".into()));
+    } else if !tree.is_empty() {
+        let (path, alias) = tree.split_once(" as ").map_or((tree, None), |(path, alias)| (path, Some(alias)));
+        let mut path = with(path);
+        if path.len() > 1 && path.last().is_some_and(|last| last == "self") {
+            path.pop();
+        }
+        let name = alias.map_or_else(|| path.last().cloned().unwrap_or_default(), |alias| alias.trim().to_owned());
+        leaves.push((path, name));
+    }
+}
+
+/// All paths of more than one name that stand in the code.
+fn paths(code: &str) -> impl Iterator<Item = Vec<String>> {
+    let pieces = code.split(|c: char| !(is_name(c) || c == ':'));
+    let whole = pieces.map(|piece| piece.split("::").map(str::to_owned).collect::<Vec<_>>());
+    whole.filter(|path| path.len() > 1 && path.iter().all(|name| !name.is_empty() && !name.contains(':')))
+}

@@ -1,0 +1,301 @@
+//! Conditions: what they mean, by an evaluation written for this test, and the place of every error.
+
+use apexmap::error::Error;
+use apexmap::explore::condition::{Condition, Kind};
+use apexmap::point::Value;
+use proptest::prelude::*;
+
+fn known() -> Vec<(&'static str, Kind)> {
+    let words = |words: &[&str]| Kind::Word(words.iter().map(|&word| word.to_owned()).collect());
+    vec![("L", Kind::Number), ("P", Kind::Number), ("pages", words(&["base", "huge"]))]
+}
+
+fn parse(text: &str) -> Result<Condition, Error> {
+    Condition::parse(text, &known())
+}
+
+/// L = 2, P = 3, pages = "base".
+fn at(name: &str) -> Option<Value> {
+    match name {
+        "L" => Some(Value::Integer(2)),
+        "P" => Some(Value::Real(3.0)),
+        "pages" => Some("base".into()),
+        _ => None,
+    }
+}
+
+fn holds(text: &str) -> Option<bool> {
+    parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).holds(&at)
+}
+
+#[test]
+fn conditions_mean_what_they_say() {
+    for text in [
+        "L * P <= 6",
+        "L == 2",
+        "L == 2.0",
+        "16 * L > 1e1",
+        "1e-1 < L",
+        "0x10 == 16",
+        ".5 + .5 == 1",
+        "P % L == 1",
+        "2 ^ 3 ^ 2 == 64",
+        "-2 ^ 2 == -4",
+        "2 ^ -1 == 0.5",
+        "1 - 2 - 3 == -4",
+        "12 / 3 / 2 == 2",
+        "2 + 3 * 4 == 14",
+        "(2 + 3) * 4 == 20",
+        "!(L > 2) && P > 1",
+        "!false",
+        "true",
+        "L > 9 || L > 1 && P > 1",
+        "(L > 1) == (P > 1)",
+        "pages == \"base\"",
+        "pages != \"huge\"",
+        "pages < \"c\"",
+        "\"a\\\"b\\\\\" == \"a\\\"b\\\\\"",
+        "L / 0 > 1e308",
+        "0 / 0 != 0 / 0",
+        "!(0 / 0 >= 0)",
+        "((((L)))) == 2",
+        "\tL\n== 2 ",
+        "9007199254740993 > 9007199254740991",
+        "99999999999999999999 > 1e19",
+    ] {
+        assert_eq!(holds(text), Some(true), "{text}");
+    }
+    let condition = parse("L + P > 1 || L == P").expect("a condition");
+    assert_eq!(condition.names(), ["L", "P"]);
+    assert_eq!(condition.holds(&|name| at(name).filter(|_| name == "L")), None, "P is absent");
+    assert_eq!(condition.holds(&|_| Some("word".into())), None, "words instead of numbers");
+}
+
+/// The text between the marks is what the error must underline.
+#[test]
+fn every_error_has_its_place_and_says_what_was_expected() {
+    for (marked, what, next) in [
+        ("»«", "empty", "L * P <= M"),
+        ("»  «", "empty", "L * P <= M"),
+        ("L »<=« ", "the right side of \"<=\" is missing", "expected a number"),
+        ("(L »+« ) > 2", "the right side of \"+\" is missing", "expected a number"),
+        ("»*« L > 2", "the left side of \"*\" is missing", "expected a number"),
+        ("»max«(L, 2) > 1", "no functions", "L * P <= M"),
+        ("L > 1 && »page« == \"base\"", "names \"page\"", "did you mean \"pages\"?"),
+        ("L »=« 2", "\"==\"", ""),
+        ("L > 1 »&« P > 1", "\"&&\"", ""),
+        ("L > 1 »|« P > 1", "\"||\"", ""),
+        ("L > 1»;« P > 1", "joined by &&", ""),
+        ("L > 1 »and« P > 1", "operator is missing before and", "written &&, || and !"),
+        ("(L > 1 »P« > 1)", "operator is missing before P", "written &&, || and !"),
+        ("L > 4 »KiB«", "operator is missing before KiB", "without a suffix"),
+        ("L > »4KiB«", "cannot read the number 4KiB", "without a suffix"),
+        ("L > »1.2.3«", "cannot read the number", ""),
+        ("L > »0x«", "cannot read the number", ""),
+        ("pages == »'«base'", "double quotes", ""),
+        ("pages == »\"base«", "no closing quote", ""),
+        ("pages == \"ba»\\s«e\"", "unknown escape", ""),
+        ("L > 1 »$« 2", "\"$\" has no meaning", ""),
+        ("L »é« 2", "operator is missing", ""),
+        ("»(«L > 1", "not closed", "\")\""),
+        ("L > 1»)«", "never opened", ""),
+        ("(L > 1)»)«", "never opened", ""),
+        ("(»)«", "operand is missing", ""),
+        ("»L + 1«", "neither true nor false", ""),
+        ("»L == \"one\"«", "compares a number with a word", ""),
+        ("»1 < L < 3«", "compares a comparison with a number", "a < b && b < c"),
+        ("pages == »\"hug\"«", "never \"hug\"", "did you mean \"huge\"?"),
+        ("»\"hug\"« != (pages)", "never \"hug\"", "did you mean \"huge\"?"),
+        ("L + »pages« > 1", "\"+\" needs a number, but this is a word", ""),
+        ("»L« && P > 1", "\"&&\" needs a comparison, but this is a number", ""),
+        ("!»L« > 1", "\"!\" needs a comparison, but this is a number", ""),
+        ("-»(L > 1)« > 1", "\"-\" needs a number, but this is a comparison", ""),
+        ("»(L > 1) < (P > 1)«", "does not apply to comparisons", "&&"),
+    ] {
+        let start = marked.find('»').expect("a mark");
+        let end = marked.find('«').expect("a mark") - '»'.len_utf8();
+        let text = marked.replace(['»', '«'], "");
+        let error = parse(&text).expect_err(&text);
+        let place = error.place.as_ref().expect("a place");
+        assert_eq!(place.span, start..end, "{text}");
+        assert!(error.what.contains(what) && error.next.contains(next), "{text}: {error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+#[test]
+fn deep_nesting_is_refused_and_long_conditions_are_not() {
+    for one in ["(", "!", "-"] {
+        let error = parse(&one.repeat(100_000)).expect_err("deep");
+        assert!(error.what.contains("nesting"), "{error}");
+    }
+    let long = vec!["L > 1"; 100_000].join(" && ");
+    assert_eq!(holds(&long), Some(true));
+}
+
+/// A numeric expression and a truth value, as trees.
+#[derive(Clone, Debug)]
+enum Number {
+    Constant(f64),
+    L,
+    P,
+    Minus(Box<Number>),
+    Of(Box<Number>, char, Box<Number>),
+}
+
+#[derive(Clone, Debug)]
+enum Truth {
+    Compare(Number, &'static str, Number),
+    Pages(&'static str, &'static str),
+    Not(Box<Truth>),
+    Of(Box<Truth>, &'static str, Box<Truth>),
+}
+
+impl Number {
+    fn value(&self) -> f64 {
+        match self {
+            Number::Constant(value) => *value,
+            Number::L => 2.0,
+            Number::P => 3.0,
+            Number::Minus(inner) => -inner.value(),
+            Number::Of(a, operator, b) => {
+                let (a, b) = (a.value(), b.value());
+                match operator {
+                    '+' => a + b,
+                    '-' => a - b,
+                    '*' => a * b,
+                    '/' => a / b,
+                    '%' => a % b,
+                    _ => a.powf(b),
+                }
+            }
+        }
+    }
+
+    /// With no more parentheses than needed; the number says how tightly it binds.
+    fn text(&self) -> (String, u8) {
+        let within = |inner: &Number, least: u8| {
+            let (text, binds) = inner.text();
+            if binds < least { format!("({text})") } else { text }
+        };
+        match self {
+            Number::Constant(value) => (format!("{value:?}"), 9),
+            Number::L => ("L".into(), 9),
+            Number::P => ("P".into(), 9),
+            Number::Minus(inner) => (format!("-{}", within(inner, 6)), 6),
+            Number::Of(a, operator, b) => {
+                let binds = match operator {
+                    '+' | '-' => 4,
+                    '^' => 7,
+                    _ => 5,
+                };
+                (format!("{}{operator} {}", within(a, binds), within(b, binds + 1)), binds)
+            }
+        }
+    }
+}
+
+impl Truth {
+    fn value(&self) -> bool {
+        match self {
+            Truth::Compare(a, operator, b) => {
+                let (a, b) = (a.value(), b.value());
+                match *operator {
+                    "==" => a == b,
+                    "!=" => a != b,
+                    "<" => a < b,
+                    "<=" => a <= b,
+                    ">" => a > b,
+                    _ => a >= b,
+                }
+            }
+            Truth::Pages(operator, word) => (*word == "base") == (*operator == "=="),
+            Truth::Not(inner) => !inner.value(),
+            Truth::Of(a, operator, b) => match *operator {
+                "&&" => a.value() && b.value(),
+                _ => a.value() || b.value(),
+            },
+        }
+    }
+
+    fn text(&self) -> (String, u8) {
+        let within = |inner: &Truth, least: u8| {
+            let (text, binds) = inner.text();
+            if binds < least { format!("( {text} )") } else { text }
+        };
+        match self {
+            Truth::Compare(a, operator, b) => (format!("{} {operator}{}", a.text().0, b.text().0), 3),
+            Truth::Pages(operator, word) => (format!("pages{operator}\"{word}\""), 3),
+            Truth::Not(inner) => (format!("!{}", within(inner, 6)), 6),
+            Truth::Of(a, operator, b) => {
+                let binds = if *operator == "&&" { 2 } else { 1 };
+                (format!("{} {operator} {}", within(a, binds), within(b, binds + 1)), binds)
+            }
+        }
+    }
+}
+
+fn number() -> impl Strategy<Value = Number> {
+    let leaf = prop_oneof![
+        (0.0f64..1e3).prop_map(Number::Constant),
+        any::<u64>()
+            .prop_map(|bits| Number::Constant(f64::from_bits(bits >> 1)))
+            .prop_filter("a number", |number| number.value().is_finite()),
+        (0u8..5).prop_map(|small| Number::Constant(f64::from(small))),
+        Just(Number::L),
+        Just(Number::P),
+    ];
+    leaf.prop_recursive(6, 40, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|inner| Number::Minus(inner.into())),
+            (inner.clone(), prop::sample::select(vec!['+', '-', '*', '/', '%', '^']), inner)
+                .prop_map(|(a, operator, b)| Number::Of(a.into(), operator, b.into())),
+        ]
+    })
+}
+
+fn truth() -> impl Strategy<Value = Truth> {
+    let compare = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
+    let leaf = prop_oneof![
+        (number(), compare, number()).prop_map(|(a, operator, b)| Truth::Compare(a, operator, b)),
+        (prop::sample::select(vec!["==", "!="]), prop::sample::select(vec!["base", "huge"]))
+            .prop_map(|(operator, word)| Truth::Pages(operator, word)),
+    ];
+    leaf.prop_recursive(5, 30, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|inner| Truth::Not(inner.into())),
+            (inner.clone(), prop::sample::select(vec!["&&", "||"]), inner).prop_map(|(a, operator, b)| Truth::Of(
+                a.into(),
+                operator,
+                b.into()
+            )),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// What is printed is read back as the same expression: it has the value that the tree has.
+    #[test]
+    fn a_printed_expression_is_read_back_with_its_value(truth in truth()) {
+        let text = truth.text().0;
+        prop_assert_eq!(holds(&text), Some(truth.value()), "{}", text);
+    }
+
+    #[test]
+    fn reading_never_panics_and_errors_lie_within_the_text(
+        text in "([LP0-9.e() ^*/%<>=!&|\"'\\\\-]|pages|base|true| é|0x)*",
+        any in any::<String>(),
+    ) {
+        for text in [text, any] {
+            match parse(&text) {
+                Ok(condition) => _ = condition.holds(&at),
+                Err(error) => {
+                    let span = error.place.expect("a place").span;
+                    prop_assert!(text.get(span.clone()).is_some(), "{:?} of {:?}", span, text);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What people read stays true: commands and snippets run, links lead somewhere, generated parts are up to date.
+
+mod generated;
+
+use super::common::{Scratch, apexmap};
+use apexmap::explore::machine::Card;
+use apexmap::explore::sweep::{self, Machine};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The pages: path from the repository's root, and text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let docs = std::fs::read_dir(root().join("docs")).expect("docs/").flatten();
+    let docs = docs.map(|entry| Path::new("docs").join(entry.file_name()));
+    let mut paths: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    paths.extend(["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(root().join(&path)).expect("a page");
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The blocks of a page that are fenced with this word.
+fn blocks<'a>(text: &'a str, fence: &str) -> Vec<&'a str> {
+    let begin = format!("```{fence}\n");
+    text.split(&begin).skip(1).filter_map(|rest| rest.split_once("```")).map(|(block, _)| block).collect()
+}
+
+/// A page's text without its fenced blocks.
+fn prose(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// The words of a shell line up to a comment, a pipe, a redirection or a connective.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, '#' | '|' | '>' | ';' | '&') if word.is_none() => return words,
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// The arguments of each line of the page that starts apexmap, by itself, through cargo or in an allocation.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let arguments = |line: Vec<String>| {
+        let cargo = line.starts_with(&["cargo".to_owned(), "run".to_owned()]) && !line.iter().any(|w| w == "--example");
+        let at = line.iter().position(|word| if cargo { word == "--" } else { word.ends_with("apexmap") });
+        at.map(|at| line[at + 1..].to_vec())
+    };
+    // In running text a command stands between backticks; its name alone, without arguments, is no command.
+    let prose = prose(text);
+    let quoted = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("apexmap ")).map(words);
+    let quoted = quoted.filter(|line| line.len() > 2);
+    blocks(text, "sh").into_iter().flat_map(str::lines).map(words).chain(quoted).filter_map(arguments).collect()
+}
+
+#[test]
+fn every_command_of_the_guide_is_one_that_the_program_takes() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in pages() {
+        for arguments in commands(&text) {
+            count += 1;
+            let line = std::iter::once("apexmap").chain(arguments.iter().map(String::as_str));
+            if let Err(error) = apexmap::cli::command().try_get_matches_from(line) {
+                wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 40, "only {count} commands were found");
+}
+
+/// A folder with the results that the guide's commands read, small.
+fn results() -> Scratch {
+    let scratch = Scratch::new();
+    symlink(root().join("sweeps"), scratch.join("sweeps")).expect("a link");
+    let sweep = |name: &str, text: &str| {
+        let (file, out) = (scratch.join(format!("{name}.toml")), scratch.join("results").join(name));
+        std::fs::write(&file, text).expect("written");
+        let arguments = ["run", "--no-report", "--out"].map(Path::new).into_iter().chain([&*out, &*file]);
+        let run = Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program");
+        assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    let repeat = "[launch]\nlaunches = 2\n[repeat]\nmin = 6\n";
+    let surface = "[fixed]\npages = \"base\"\nM = \"64 kwords per rank\"\nI = 64\nN = 2\n[axes]\nalpha = [0.001, 0.1, 1]\n\
+                   L = [1, 64, 256, 4096]\n[[together]]\nkernel = [\"apex_map.sequential\", \"apex_map.two_sided\"]\n\
+                   ranks = [1, 2]\n";
+    for name in ["quickstart", "base", "new"] {
+        sweep(name, &format!("{surface}{repeat}"));
+    }
+    let ranks = "[fixed]\nkernel = \"random_access.hypercube\"\nN_words = \"16 kwords per rank\"\n\
+                 [axes]\nranks = [1, 2, 4]\n";
+    sweep("random-access-ranks", &format!("{ranks}{repeat}"));
+    scratch
+}
+
+/// Commands that only read: those of results that [`results`] makes are run.
+const READING: [&str; 10] =
+    ["plot", "query", "export", "report", "status", "compare", "kernels", "models", "predict", "fit"];
+
+#[test]
+fn the_guides_commands_run_on_a_small_result() {
+    let scratch = results();
+    let made = |word: &String| match word.split_once("results/") {
+        Some((_, rest)) => scratch.join("results").join(rest.split(['[', '/']).next().unwrap_or_default()).is_dir(),
+        None => !word.ends_with(".toml"),
+    };
+    let (mut count, mut wrong) = (0, Vec::new());
+    for (path, text) in pages() {
+        for arguments in commands(&text) {
+            let reads = arguments.first().is_some_and(|command| READING.contains(&command.as_str()));
+            // A calibrated card takes minutes.
+            let card =
+                arguments.iter().any(|word| word == "--card" || word == "bottleneck" || word == "apex_map.surface");
+            if !reads || card || !arguments.iter().all(made) {
+                continue;
+            }
+            count += 1;
+            let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+            let output = program.args(&arguments).current_dir(&*scratch).output().expect("the program");
+            // 5: what --fail-if finds in two runs on a shared machine is no fault of the guide.
+            let done = matches!(output.status.code(), Some(0 | 5));
+            let error = String::from_utf8_lossy(&output.stderr);
+            if !done {
+                wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 20, "only {count} commands ran");
+}
+
+#[test]
+fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
+    let machine = Machine { cores: 8, memory: 64 << 30 };
+    let mut count = 0;
+    for (path, text) in pages() {
+        for block in blocks(&text, "toml") {
+            count += 1;
+            let place = path.display();
+            if block.contains("[numbers.") {
+                Card::parse(block, &path).unwrap_or_else(|error| panic!("{place}: {error}\n{block}"));
+            } else if !block.contains("example.stride") {
+                // A part of a sweep stands after the rest of it; its own kernel comes first, if it has one.
+                let kernel = if block.contains("kernel =") { "" } else { "[fixed]\nkernel = \"apex_map.two_sided\"\n" };
+                let whole = match block.find("[fixed]") {
+                    Some(_) => block.to_owned(),
+                    None => format!("{block}\n{kernel}"),
+                };
+                sweep::parse(&whole, &path, machine).unwrap_or_else(|error| panic!("{place}: {error}\n{whole}"));
+            }
+        }
+    }
+    assert!(count > 5, "only {count} blocks were found");
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept =
+        heading.trim().to_lowercase().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>();
+    kept.replace(' ', "-")
+}
+
+#[test]
+fn every_link_of_the_guide_leads_somewhere() {
+    for (path, text) in pages() {
+        let prose = prose(&text);
+        for target in prose.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
+            if target.starts_with("https://") {
+                continue;
+            }
+            let (file, part) = target.split_once('#').map_or((target, None), |(file, part)| (file, Some(part)));
+            let folder = path.parent().expect("a folder");
+            let file = if file.is_empty() { path.clone() } else { folder.join(file) };
+            let full = root().join(&file);
+            assert!(full.exists(), "{}: there is no {target}", path.display());
+            if let Some(part) = part {
+                let text = self::prose(&std::fs::read_to_string(&full).expect("a page"));
+                let mut headings = text.lines().filter(|line| line.starts_with('#'));
+                let found = headings.any(|line| anchor(line.trim_start_matches('#')) == part);
+                assert!(found, "{}: {} has no heading for #{part}", path.display(), file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_leads_to_every_page() {
+    let pages = pages();
+    let text = |name: &str| &pages.iter().find(|(path, _)| path == Path::new(name)).expect("a page").1;
+    let readme = text("README.md");
+    assert!(readme.lines().count() <= 150, "README.md has {} lines", readme.lines().count());
+    let long: Vec<&str> = readme.lines().filter(|line| line.chars().count() > 120).collect();
+    assert!(long.is_empty(), "{long:#?}");
+    assert!(
+        readme.contains(concat!("Rust ", env!("CARGO_PKG_RUST_VERSION"))),
+        "README.md names another Rust than Cargo.toml"
+    );
+    let index = text("docs/README.md");
+    for (path, _) in pages.iter().filter(|(path, _)| path.starts_with("docs") && !path.ends_with("README.md")) {
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert!(index.contains(&format!("]({name})")), "docs/README.md does not lead to {name}");
+    }
+}
+
+#[test]
+fn the_guide_names_every_sweep_and_every_command() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).expect("a page");
+    let (sweeps, index) = (read("docs/sweeps.md"), read("docs/README.md"));
+    let mut missing = Vec::new();
+    for sweep in std::fs::read_dir(root().join("sweeps")).expect("a folder of sweeps").flatten() {
+        let name = sweep.file_name().into_string().expect("a name");
+        if !sweeps.contains(&format!("`{}`", name.trim_end_matches(".toml"))) {
+            missing.push(name);
+        }
+    }
+    for command in apexmap::cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        if !index.contains(&format!("`apexmap {}", command.get_name())) {
+            missing.push(format!("command {}", command.get_name()));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// `cargo test` builds the examples beside the program.
+#[test]
+fn the_examples_in_rust_run() {
+    let scratch = Scratch::new();
+    let result = scratch.join("result");
+    let file = scratch.join("small.toml");
+    let messages = "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\nmessages = 64\n\
+                    [axes]\nmessage_bytes = { from = 8, to = 32768, factor = 4 }\n";
+    std::fs::write(&file, messages).expect("written");
+    let name = |path: &Path| path.to_str().expect("a path").to_owned();
+    assert!(apexmap(&["run", "--no-report", "--out", &name(&result), &name(&file)]).status.success());
+    for (example, arguments, what) in [
+        ("run_kernel", vec![], "MB/s per rank"),
+        ("run_sweep", vec![], "L=4096"),
+        ("run_sweep", vec![name(&file)], "message_bytes=32768"),
+        ("fit_model", vec![name(&result)], "network_latency_seconds: "),
+    ] {
+        let program = Path::new(env!("CARGO_BIN_EXE_apexmap")).with_file_name("examples").join(example);
+        let output = Command::new(&program).args(&arguments).output().expect("the example");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains(what), "{example} {arguments:?}: {text}{error}");
+    }
+}

@@ -1,0 +1,245 @@
+//! Parts of the guide that come from the program itself: kernels, models, machine numbers, sweep keys, worked examples.
+//!
+//! A page holds them between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
+//! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
+
+use apexmap::explore::machine::CATALOGUE;
+use apexmap::explore::models::{self, Model};
+use apexmap::explore::sweep;
+use apexmap::measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
+use apexmap::units::{Unit, names, si};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+
+const REWRITE: &str = "APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated";
+
+/// Compares a part of a page with what the program says now; rewrites it if the environment asks for that.
+fn check(page: &str, name: &str, generated: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = std::fs::read_to_string(&path).expect("a page");
+    let begin = format!("<!-- generated: {name} -->\n");
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} lacks {begin}"));
+    let (present, after) = rest.split_once("<!-- end -->").unwrap_or_else(|| panic!("{page}: {name} has no end"));
+    let wanted = format!("\n{}\n\n", generated.trim());
+    if std::env::var_os("APEXMAP_WRITE_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{begin}{wanted}<!-- end -->{after}")).expect("written");
+    } else {
+        assert!(present == wanted, "{page}: {name} is out of date; write it again: {REWRITE}");
+    }
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+fn table(head: &[&str]) -> String {
+    format!("\n| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()))
+}
+
+fn row(text: &mut String, cells: &[impl AsRef<str>]) {
+    let cells: Vec<String> = cells.iter().map(|text| cell(text.as_ref())).collect();
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+/// Values and default of a kernel's parameter.
+fn values(parameter: &Parameter) -> (String, String) {
+    let unit = parameter.unit.symbol();
+    let (range, default) = match parameter.domain {
+        Domain::Integer { least, most: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
+        Domain::Integer { least, most, default } => (format!("{least} to {}", power(most)), default.to_string()),
+        Domain::Size { least, most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
+        Domain::Real { above, most, default } => (format!("above {above}, up to {}", si(most)), default.to_string()),
+        Domain::Choice(words) => (words.join(", "), words[0].into()),
+    };
+    (format!("{range} {unit}").trim().to_owned(), default)
+}
+
+/// `2^40` where it is one.
+fn power(value: u64) -> String {
+    let exact = value.is_power_of_two() && value > 1 << 12;
+    if exact { format!("2^{}", value.ilog2()) } else { value.to_string() }
+}
+
+/// Rows that several kernels of a family share, each once, with the kernels that have it, in the order of their first.
+fn shared<'a>(family: &[&'a dyn Kernel], rows: impl Fn(&'a dyn Kernel) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut found: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    for kernel in family {
+        let name = kernel.id().split_once('.').map_or(kernel.id(), |(_, name)| name);
+        for row in rows(*kernel) {
+            match found.iter_mut().find(|(known, _)| *known == row) {
+                Some((_, kernels)) => kernels.push(name),
+                None => found.push((row, vec![name])),
+            }
+        }
+    }
+    let kernels = |names: Vec<&str>| if names.len() == family.len() { "all".into() } else { names.join(", ") };
+    found.into_iter().map(|(row, names)| [row, vec![kernels(names)]].concat()).collect()
+}
+
+fn describe(name: &str, family: &[&dyn Kernel]) -> String {
+    let mut text = format!("\n## Family {name}\n");
+    for about in family.iter().map(|kernel| kernel.about()) {
+        let ranks = if about.ranks == Ranks::One { "one rank" } else { "any number of ranks" };
+        let _ = writeln!(text, "\n### {}\n\n{}. Runs on {ranks}.\n", about.id, about.summary);
+        let _ = writeln!(text, "{}\n", about.method);
+        let _ = writeln!(text, "Source: {}, {}.", about.source.short, about.place);
+    }
+    let _ = writeln!(text, "\n### Parameters of {name}");
+    text += &table(&["parameter", "meaning", "values", "default", "column", "kernels"]);
+    let parameters = |kernel: &dyn Kernel| {
+        let one = |parameter: &Parameter| {
+            let (values, default) = values(parameter);
+            let (name, column) = (format!("`{}`", parameter.name), format!("`{}`", parameter.column));
+            vec![name, parameter.meaning.to_owned(), values, default, column]
+        };
+        kernel.parameters().iter().map(one).collect()
+    };
+    for cells in shared(family, |kernel| parameters(kernel)) {
+        row(&mut text, &cells);
+    }
+    let _ = writeln!(text, "\n### Outputs of {name}\n\nBesides the time and the rates, the headline of which is:\n");
+    for about in family.iter().map(|kernel| kernel.about()) {
+        let _ = writeln!(text, "* `{}`: `{}`", about.id, about.headline);
+    }
+    text += &table(&["output", "unit", "meaning", "kernels"]);
+    let outputs = |kernel: &dyn Kernel| {
+        let one = |output: &Output| {
+            vec![format!("`{}`", output.column), output.unit.symbol().to_owned(), output.meaning.to_owned()]
+        };
+        kernel.outputs().iter().map(one).collect()
+    };
+    for cells in shared(family, |kernel| outputs(kernel)) {
+        row(&mut text, &cells);
+    }
+    text
+}
+
+#[test]
+fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
+    let mut text = table(&["kernel", "what it measures", "ranks"]);
+    for about in kernels::ALL.iter().map(|kernel| kernel.about()) {
+        let ranks = if about.ranks == Ranks::One { "one" } else { "any" };
+        let anchor = about.id.replace('.', "");
+        row(&mut text, &[format!("[`{}`](#{anchor})", about.id).as_str(), about.summary, ranks]);
+    }
+    for family in kernels::ALL.chunk_by(|one, next| family(one.id()) == family(next.id())) {
+        text += &describe(self::family(family[0].id()), family);
+    }
+    check("docs/kernels.md", "kernels", &text);
+}
+
+fn describe_model(model: &dyn Model) -> String {
+    let about = model.about();
+    let mut text = format!("\n### {}\n\n{}.\n\n", about.id, about.summary);
+    let _ = writeln!(text, "* Source: {}, {}.", about.source.short, about.place);
+    let explains: Vec<_> = about.explains.iter().map(|id| format!("`{id}`")).collect();
+    let explains = if explains.is_empty() { "no kernel yet".into() } else { explains.join(", ") };
+    let _ = writeln!(text, "* Predicts: `{}` of {explains}.", about.column);
+    let _ = writeln!(text, "* Assumes: {}.", about.assumes);
+    if !about.parameters.is_empty() {
+        let _ = writeln!(text, "* To fit it, measure {}.", about.design);
+    }
+    text += &table(&["name", "kind", "unit", "meaning"]);
+    for variable in about.variables {
+        let meaning = match variable.default {
+            Some(value) => format!("{}; default {}", variable.meaning, default(variable.words, value)),
+            None => variable.meaning.to_owned(),
+        };
+        row(&mut text, &[format!("`{}`", variable.name).as_str(), "variable", variable.unit.symbol(), &meaning]);
+    }
+    for parameter in about.parameters {
+        let kind = if parameter.given { "parameter, given" } else { "parameter, fitted" };
+        let meaning = format!("{}: {}", parameter.symbol, parameter.meaning());
+        row(&mut text, &[format!("`{}`", parameter.number).as_str(), kind, parameter.unit().symbol(), &meaning]);
+    }
+    text
+}
+
+fn default(words: &[&str], value: f64) -> String {
+    words.get(value as usize).map_or(value.to_string(), |word| (*word).to_owned())
+}
+
+#[test]
+fn models_page_lists_every_model_with_its_variables_and_parameters() {
+    let mut text = table(&["model", "predicts", "source"]);
+    for about in models::ALL.iter().map(|model| model.about()) {
+        let anchor = about.id.replace('.', "");
+        row(&mut text, &[format!("[`{}`](#{anchor})", about.id).as_str(), about.summary, about.source.short]);
+    }
+    text.extend(models::ALL.iter().map(|model| describe_model(*model)));
+    check("docs/models.md", "models", &text);
+}
+
+#[test]
+fn cards_page_lists_every_number_of_machine_cards() {
+    let mut text = table(&["number", "unit", "meaning"]);
+    for entry in CATALOGUE {
+        row(&mut text, &[format!("`{}`", entry.name).as_str(), entry.unit.symbol(), entry.meaning]);
+    }
+    check("docs/cards.md", "numbers", &text);
+}
+
+/// What a key of a sweep takes, from its schema.
+fn takes(schema: &Value, definitions: &Value) -> String {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        let words = definitions[name]["enum"].as_array();
+        let kind = if name == "Scalar" { "number or text" } else { "table" };
+        return words.map_or(kind.into(), |words| {
+            words.iter().filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
+        });
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        return any.iter().find(|one| one["type"] != "null").map_or(String::new(), |one| takes(one, definitions));
+    }
+    let word = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default();
+    match word {
+        "string" => "text".into(),
+        "integer" => "whole number".into(),
+        "array" if schema["items"]["type"] == "object" => "list of tables".into(),
+        "array" => "list of texts".into(),
+        "object" => "table".into(),
+        other => other.to_owned(),
+    }
+}
+
+fn keys(schema: &Value, definitions: &Value) -> String {
+    let mut text = table(&["key", "takes", "meaning"]);
+    for (name, key) in schema["properties"].as_object().expect("properties") {
+        let described = key["description"].as_str().or_else(|| definitions[title(name)]["description"].as_str());
+        row(&mut text, &[format!("`{name}`").as_str(), &takes(key, definitions), described.unwrap_or_default()]);
+    }
+    text
+}
+
+/// `Launch` of `launch`.
+fn title(name: &str) -> String {
+    name[..1].to_uppercase() + &name[1..]
+}
+
+#[test]
+fn sweeps_page_lists_every_key_with_its_meaning() {
+    let schema: Value = serde_json::from_str(&sweep::schema()).expect("JSON");
+    let definitions = &schema["$defs"];
+    let mut text = format!("\n### Top level and tables\n{}", keys(&schema, definitions));
+    for (name, heading) in [("Launch", "[launch]"), ("Repeat", "[repeat]"), ("Range", "Ranges of values")] {
+        let _ = write!(text, "\n### {heading}\n{}", keys(&definitions[name], definitions));
+    }
+    text += "\n### Units\n";
+    text += &table(&["quantity", "units", "base unit"]);
+    for (quantity, unit) in [("memory in words", Unit::Words), ("bytes", Unit::Bytes), ("time", Unit::Seconds)] {
+        row(&mut text, &[quantity, names(unit).join(", ").as_str(), unit.symbol()]);
+    }
+    check("docs/sweeps.md", "keys", &text);
+}
+
+#[test]
+fn extending_page_shows_the_files_that_are_compiled_here() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in ["kernel", "model", "figure"].map(|name| format!("tests/worked/{name}.rs")) {
+        let source = std::fs::read_to_string(root.join(&file)).expect("an example");
+        check("docs/extending.md", &file, &format!("`{file}`:\n\n```rust\n{source}```"));
+    }
+}
