@@ -59,7 +59,8 @@ impl Mpi {
 
     /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
     fn command(&self, worker: &Path, job: &Job, started: usize) -> (CommandLine, PathBuf) {
-        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.entry().id));
+        let file =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.job", job.launch, self.launcher.entry().id));
         std::fs::write(&file, serde_json::to_string(job).unwrap()).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program = check(self.launcher, worker, &path)
