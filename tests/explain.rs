@@ -258,11 +258,14 @@ fn a_report_fits_refuses_and_predicts() {
     let samples = Samples::from(folder.table().expect("a table"));
     apexmap::explore::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
+    assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
     assert!(page.contains("alone random_access.hypercube predicts the measurement within 0.8 %"));
     assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
-    assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
+    assert!(
+        page.contains("network_bandwidth_bytes_per_second has no value, and is fitted only on request"),
+        "all_to_all is refused"
+    );
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
     let error = apexmap::explore::report::make(&folder, &samples).err().expect("no card");
