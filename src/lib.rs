@@ -38,8 +38,9 @@
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
 //! 4    kernels      what is measured; one file per kernel, one line in `kernels::ALL`
-//! 2    comm         what kernels ask of a transport; `threads`, `mpi`, and a rank's memory (`arena`)
+//! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1    numerics     mixing, power law, statistics: no input, no output
+//! 0    affinity     which processors a thread may use
 //!
 //! 0  error units source point provenance sample nearest terminal: the vocabulary of both wings
 //! ```
@@ -60,8 +61,8 @@
 //!   [`measure::kernels::ALL`]. Help, sweeps, plans, stores, figures and the report's tables take it from there.
 //! * a launcher: a file in `explore/launch/`, and its line in [`explore::launch::ALL`]. Sweeps, their schema, help and errors
 //!   take it from there.
-//! * a transport: a folder in `comm/` that implements [`measure::comm::Comm`], its variants in
-//!   [`measure::comm::TransportKind`], `measure::comm::Transport` and `on_transport!`, and its start in `measure::worker`.
+//! * a transport: a folder in `comm/` that implements [`measure::comm::Comm`] and its parts, and its line and its arm in
+//!   `comm/transport.rs`.
 //! * a ready sweep: a file in `sweeps/`, and its name in [`explore::sweep::ready::ALL`].
 //! * a model: a file in `models/` that implements [`explore::models::Model`], and its line in
 //!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from

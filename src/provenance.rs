@@ -1,5 +1,6 @@
 //! Provenance: the machine and the build that produced a measurement.
 
+use crate::measure::affinity;
 use nix::unistd::gethostname;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -233,8 +234,6 @@ fn cycle_hertz() -> Option<f64> {
 
 /// Where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
-    use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu};
-    let allowed = sched_getaffinity(nix::unistd::Pid::from_raw(0))
-        .map(|set| (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).count());
-    Placement { rank, node: host_name(), core: sched_getcpu().ok().map(|core| core as u32), pinned: allowed == Ok(1) }
+    let pinned = affinity::of_thread().is_some_and(|processors| processors.len() == 1);
+    Placement { rank, node: host_name(), core: nix::sched::sched_getcpu().ok().map(|core| core as u32), pinned }
 }

@@ -324,7 +324,7 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
-    assert!(report.contains("accepted: of another host") && report.contains("What binds"), "the report says so");
+    assert!(report.contains("accepted: of another host") && report.contains("Bottleneck: "), "the report says so");
     let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);
     assert!(binding.status.success(), "{}", String::from_utf8_lossy(&binding.stderr));
     let drawn = std::fs::read_to_string(scratch.join("binding.svg")).expect("a figure");

@@ -125,7 +125,7 @@ fn a_barrier_that_lets_everybody_through_is_found_out() {
         let early = |with: bool| {
             let barrier = move |comm: &threads::ThreadComm| {
                 if with {
-                    apexmap::measure::comm::Comm::barrier(comm);
+                    apexmap::measure::comm::Collectives::barrier(comm);
                 }
             };
             let found = threads::run(ranks, |comm, _| barrier::left_too_early(comm, || barrier(comm)));

@@ -1,7 +1,10 @@
 //! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
 
-use apexmap::measure::comm::threads::{ThreadComm, run};
-use apexmap::measure::comm::{Comm, Inbox, Messages, Opened, Outbox, Posted, Puts, Tag};
+use apexmap::measure::comm::threads::{ThreadComm, ThreadRmaWindow, run};
+use apexmap::measure::comm::{
+    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// On 1 to 5 ranks.
 fn on_all(body: impl Fn(&ThreadComm) + Sync) {
@@ -20,7 +23,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
             let counts: Vec<usize> = (0..size).map(|to| ((rank + to + round) % 4) as usize).collect();
             let words = |from: u64, to: u64| vec![100 * from + to; ((from + to + round) % 4) as usize];
             let send: Vec<u64> = (0..size).flat_map(|to| words(rank, to)).collect();
-            comm.all_to_all(&send, &counts, &mut received);
+            comm.all_to_all_v(&send, &counts, &mut received);
             assert_eq!(received, (0..size).flat_map(|from| words(from, rank)).collect::<Vec<_>>());
         }
     });
@@ -31,7 +34,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
     for posted in [Posted::Ahead, Posted::OnDemand] {
         on_all(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
-            let (mut lines, mut outbox) = comm.lines(Tag::Data(1), &peers, posted, 2, 3);
+            let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, posted, 2, 3);
             let mut waiting = vec![10u64; peers.len()];
             let mut unsent: Vec<(usize, u64)> =
                 (1..=10).rev().flat_map(|i| peers.iter().map(move |&peer| (peer, i))).collect();
@@ -54,7 +57,7 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
                         *left -= 1;
                     }
                 }
-                comm.idle();
+                comm.relax();
             }
             comm.barrier();
         });
@@ -62,25 +65,27 @@ fn a_line_brings_only_its_peers_messages_in_their_order() {
 }
 
 #[test]
-fn puts_and_xors_have_arrived_when_they_are_settled() {
+fn values_and_xors_have_arrived_after_a_fence() {
     on_all(|comm| {
         let (rank, size) = (comm.rank(), comm.size());
         let mut memory = vec![0; 2 * size + 1];
-        let mut opened = comm.open(&mut memory);
-        for round in 1..=10u64 {
-            for to in 0..size {
-                opened.put(to, 2 * rank, &[round, rank as u64]);
-                opened.xor(to, 2 * size, 1 << (rank as u64 + 6 * (round % 2)));
-            }
-            opened.settle(|memory| {
-                for from in 0..size {
-                    assert_eq!(memory[2 * from..][..2], [round, from as u64]);
+        comm.rma_window(&mut [], &mut memory, |mut window| {
+            for round in 1..=10u64 {
+                for to in 0..size {
+                    window.put_value(to, 2 * rank, round);
+                    window.put_value(to, 2 * rank + 1, rank as u64);
+                    window.xor(to, 2 * size, 1 << (rank as u64 + 6 * (round % 2)));
                 }
-                let all = (1u64 << size) - 1;
-                assert_eq!(memory[2 * size], all << (6 * (round % 2)));
-                memory[2 * size] = 0;
-            });
-        }
+                window.fence(|memory| {
+                    for from in 0..size {
+                        assert_eq!(memory[2 * from..][..2], [round, from as u64]);
+                    }
+                    let all = (1u64 << size) - 1;
+                    assert_eq!(memory[2 * size], all << (6 * (round % 2)));
+                    memory[2 * size] = 0;
+                });
+            }
+        });
     });
 }
 
@@ -106,15 +111,15 @@ fn messages_of_any_length_stand_where_they_were_to_be_received() {
                 }
                 for (i, &peer) in others.iter().enumerate() {
                     for message in 0..messages {
-                        line.receive((i * messages + message) * items, items, peer);
+                        line.irecv((i * messages + message) * items, items, peer);
                     }
                 }
                 for (i, &peer) in others.iter().enumerate() {
                     for message in 0..messages {
-                        line.send((i * messages + message) * items, items, peer);
+                        line.isend((i * messages + message) * items, items, peer);
                     }
                 }
-                line.complete();
+                line.wait_all();
                 let mut received = line.incoming().iter();
                 for &from in &others {
                     for place in 0..messages * items {
@@ -131,22 +136,27 @@ fn puts_of_any_length_stand_where_they_were_put() {
     for items in [1, 2, 3, 16, 999] {
         on_all(|comm| {
             let (me, size) = (comm.rank(), comm.size());
-            let mut puts = comm.puts(size * items, size * (items + 1)).unwrap();
-            for round in 0..5 {
-                for (i, word) in puts.outgoing().iter_mut().enumerate() {
-                    *word = item(me, i / items, round, i % items);
-                }
-                for to in (0..size).filter(|&to| to != me) {
-                    puts.put(to * items, items, to, me * (items + 1));
-                }
-                puts.complete();
-                puts.settle(|memory| {
-                    for (from, message) in memory.chunks_exact(items + 1).enumerate().filter(|&(from, _)| from != me) {
-                        (0..items).for_each(|i| assert_eq!(message[i], item(from, me, round, i)));
-                        assert_eq!(message[items], 0, "nothing is written beyond");
+            let (mut origin, mut memory) = (vec![0; size * items], vec![0; size * (items + 1)]);
+            comm.rma_window(&mut origin, &mut memory, |mut window| {
+                for round in 0..5 {
+                    for (i, word) in window.origin().iter_mut().enumerate() {
+                        *word = item(me, i / items, round, i % items);
                     }
-                });
-            }
+                    for to in (0..size).filter(|&to| to != me) {
+                        // SAFETY: each rank has a place of its own, looked at in fences only.
+                        unsafe { window.put(to * items, items, to, me * (items + 1)) };
+                    }
+                    window.flush();
+                    window.fence(|memory| {
+                        for (from, message) in
+                            memory.chunks_exact(items + 1).enumerate().filter(|&(from, _)| from != me)
+                        {
+                            (0..items).for_each(|i| assert_eq!(message[i], item(from, me, round, i)));
+                            assert_eq!(message[items], 0, "nothing is written beyond");
+                        }
+                    });
+                }
+            });
         });
     }
 }
@@ -155,21 +165,65 @@ fn puts_of_any_length_stand_where_they_were_put() {
 fn a_put_whose_last_item_has_come_has_come_whole() {
     run(2, |comm, _| {
         let (items, other) = (501, 1 - comm.rank());
-        let mut puts = comm.puts(items, items).unwrap();
-        for round in 1..=200u32 {
-            puts.outgoing().fill(round);
-            if comm.rank() == 0 {
-                puts.put(0, items, other, 0);
+        let (mut origin, mut memory) = (vec![0; items], vec![0; items]);
+        comm.rma_window(&mut origin, &mut memory, |mut window| {
+            for round in 1..=200u32 {
+                window.origin().fill(round);
+                // SAFETY: the other rank is asked to answer, and puts nothing before it has been.
+                let put = |window: &mut ThreadRmaWindow<u32>| unsafe { window.put(0, items, other, 0) };
+                if comm.rank() == 0 {
+                    put(&mut window);
+                }
+                // SAFETY: the last item of the put, and then all others, which stand still.
+                while unsafe { window.peek(items - 1) } != round {
+                    comm.relax();
+                }
+                // SAFETY: as above.
+                assert!((0..items).all(|place| unsafe { window.peek(place) } == round));
+                if comm.rank() == 1 {
+                    put(&mut window);
+                }
             }
-            while puts.peek(items - 1) != round {
-                comm.idle();
-            }
-            assert!((0..items).all(|place| puts.peek(place) == round));
-            if comm.rank() == 1 {
-                puts.put(0, items, other, 0);
-            }
-        }
+        });
     })
     .into_iter()
     .for_each(|result| result.unwrap());
+}
+
+#[test]
+fn what_lies_outside_of_a_window_is_refused_also_near_the_end_of_all_numbers() {
+    fn refused(work: impl FnOnce()) {
+        let panic = catch_unwind(AssertUnwindSafe(work)).expect_err("it is outside");
+        let message = panic.downcast_ref::<String>().expect("a message");
+        assert!(message.contains("outside of a memory of"), "{message}");
+    }
+    on_all(|comm| {
+        let (me, other) = (comm.rank(), (comm.rank() + 1) % comm.size());
+        let (mut origin, mut memory, mut line) =
+            (vec![0u32; 8], vec![0u32; 8], comm.messages(Tag::Data(0), 8, 8).unwrap());
+        for (place, items) in [(usize::MAX, 1), (usize::MAX - 1, 3), (usize::MAX, usize::MAX), (7, 2), (9, 0)] {
+            let words = vec![0u64; 8];
+            comm.get_window(&words, 2, 4, |mut window| {
+                refused(|| _ = window.get(other, place, items));
+                refused(|| _ = window.get(other, 0, 5));
+            });
+            comm.rma_window(&mut origin, &mut memory, |mut window| {
+                refused(|| window.put_value(other, place.max(8), 1));
+                refused(|| window.xor(other, place.max(8), 1));
+                // SAFETY: refused before anything is touched.
+                refused(|| _ = unsafe { window.peek(place.max(8)) });
+                if other != me {
+                    for (at, place) in [(0, place), (place, 0)] {
+                        // SAFETY: as above.
+                        refused(|| unsafe { window.put(at, items, other, place) });
+                    }
+                }
+                window.fence(|memory| assert_eq!(memory, [0; 8]));
+            });
+            if other != me {
+                refused(|| line.isend(place, items, other));
+                refused(|| line.irecv(place, items, other));
+            }
+        }
+    });
 }

@@ -236,11 +236,13 @@ fn a_card_alone_predicts_what_its_numbers_say() {
     let (data, predicted) = predict(&samples, model, &card).expect("predictions");
     assert_eq!((data.observations.len(), predicted.points.len()), (25, 25));
     assert!((predicted.bias - 2.0).abs() < 0.02, "{}", predicted.bias);
+
     // 2 (2 - 1) / (2 + 1)
     assert!((predicted.smape - 2.0 / 3.0).abs() < 0.01, "{}", predicted.smape);
     let words = apexmap::explore::model_fit::card::sentence(model, &card, &predicted);
     assert!(words.contains("2.00 times faster than predicted"), "{words}");
     let lacking = predict(&samples, models::find("random_access.all_to_all").expect("a model"), &card);
+
     assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
 }
 
@@ -256,11 +258,14 @@ fn a_report_fits_refuses_and_predicts() {
     let samples = Samples::from(folder.table().expect("a table"));
     apexmap::explore::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
+    assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
     assert!(page.contains("alone random_access.hypercube predicts the measurement within 0.8 %"));
     assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
-    assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
+    assert!(
+        page.contains("network_bandwidth_bytes_per_second has no value, and is fitted only on request"),
+        "all_to_all is refused"
+    );
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
     let error = apexmap::explore::report::make(&folder, &samples).err().expect("no card");

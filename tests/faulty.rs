@@ -2,9 +2,11 @@
 
 use apexmap::error::Result;
 use apexmap::measure::comm::threads::{
-    ThreadComm, ThreadInbox, ThreadMessages, ThreadOpened, ThreadOutbox, ThreadPuts, ThreadWindow,
+    ThreadComm, ThreadGetWindow, ThreadInbox, ThreadMessages, ThreadOutbox, ThreadRmaWindow,
 };
-use apexmap::measure::comm::{Comm, Messages, Outbox, Posted, Puts, Tag, Window};
+use apexmap::measure::comm::{
+    Collectives, Comm, GetWindow, Item, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
+};
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,34 +46,14 @@ impl<'a> Faulty<'a> {
 }
 
 impl Comm for Faulty<'_> {
-    type Arrival = u64;
-    type Inbox = ThreadInbox;
-    type Outbox = ThreadOutbox;
-    type Window<'m>
-        = FaultyWindow<'m>
-    where
-        Self: 'm;
-    type Opened<'m>
-        = ThreadOpened<'m>
-    where
-        Self: 'm;
-    type Messages<'m>
-        = FaultyMessages<'m>
-    where
-        Self: 'm;
-    type Puts<'m>
-        = FaultyPuts<'m>
-    where
-        Self: 'm;
-
     fn rank(&self) -> usize {
         self.comm.rank()
     }
     fn size(&self) -> usize {
         self.comm.size()
     }
-    fn neighbours(&self) -> usize {
-        self.comm.neighbours()
+    fn ranks_on_node(&self) -> usize {
+        self.comm.ranks_on_node()
     }
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
@@ -82,9 +64,14 @@ impl Comm for Faulty<'_> {
             if matches!(self.fault, Fault::Nothing | Fault::Lost { .. } | Fault::Corrupted { .. }) { 1e3 } else { 1.0 };
         haste * self.comm.now()
     }
-    fn idle(&self) {
-        self.comm.idle();
+    fn relax(&self) {
+        self.comm.relax();
     }
+}
+
+impl Collectives for Faulty<'_> {
+    type BarrierRequest = u64;
+
     fn barrier(&self) {
         self.comm.barrier();
     }
@@ -94,18 +81,24 @@ impl Comm for Faulty<'_> {
     fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
         self.comm.gather(words)
     }
-    fn sum(&self, value: u64) -> u64 {
-        self.comm.sum(value)
+    fn all_reduce_sum(&self, value: u64) -> u64 {
+        self.comm.all_reduce_sum(value)
     }
-    fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
-        self.comm.all_to_all(send, counts, receive);
+    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        self.comm.all_to_all_v(send, counts, receive);
     }
-    fn arrive(&self) -> u64 {
-        self.comm.arrive()
+    fn ibarrier(&self) -> u64 {
+        self.comm.ibarrier()
     }
-    fn all_arrived(&self, arrival: &mut u64) -> bool {
-        self.comm.all_arrived(arrival)
+    fn test(&self, barrier: &mut u64) -> bool {
+        self.comm.test(barrier)
     }
+}
+
+impl Mailboxes for Faulty<'_> {
+    type Inbox = ThreadInbox;
+    type Outbox = ThreadOutbox;
+
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
         if self.fault == Fault::Unasked {
@@ -114,7 +107,7 @@ impl Comm for Faulty<'_> {
         }
         (inbox, outbox)
     }
-    fn lines(
+    fn mailbox_per_peer(
         &self,
         tag: Tag,
         peers: &[usize],
@@ -122,22 +115,41 @@ impl Comm for Faulty<'_> {
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
-        self.comm.lines(tag, peers, posted, sends, words)
+        self.comm.mailbox_per_peer(tag, peers, posted, sends, words)
     }
-    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> FaultyWindow<'m> {
-        let (window, rank, fault) = (self.comm.window(memory, slots, words), self.rank(), self.fault);
-        FaultyWindow { window, rank, fault, taken: 0, old: vec![0; words] }
-    }
-    fn open<'m>(&'m self, memory: &'m mut [u64]) -> ThreadOpened<'m> {
-        self.comm.open(memory)
-    }
+}
+
+impl PointToPoint for Faulty<'_> {
+    type Messages<'m>
+        = FaultyMessages<'m>
+    where
+        Self: 'm;
+
     fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<FaultyMessages<'_>> {
         let messages = self.comm.messages(tag, outgoing, incoming)?;
         let (rank, fault) = (self.rank(), self.fault(tag));
         Ok(FaultyMessages { messages, rank, fault, sent: 0, received: 0, spoiled: Vec::new() })
     }
-    fn puts(&self, outgoing: usize, incoming: usize) -> Result<FaultyPuts<'_>> {
-        Ok(FaultyPuts { puts: self.comm.puts(outgoing, incoming)?, rank: self.rank(), fault: self.fault, put: 0 })
+}
+
+impl Rma for Faulty<'_> {
+    type GetWindow<'m> = FaultyGetWindow<'m>;
+    type RmaWindow<'m, T: Item> = FaultyRmaWindow<'m, T>;
+
+    fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(FaultyGetWindow) -> R) -> R {
+        let (rank, fault) = (self.rank(), self.fault);
+        self.comm.get_window(memory, slots, words, |window| {
+            work(FaultyGetWindow { window, rank, fault, taken: 0, old: vec![0; words] })
+        })
+    }
+    fn rma_window<T: Item, R>(
+        &self,
+        origin: &mut [T],
+        memory: &mut [T],
+        work: impl FnOnce(FaultyRmaWindow<T>) -> R,
+    ) -> R {
+        let (rank, fault) = (self.rank(), self.fault);
+        self.comm.rma_window(origin, memory, |window| work(FaultyRmaWindow { window, rank, fault, put: 0 }))
     }
 }
 
@@ -153,14 +165,14 @@ pub struct FaultyMessages<'m> {
 
 impl Messages for FaultyMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
-        self.complete();
+        self.wait_all();
         self.messages.outgoing()
     }
     fn incoming(&mut self) -> &mut [u32] {
-        self.complete();
+        self.wait_all();
         self.messages.incoming()
     }
-    fn send(&mut self, at: usize, items: usize, to: usize) {
+    fn isend(&mut self, at: usize, items: usize, to: usize) {
         self.sent += usize::from(self.rank == 0);
         match self.fault {
             Fault::Nothing => {}
@@ -168,72 +180,91 @@ impl Messages for FaultyMessages<'_> {
             Fault::Swapped if self.rank == 0 => {
                 // Buffers come in pairs of neighbours, on lines of 16 items.
                 let stride = items.next_multiple_of(16);
-                self.messages.send(((at / stride) ^ 1) * stride, items, to);
+                self.messages.isend(((at / stride) ^ 1) * stride, items, to);
             }
-            _ => self.messages.send(at, items, to),
+            _ => self.messages.isend(at, items, to),
         }
     }
-    fn receive(&mut self, at: usize, items: usize, from: usize) {
+    fn irecv(&mut self, at: usize, items: usize, from: usize) {
         self.received += usize::from(self.rank == 1);
         match self.fault {
             Fault::Nothing => {}
             Fault::Lost { every } if self.rank == 1 && self.received.is_multiple_of(every) => {}
             Fault::Corrupted { every, item } if self.rank == 1 && self.received.is_multiple_of(every) => {
-                self.messages.receive(at, items, from);
+                self.messages.irecv(at, items, from);
                 self.spoiled.push(at + item);
             }
-            _ => self.messages.receive(at, items, from),
+            _ => self.messages.irecv(at, items, from),
         }
     }
-    fn complete(&mut self) {
+    fn wait_all(&mut self) {
         for item in std::mem::take(&mut self.spoiled) {
             self.messages.incoming()[item] ^= 1;
         }
-        self.messages.complete();
+        self.messages.wait_all();
     }
 }
 
-pub struct FaultyPuts<'m> {
-    puts: ThreadPuts<'m>,
+pub struct FaultyRmaWindow<'m, T> {
+    window: ThreadRmaWindow<'m, T>,
     rank: usize,
     fault: Fault,
     put: usize,
 }
 
-impl Puts for FaultyPuts<'_> {
-    fn outgoing(&mut self) -> &mut [u32] {
-        self.puts.outgoing()
-    }
-    fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
-        self.put += usize::from(self.rank == 0);
-        match self.fault {
-            Fault::Nothing => {}
-            Fault::Lost { every } if self.rank == 0 && self.put.is_multiple_of(every) => {}
-            Fault::Corrupted { every, item } if self.rank == 0 && self.put.is_multiple_of(every) => {
-                self.puts.outgoing()[at + item] ^= 1;
-                self.puts.put(at, items, to, place);
-                self.puts.outgoing()[at + item] ^= 1;
-            }
-            Fault::Swapped if self.rank == 0 => {
-                let stride = items.next_multiple_of(16);
-                self.puts.put(((at / stride) ^ 1) * stride, items, to, place);
-            }
-            _ => self.puts.put(at, items, to, place),
+impl<T: Item> FaultyRmaWindow<'_, T> {
+    fn flip(&mut self, item: Option<usize>) {
+        if let Some(item) = item {
+            let item = &mut self.window.origin()[item];
+            *item = *item ^ T::from(1u32);
         }
-    }
-    fn complete(&mut self) {
-        self.puts.complete();
-    }
-    fn peek(&mut self, place: usize) -> u32 {
-        self.puts.peek(place)
-    }
-    fn settle<R>(&mut self, work: impl FnOnce(&mut [u32]) -> R) -> R {
-        self.puts.settle(work)
     }
 }
 
-pub struct FaultyWindow<'m> {
-    window: ThreadWindow<'m>,
+impl<T: Item> RmaWindow<T> for FaultyRmaWindow<'_, T> {
+    fn origin(&mut self) -> &mut [T] {
+        self.window.origin()
+    }
+    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
+        self.put += usize::from(self.rank == 0);
+        let at = match self.fault {
+            Fault::Nothing => return,
+            Fault::Lost { every } if self.rank == 0 && self.put.is_multiple_of(every) => return,
+            Fault::Swapped if self.rank == 0 => {
+                let stride = items.next_multiple_of(16);
+                ((at / stride) ^ 1) * stride
+            }
+            _ => at,
+        };
+        let spoiled = match self.fault {
+            Fault::Corrupted { every, item } if self.rank == 0 && self.put.is_multiple_of(every) => Some(at + item),
+            _ => None,
+        };
+        self.flip(spoiled);
+        // SAFETY: the caller's.
+        unsafe { self.window.put(at, items, to, place) };
+        self.flip(spoiled);
+    }
+    fn put_value(&mut self, to: usize, place: usize, value: T) {
+        self.window.put_value(to, place, value);
+    }
+    fn xor(&mut self, to: usize, place: usize, value: T) {
+        self.window.xor(to, place, value);
+    }
+    fn flush(&mut self) {
+        self.window.flush();
+    }
+    unsafe fn peek(&mut self, place: usize) -> T {
+        // SAFETY: the caller's.
+        unsafe { self.window.peek(place) }
+    }
+    fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
+        self.window.fence(work)
+    }
+}
+
+pub struct FaultyGetWindow<'m> {
+    window: ThreadGetWindow<'m>,
     rank: usize,
     fault: Fault,
     taken: usize,
@@ -241,7 +272,7 @@ pub struct FaultyWindow<'m> {
     old: Vec<u64>,
 }
 
-impl Window for FaultyWindow<'_> {
+impl GetWindow for FaultyGetWindow<'_> {
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
         self.window.get(from, offset, words)
     }

@@ -59,7 +59,7 @@ fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
     assert_eq!(lines[0], ["L", "n", "failed", "seconds", "95", "%", "interval"]);
     assert_eq!(lines[1], ["1", "9", "0", "5", "s", "[2", "s,", "8", "s]"]);
     assert_eq!(lines[2], ["2", "5", "1", "3", "s", "-"]);
-    assert!(text.contains("Below six samples"), "{text}");
+    assert!(text.contains("needs at least six samples"), "{text}");
     let csv = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "csv"]);
     let head = "block_words,samples,failed,seconds_n,seconds_median,seconds_low,seconds_high,seconds_min,seconds_max";
     assert_eq!(csv, format!("{head}\n1,9,0,9,5.0,2.0,8.0,1.0,9.0\n2,5,1,5,3.0,,,1.0,10.0\n"));
@@ -81,7 +81,7 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     let file = file.to_str().expect("a path");
     let (query, export, plot) = (&["query", file][..], &["export", file][..], &["plot", file, "curves"][..]);
     for (command, arguments, what) in [
-        (query, ["--select", "host"], "holds words"),
+        (query, ["--select", "host"], "holds text"),
         (query, ["--select", "sceonds"], "--select sceonds: the result has no column \"sceonds\""),
         (query, ["--select", "sceonds"], "did you mean \"seconds\"?"),
         (query, ["--select", ""], "no column is selected"),
@@ -94,9 +94,9 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
         (export, ["--format=csv", "--parameters=L"], "--parameters is for --format extra-p"),
         (query, ["--where", "Lx > 99"], "[--where:1:1]"),
         (export, ["--select", "kernel,hots"], "did you mean \"host\"?"),
-        (export, ["--format=extra-p", "--select=host"], "holds words"),
+        (export, ["--format=extra-p", "--select=host"], "holds text"),
         (export, ["--format=extra-p", "--parameters=Q"], "--parameters Q: the result has no column"),
-        (plot, ["--z", "kernel"], "holds words"),
+        (plot, ["--z", "kernel"], "holds text"),
         (plot, ["--y", "alhpa"], "did you mean \"alpha\"?"),
         (plot, ["--x", "B,L"], "--x B,L: the result has no column \"B,L\""),
     ] {
@@ -118,7 +118,7 @@ fn files_without_samples_are_refused_and_named() {
     write(&folder, &other.finish());
     for (file, code, what) in [
         (text, 3, "text.parquet as Parquet"),
-        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no column \"kernel\""),
+        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no valid column \"kernel\""),
         (scratch.join("none"), 2, "none does not exist"),
     ] {
         for command in [&["query"][..], &["export"], &["plot", "--x=L", "--y=", "--z=seconds"]] {

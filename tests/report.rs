@@ -157,7 +157,7 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
     let mixed = apexmap(&["plot", out, "heat"]);
     assert_eq!(mixed.status.code(), Some(2));
     let told = String::from_utf8_lossy(&mixed.stderr);
-    assert!(told.contains("would mix points") && told.contains("--where"), "{told}");
+    assert!(told.contains("several points share a cell") && told.contains("--where"), "{told}");
 }
 
 #[test]

@@ -14,8 +14,9 @@
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
 //! - `gf2`: the streams of RandomAccess
 //! - `arena`: a rank's memory and its pages
-//! - `threads`: the embedded transport keeps the contract of `Comm`
-//! - `comm`: and the part of it that moves many words, and words into others' memory
+//! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
+//! - `comm`: and the part of it that moves many words, and words into others' memory; what loom checks of its synchronisation
+//!   is in `loom`, a package of its own
 //! - `mpi`: so does the MPI transport, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals

@@ -1,11 +1,12 @@
-//! The contract of `Comm` on the embedded transport, with fewer and with more ranks than cores.
+//! The contract of a transport on the embedded transport, with fewer and with more ranks than cores.
 
 use super::common::patiently;
 use apexmap::measure::comm::arena::Arena;
 use apexmap::measure::comm::threads::{self, OTHER_RANK_FAILED, ThreadComm};
-use apexmap::measure::comm::{Comm, Inbox, Outbox, Tag, Window};
+use apexmap::measure::comm::{Collectives, Comm, GetWindow, Inbox, Mailboxes, Outbox, Rma, RmaWindow, Tag};
 use apexmap::measure::numerics::mix::mix;
 use proptest::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `body` on every rank and demands that all come through.
@@ -25,13 +26,13 @@ fn collectives_agree_on_one_to_five_ranks() {
                 let mut words = [me, round, 7];
                 comm.broadcast(&mut words);
                 assert_eq!(words, [0, round, 7]);
-                assert_eq!(comm.sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
+                assert_eq!(comm.all_reduce_sum(me + round), (0..ranks as u64).sum::<u64>() + round * ranks as u64);
                 let all = comm.gather(&[me, me * round]);
                 let expected: Vec<u64> = (0..ranks as u64).flat_map(|rank| [rank, rank * round]).collect();
                 assert_eq!(all, (me == 0).then_some(expected));
             }
             comm.broadcast(&mut []);
-            assert_eq!(comm.sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
+            assert_eq!(comm.all_reduce_sum(u64::MAX), (ranks as u64).wrapping_neg(), "the sum wraps");
             comm.rank()
         });
         assert_eq!(gathered, (0..ranks).collect::<Vec<_>>(), "results come in rank order");
@@ -61,12 +62,12 @@ fn nobody_sees_all_arrived_before_all_have_arrived() {
         world(ranks, |comm| {
             for round in 1..=100 {
                 come.fetch_add(1, Ordering::SeqCst);
-                let mut arrival = comm.arrive();
-                while !comm.all_arrived(&mut arrival) {
-                    comm.idle();
+                let mut barrier = comm.ibarrier();
+                while !comm.test(&mut barrier) {
+                    comm.relax();
                 }
                 assert!(come.load(Ordering::SeqCst) >= round * ranks, "round {round}");
-                assert!(comm.all_arrived(&mut arrival), "it stays so");
+                assert!(comm.test(&mut barrier), "it stays so");
             }
         });
     }
@@ -178,7 +179,7 @@ fn exchange(comm: &ThreadComm, plan: &Traffic, sends: usize, words: usize) -> Ve
         });
         match taken {
             Some(()) => came += 1,
-            None => comm.idle(),
+            None => comm.relax(),
         }
     }
     comm.barrier();
@@ -218,7 +219,7 @@ fn mailboxes_can_be_opened_again_and_side_by_side() {
                         answered = answer.send(from, &[word * 10]);
                     }
                     reply = reply.or_else(|| replies.take(|_, words| words[0]));
-                    comm.idle();
+                    comm.relax();
                 }
                 assert_eq!(reply, Some(round * 10));
             }
@@ -233,30 +234,31 @@ fn gets_bring_the_words_asked_for() {
         world(ranks, |comm| {
             let memory: Vec<u64> = (0..WORDS).map(|i| (comm.rank() << 32 | i) as u64).collect();
             for slots in 1..=3 {
-                let mut window = comm.window(&memory, slots, 16);
-                let mut wanted = std::collections::HashSet::new();
-                for step in 0..300u64 {
-                    let random = mix(step << 8 | comm.rank() as u64) as usize;
-                    let (from, offset, words) = (random % ranks, random / 8 % (WORDS - 16), 1 + random / 4096 % 16);
-                    while !window.get(from, offset, words) {
-                        assert!(wanted.len() >= slots, "a slot is free, but the get was refused");
-                        take(&mut window, &mut wanted);
+                comm.get_window(&memory, slots, 16, |mut window| {
+                    let mut wanted = std::collections::HashSet::new();
+                    for step in 0..300u64 {
+                        let random = mix(step << 8 | comm.rank() as u64) as usize;
+                        let (from, offset, words) = (random % ranks, random / 8 % (WORDS - 16), 1 + random / 4096 % 16);
+                        while !window.get(from, offset, words) {
+                            assert!(wanted.len() >= slots, "a slot is free, but the get was refused");
+                            take(&mut window, &mut wanted);
+                        }
+                        assert!(wanted.len() < slots, "more gets than slots");
+                        wanted.insert(((from << 32 | offset) as u64, words, step));
                     }
-                    assert!(wanted.len() < slots, "more gets than slots");
-                    wanted.insert(((from << 32 | offset) as u64, words, step));
-                }
-                while !wanted.is_empty() {
-                    take(&mut window, &mut wanted);
-                    comm.idle();
-                }
-                assert!(window.take(|_| ()).is_none());
+                    while !wanted.is_empty() {
+                        take(&mut window, &mut wanted);
+                        comm.relax();
+                    }
+                    assert!(window.take(|_| ()).is_none());
+                });
             }
         });
     }
 }
 
 /// Takes one block, if one has come, and strikes it off.
-fn take(window: &mut impl Window, wanted: &mut std::collections::HashSet<(u64, usize, u64)>) {
+fn take(window: &mut impl GetWindow, wanted: &mut std::collections::HashSet<(u64, usize, u64)>) {
     window.take(|words| {
         assert!(words.iter().enumerate().all(|(k, &word)| word == words[0] + k as u64), "the block has a hole");
         let found = wanted.iter().find(|entry| entry.0 == words[0] && entry.1 == words.len()).copied();
@@ -278,14 +280,14 @@ fn a_panic_of_one_rank_ends_those_that_wait_for_it() {
             comm.gather(&[1]);
         },
         |comm| {
-            let mut arrival = comm.arrive();
-            while !comm.all_arrived(&mut arrival) {
-                comm.idle();
+            let mut barrier = comm.ibarrier();
+            while !comm.test(&mut barrier) {
+                comm.relax();
             }
         },
         |comm| {
             let memory = [1, 2, 3];
-            drop(comm.window(&memory, 1, 1));
+            comm.get_window(&memory, 1, 1, |_| ());
         },
     ];
     for (ranks, failing) in [(1, 0), (2, 1), (3, 0), (5, 2)] {
@@ -332,9 +334,107 @@ fn misuse_is_caught_before_it_touches_memory() {
     assert!(too_long.iter().any(|message| message.contains("longer than its mailbox")), "{too_long:?}");
     let outside = failures(2, |comm| {
         let memory = [0; 10];
-        comm.window(&memory, 1, 4).get(1 - comm.rank(), 8, 3);
+        comm.get_window(&memory, 1, 4, |mut window| window.get(1 - comm.rank(), 8, 3));
     });
-    assert!(outside.iter().any(|message| message.contains("outside the window")), "{outside:?}");
+    assert!(outside.iter().any(|message| message.contains("outside of a memory of 10")), "{outside:?}");
+}
+
+/// Memory of a rank's frame, large enough to be unmapped when it is dropped: who still touches it crashes.
+fn mapped() -> Vec<u32> {
+    vec![0; 1 << 20]
+}
+
+#[test]
+fn a_panic_in_a_window_ends_the_world_and_leaves_the_others_memory_to_touch() {
+    for (ranks, failing) in [(2, 0), (2, 1), (4, 2)] {
+        for turns in [0, 1, 1000, 100_000] {
+            let reading = failures(ranks, move |comm| {
+                let memory = vec![comm.rank() as u64; 1 << 20];
+                comm.get_window(&memory, 1, 512, |mut window| {
+                    for turn in 0.. {
+                        assert!(comm.rank() != failing || turn < turns, "enough");
+                        window.get((comm.rank() + turn) % ranks, turn % 100 * 512, 512);
+                        let owner = window.take(|words| words[turn % 512]);
+                        assert_eq!(owner, Some(((comm.rank() + turn) % ranks) as u64));
+                        comm.relax();
+                    }
+                });
+            });
+            let writing = failures(ranks, move |comm| {
+                let mut memory = mapped();
+                comm.rma_window(&mut [], &mut memory, |mut window| {
+                    for turn in 0.. {
+                        assert!(comm.rank() != failing || turn < turns, "enough");
+                        window.xor((comm.rank() + turn) % ranks, turn % (1 << 16), 1);
+                        comm.relax();
+                    }
+                });
+            });
+            for messages in [reading, writing] {
+                for (rank, message) in messages.iter().enumerate() {
+                    assert_eq!(message, if rank == failing { "enough" } else { OTHER_RANK_FAILED });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_panic_on_the_way_into_a_window_ends_the_world() {
+    for failing in 0..3 {
+        let messages = failures(3, move |comm| {
+            let mut memory = mapped();
+            comm.barrier();
+            assert!(comm.rank() != failing, "enough");
+            comm.rma_window(&mut [], &mut memory, |mut window| {
+                (0..1 << 10).for_each(|place| window.put_value((comm.rank() + 1) % 3, place, 1));
+            });
+        });
+        for (rank, message) in messages.iter().enumerate() {
+            assert_eq!(message, if rank == failing { "enough" } else { OTHER_RANK_FAILED });
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_forgotten_ends_like_any_other() {
+    world(3, |comm| {
+        for round in 1..=20 {
+            let mut memory = vec![0u64; 100];
+            comm.rma_window(&mut [], &mut memory, |mut window| {
+                (0..100).for_each(|place| window.put_value((comm.rank() + 1) % 3, place, round));
+                std::mem::forget(window);
+            });
+            assert!(memory.iter().all(|&word| word == round));
+            comm.get_window(&memory, 1, 100, |mut window| {
+                assert!(window.get((comm.rank() + 1) % 3, 0, 100));
+                std::mem::forget(window);
+            });
+            memory.fill(0);
+        }
+    });
+}
+
+#[test]
+fn a_window_in_which_a_fence_failed_reaches_nothing_any_more() {
+    let messages = failures(3, |comm| {
+        let mut memory = vec![0u64; 4];
+        comm.rma_window(&mut [], &mut memory, |mut window| {
+            assert!(comm.rank() != 2, "enough");
+            assert!(catch_unwind(AssertUnwindSafe(|| window.fence(|_| ()))).is_err());
+            window.xor(0, 0, 1);
+        });
+    });
+    assert_eq!(messages[2], "enough");
+    assert!(messages[..2].iter().all(|message| message.contains("out of bounds")), "{messages:?}");
+}
+
+#[test]
+fn windows_do_not_nest() {
+    let messages = failures(2, |comm| {
+        comm.get_window(&[], 1, 1, |_| comm.get_window(&[], 1, 1, |_| ()));
+    });
+    assert!(messages.iter().any(|message| message.contains("do not nest")), "{messages:?}");
 }
 
 /// More ranks than the system gives threads would be a long wait for a barrier that never opens.

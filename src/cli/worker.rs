@@ -1,6 +1,7 @@
 //! `apexmap worker`: the program that a launcher starts on each rank.
 
 use crate::error::{Error, Result};
+use crate::measure::comm::TransportKind;
 use crate::measure::worker;
 use std::path::PathBuf;
 
@@ -13,8 +14,8 @@ pub struct Arguments {
     #[arg(long, required_unless_present = "info")]
     job: Option<PathBuf>,
     /// What carries messages: threads or mpi
-    #[arg(long, required_unless_present = "info")]
-    transport: Option<String>,
+    #[arg(long, required_unless_present = "info", value_parser = transport)]
+    transport: Option<TransportKind>,
     /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
@@ -25,8 +26,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let info = serde_json::to_string(&worker::info()).map_err(|e| Error::internal(e.to_string()))?;
         return crate::terminal::print(&format!("{info}\n"));
     }
-    let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, &arguments.transport, arguments.ranks) else {
+    let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));
     };
     worker::work(job, transport, ranks)
+}
+
+fn transport(name: &str) -> std::result::Result<TransportKind, String> {
+    TransportKind::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("there is no such transport; use {}", known.join(" or "))
+    })
 }

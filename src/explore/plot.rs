@@ -20,7 +20,7 @@ pub enum Kind {
     Contour,
     Heat,
     Curves,
-    /// Which limit is the bottleneck, with the fraction of it that was reached.
+    /// Which limit binds, with the share of it that was reached.
     Bottleneck,
 }
 
@@ -72,26 +72,26 @@ fn shown(samples: &Samples, request: &Request, column: &str) -> Result<Vec<Shown
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
     if request.kind != Kind::Curves && by.len() != 2 {
-        return Err(Error::input("a grid needs two axes", "name the second, and only that, with --y"));
+        return Err(Error::input("a grid needs two axes", "name exactly one second axis with --y"));
     }
     if request.kind == Kind::Bottleneck && samples.column(BOUND_BY).is_none() {
         return Err(Error::input(
-            "the result knows no bounds",
-            "give it the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+            "this result has no machine card, hence no bounds",
+            "add the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
         ));
     }
     samples.require_numbers(&request.z)?;
     let found = shown(samples, request, &request.z)?;
     if found.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(
-            format!("there is nothing to draw: no sample has {}, {} and a good status", by.join(", "), request.z),
+            format!("there is nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
             "widen --where, or see `apexmap status` for points that failed",
         ));
     }
     single_points(found.iter().map(|shown| &shown.cell), &by).map_err(|mixed| {
         Error::input(
-            format!("one cell of the figure would mix points with {} = {}", mixed.name, mixed.values),
-            format!("choose one with --where '{}'", mixed.choice),
+            format!("several points share a cell of the figure ({} = {})", mixed.name, mixed.values),
+            format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
         )
     })?;
     let subtitle = subtitle(samples, &found);
@@ -106,7 +106,7 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         Kind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
         Kind::Bottleneck => {
             let (grid, cells) = on_grid(subtitle, found)?;
-            Figure::Classes(binding(grid, &cells))
+            Figure::Classes(bottleneck(grid, &cells))
         }
     })
 }
@@ -148,7 +148,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
 const MOST_BOUNDED: usize = 7;
 
 /// The limit that binds most samples of each cell.
-fn binding(grid: Grid, cells: &Pivot<Shown>) -> Classes {
+fn bottleneck(grid: Grid, cells: &Pivot<Shown>) -> Classes {
     let class = |shown: &Shown| {
         let samples = &shown.cell.samples;
         let count =

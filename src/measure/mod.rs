@@ -1,5 +1,6 @@
 //! The measuring wing: what a compute node builds. It needs Rust alone, and MPI where asked.
 
+pub mod affinity;
 pub mod comm;
 pub mod kernels;
 pub mod numerics;

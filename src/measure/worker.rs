@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Transport, World, threads};
+use crate::measure::comm::{self, Collectives, Transport, TransportKind, World};
 use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
+use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
@@ -51,11 +52,9 @@ pub struct Info {
 
 /// What this program is as a worker.
 pub fn info() -> Info {
-    #[cfg(feature = "mpi")]
-    let (transports, mpi_library) =
-        (vec!["threads".into(), "mpi".into()], Some(crate::measure::comm::mpi::MpiComm::library()));
-    #[cfg(not(feature = "mpi"))]
-    let (transports, mpi_library) = (vec!["threads".into()], None);
+    let built = TransportKind::ALL.iter().filter(|&&kind| comm::library(kind).is_some());
+    let transports = built.map(|kind| kind.to_string()).collect();
+    let mpi_library = comm::library(TransportKind::Mpi);
     Info { build: provenance::build(), transports, mpi_library }
 }
 
@@ -119,21 +118,20 @@ impl Schedule {
     }
 }
 
-/// Reads a job and runs it on the ranks that this process (`threads`) or its launcher (`mpi`) provides.
+/// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
 /// Lines go to standard output. Errors have been told there as well when this returns.
-pub fn work(job_file: &Path, transport: &str, ranks: usize) -> Result<()> {
-    let result = match transport {
-        "threads" => work_on_threads(job_file, ranks),
-        #[cfg(feature = "mpi")]
-        "mpi" => work_on_mpi(job_file, ranks),
-        #[cfg(not(feature = "mpi"))]
-        "mpi" => Err(Error::environment(
-            "this build of apexmap has no MPI transport",
-            "build one with `cargo build --release --no-default-features --features mpi` and name it with --worker",
-        )),
-        other => Err(Error::input(format!("there is no transport \"{other}\""), "use threads or mpi")),
+pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
+    let start = || {
+        comm::start(
+            transport,
+            ranks,
+            |transport, arena| on_transport!(transport, comm => serve(comm, transport, arena, job_file)),
+            |message| drop(emit(&Event::Fatal { message: message.into() })),
+        )
     };
+    // No ranks are nobody to refuse the job.
+    let result = if ranks == 0 { read_job(job_file).and_then(|job| require_ranks(&job, 0)) } else { start() };
     if let Err(error) = &result {
         emit(&Event::Fatal { message: error.what.clone() })?;
     }
@@ -146,48 +144,8 @@ fn read_job(file: &Path) -> Result<Job> {
         .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "let `apexmap run` write it"))
 }
 
-fn work_on_threads(job_file: &Path, ranks: usize) -> Result<()> {
-    let job = read_job(job_file)?;
-    require_ranks(&job, ranks)?;
-    let results = threads::run(ranks, |comm, arena| {
-        let library = format!("threads of one process, apexmap {}", env!("CARGO_PKG_VERSION"));
-        serve(comm, Transport::Threads(comm), arena, &job, &library).inspect_err(|_| comm.fail())
-    });
-    // The rank that failed first has more to say than those that ended because of it.
-    let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(error),
-        Err(message) => Some(Error::measurement(format!("rank {rank} failed: {message}"), "see the message")),
-    });
-    let Some(first) = failures.next() else { return Ok(()) };
-    let consequence = |error: &Error| error.what.ends_with(threads::OTHER_RANK_FAILED);
-    Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
-}
-
-#[cfg(feature = "mpi")]
-fn work_on_mpi(job_file: &Path, ranks: usize) -> Result<()> {
-    use crate::measure::comm::mpi::MpiComm;
-    let comm = MpiComm::initialize(ranks)?;
-    let mut arena = Arena::default();
-    let run = || -> Result<()> {
-        let job = broadcast_job(&comm, job_file)?;
-        serve(&comm, Transport::Mpi(&comm), &mut arena, &job, &MpiComm::library())
-    };
-    let message = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
-        Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.what,
-        Err(panic) => threads::panic_text(&*panic),
-    };
-    // The others wait for this rank and would wait for ever.
-    let _ = emit(&Event::Fatal { message: format!("rank {} failed: {message}", comm.rank()) });
-    // A launcher drops what it has not passed on when its ranks abort.
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    comm.abort(1)
-}
-
 /// Rank 0 reads the job file: other nodes need not see its folder.
-#[cfg(feature = "mpi")]
-fn broadcast_job<C: Comm>(comm: &C, file: &Path) -> Result<Job> {
+fn broadcast_job<C: Collectives>(comm: &C, file: &Path) -> Result<Job> {
     let text = if comm.rank() == 0 {
         serde_json::to_vec(&read_job(file)?).map_err(|e| Error::internal(e.to_string()))?
     } else {
@@ -239,13 +197,14 @@ fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
 }
 
 /// The same on every rank; rank 0 decides what is next and speaks.
-fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, library: &str) -> Result<()> {
+fn serve<C: Collectives>(comm: &C, transport: Transport, arena: &mut Arena, job_file: &Path) -> Result<()> {
+    let job = &broadcast_job(comm, job_file)?;
     require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
-    let mut lead = placement.map(|placement| Lead::new(comm, job, library, placement)).transpose()?;
+    let mut lead = placement.map(|placement| Lead::new(comm, job, transport, placement)).transpose()?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
@@ -271,7 +230,7 @@ fn serve<C: Comm>(comm: &C, transport: Transport, arena: &mut Arena, job: &Job, 
 /// Words that carry a rank's placement.
 const PLACEMENT_WORDS: usize = 64;
 
-fn gather_placement<C: Comm>(comm: &C) -> Option<Vec<Placement>> {
+fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
     let mut own = provenance::placement(comm.rank());
     own.node.truncate(255);
     let text = serde_json::to_vec(&own).unwrap_or_default();
@@ -293,14 +252,14 @@ struct Lead<'a> {
 }
 
 impl<'a> Lead<'a> {
-    fn new<C: Comm>(comm: &C, job: &'a Job, library: &str, placement: Vec<Placement>) -> Result<Self> {
+    fn new<C: Collectives>(comm: &C, job: &'a Job, transport: Transport, placement: Vec<Placement>) -> Result<Self> {
         let host = provenance::host();
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
             block: job.block,
             transport: job.transport.clone(),
-            library: library.to_owned(),
+            library: comm::library(transport.kind()).unwrap_or_default(),
             launcher: job.launcher.clone(),
             ranks: comm.size(),
             host,

@@ -6,7 +6,7 @@
 
 use apexmap::error::Result;
 use apexmap::measure::comm::arena::{Arena, Pages};
-use apexmap::measure::comm::{Comm, World};
+use apexmap::measure::comm::{Collectives, World};
 use apexmap::measure::kernels::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work};
 use apexmap::on_transport;
 use apexmap::point::{Point, Value};
@@ -91,7 +91,7 @@ impl Kernel for Stride {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (memory, _) = arena.words(Pages::Huge, local_words(point) as usize, CONTENTS, |i| i as u64)?;
     let stride = point.integer("S") as usize;
     comm.barrier();

@@ -61,7 +61,7 @@ impl Probe {
     }
 
     /// The samples of this point.
-    fn among(&self, samples: &Samples) -> Samples {
+    fn chosen(&self, samples: &Samples) -> Samples {
         let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
         let is = |row: usize, (name, value): &(&str, Value)| {
@@ -84,7 +84,7 @@ impl Probe {
 
     /// Median, interval and best run, if there are samples.
     fn measured(&self, samples: &Samples) -> Option<Number> {
-        let Summary { n, min, median, max, interval, .. } = self.among(samples).good().summary(self.column)?;
+        let Summary { n, min, median, max, interval, .. } = self.chosen(samples).good().summary(self.column)?;
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
         let number = Number::new(value(median), self.number.entry.unit.symbol(), self.how(n)).with_best(value(best));

@@ -34,13 +34,13 @@ pub fn about(machine: &Machine) -> About {
         ("Transport", "transport"),
         ("Library", "library"),
         ("Launcher", "launcher"),
-        ("Pages asked for", "pages"),
+        ("Page size requested", "pages"),
         ("Measuring code", "build"),
     ] {
         facts.push((name, joined(column)));
     }
     let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
-    facts.push(("Pages granted", pages.join(", ")));
+    facts.push(("Page size granted", pages.join(", ")));
     if let Some((from, to, load)) = overview::moments(machine) {
         facts.push(("Measured", format!("from {} to {}", units::utc(from), units::utc(to))));
         facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));

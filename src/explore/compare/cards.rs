@@ -48,10 +48,10 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
 fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         ("clock_hz", "clock"),
-        ("memory_bandwidth_bytes_per_second", "memory bandwidth of a processor"),
-        ("node_bandwidth_bytes_per_second", "memory bandwidth of a node"),
+        ("memory_bandwidth_bytes_per_second", "memory bandwidth per processor"),
+        ("node_bandwidth_bytes_per_second", "memory bandwidth per node"),
         ("network_bandwidth_bytes_per_second", "network bandwidth"),
-        ("node_network_bandwidth_bytes_per_second", "network bandwidth of a node"),
+        ("node_network_bandwidth_bytes_per_second", "network bandwidth per node"),
         ("message_rate_per_second", "message rate"),
         ("memory_latency_seconds", "memory latency"),
         ("network_latency_seconds", "network latency"),
@@ -83,7 +83,7 @@ pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of:
     let each: Vec<String> = speeds.iter().map(|(name, ratio)| format!("{name} {}", significant(*ratio))).collect();
     let name = &comparison.machines[of].name;
     let mut text = format!(
-        "{}, {name} over {}: the measured ratio lies between {} and {}; that of the cards is {}. ",
+        "{}, {name} / {}: the measured ratios lie between {} and {}; the hardware ratios are {}. ",
         group.label,
         comparison.machines[0].name,
         significant(least),
@@ -92,7 +92,8 @@ pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of:
     );
     let within = found.len() - above - below;
     text += &format!(
-        "Of {} points {above} lie above all of these (most: {high_name}), {below} below all (least: {low_name}), {within} between. ",
+        "Of {} points, {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
+         (smallest: {low_name}), {within} lie between. ",
         found.len()
     );
     if group.is_surface() {
@@ -116,7 +117,7 @@ pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of:
         };
         let shown = |v: Option<f64>| v.map(significant).unwrap_or_else(|| "-".into());
         text += &format!(
-            "Medians by quarter: both localities high {}, temporal only {}, spatial only {}, both low {}.",
+            "Median ratio by quadrant: both localities high {}, temporal only {}, spatial only {}, both low {}.",
             shown(corner(false, true)),
             shown(corner(false, false)),
             shown(corner(true, true)),
@@ -135,8 +136,8 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
     let mut found = Vec::new();
     if both("cheetah", "seaborg") {
         found.push(format!(
-            "Cheetah over Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low localities, \
-             higher than any ratio of simple architectural parameters.",
+            "Cheetah / Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low \
+             localities, higher than any ratio of simple architectural parameters.",
             one("cheetah_over_seaborg_local_least"),
             one("cheetah_over_seaborg_local_most"),
             one("cheetah_over_seaborg_far_least"),
@@ -145,21 +146,22 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
     }
     if both("phoenix", "cheetah") {
         found.push(format!(
-            "Phoenix over Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; below 1 where \
-             spatial locality is poor or temporal locality high.",
+            "Phoenix / Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; \
+             below 1 where spatial locality is poor or temporal locality high.",
             one("phoenix_over_cheetah_most")
         ));
     }
     let trades = [("cheetah", "Cheetah", "cheetah_trade_factor"), ("phoenix", "Phoenix", "phoenix_trade_factor")];
     for (_, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
         found.push(format!(
-            "{name}: L must grow {} times to hold 10 MB/s when alpha goes from 0.001 to 1 (Section 3.3).",
+            "{name}: L must grow by a factor of {} to sustain 10 MB/s when alpha goes from 0.001 to 1 (Section \
+             3.3).",
             one(figure)
         ));
     }
     if given.contains(&"seaborg") {
         found.push(format!(
-            "Seaborg: 1 MB/s takes L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
+            "Seaborg: 1 MB/s needs L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
             one("seaborg_trade_words")
         ));
     }

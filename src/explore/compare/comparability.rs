@@ -56,7 +56,7 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
         false => facts.pages.iter().map(|&b| units::bytes(b as f64)).collect::<Vec<_>>().join(" and "),
     });
     differ("oversubscription", "ranks and processors", &|facts| {
-        let word = |crowded| if crowded { "oversubscribed" } else { "a processor each" };
+        let word = |crowded| if crowded { "oversubscribed" } else { "one processor per rank" };
         facts.oversubscribed.map(word).unwrap_or_default().to_owned()
     });
     let alone = point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));
@@ -83,6 +83,10 @@ pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Ve
     let names: Vec<&str> = refused.iter().map(|d| d.name).collect();
     Err(Error::input(
         format!("the comparison would be unfair: {}", each.join("; ")),
-        format!("measure both alike, or allow it, to be printed on every figure: --allow {}", names.join(",")),
+        format!(
+            "measure both under the same conditions, or accept the difference, which is then printed on every \
+             figure: --allow {}",
+            names.join(",")
+        ),
     ))
 }

@@ -88,7 +88,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
                 return "-".into();
             }
             let apart = of.low > to.high || of.high < to.low;
-            format!("{}{}", significant(of.value / to.value), if apart { " (apart)" } else { "" })
+            format!("{}{}", significant(of.value / to.value), if apart { " (intervals disjoint)" } else { "" })
         };
         rows.push(Row {
             number: parameter.number,

@@ -44,8 +44,8 @@ impl Machine {
         }
         if samples.words("kernel").iter().all(|kernel| kernels::find(kernel).is_err()) {
             return Err(Error::input(
-                format!("{given} has no sample of a kernel that this apexmap knows"),
-                "`apexmap kernels` lists those it knows",
+                format!("{given} has no sample of a kernel known to this version of apexmap"),
+                "`apexmap kernels` lists the known kernels",
             ));
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
@@ -77,14 +77,14 @@ impl Machine {
 /// What the operating system told of a machine, as a card.
 fn told(manifest: &Manifest, name: &str) -> Card {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
-    let mut card = Card::new(name, &host.cpu_model, "what the operating system told when it was measured");
+    let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
     let mut numbers =
         vec![("cores".to_owned(), f64::from(host.processors)), ("memory_bytes".to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
     for (number, value) in numbers {
         // A level that cards do not know is left out.
-        let _ = card.set_base(&number, value, "told by the operating system");
+        let _ = card.set_base(&number, value, "reported by the operating system");
     }
     card
 }
@@ -98,7 +98,7 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     if !asked.is_empty() && asked.len() != machines.len() {
         return Err(Error::input(
             format!("--names has {} names for {} machines", asked.len(), machines.len()),
-            "give one name for each, with commas between them",
+            "give one name per machine, separated by commas",
         ));
     }
     for (machine, name) in machines.iter_mut().zip(asked) {
@@ -107,7 +107,7 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
     let twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     if let Some(name) = asked.iter().find(|name| twice(name)) {
-        return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a name of its own"));
+        return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a different name"));
     }
     for (machine, name) in machines.iter_mut().zip(&names) {
         if twice(name) {

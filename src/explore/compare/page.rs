@@ -247,7 +247,7 @@ impl Numbers {
 fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
     let mut text = head.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
-        "{} points match (cells.csv), {} are lacking somewhere (unmatched.csv)",
+        "{} points matched (cells.csv), {} have no counterpart (unmatched.csv)",
         matching.matched, matching.unmatched_all
     );
     let lines = head.warnings.iter().chain(&overall.verdicts).chain(&matching.unfinished).chain([&unmatched]);
@@ -263,19 +263,19 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.matched.is_empty() {
         warnings.push(
-            "These machines have no point in common: what is compared here is what their cards say. The papers print no \
-             numbers of their surfaces."
+            "These machines have no point in common, so only their cards are compared. The papers print no numbers \
+             of their surfaces."
                 .to_owned(),
         );
     }
     if let Some([one, other]) = comparison.same_samples() {
-        warnings.push(format!("{one} and {other} are the same samples: all their ratios are 1."));
+        warnings.push(format!("{one} and {other} hold the same samples: all their ratios are 1."));
     }
     warnings.extend(overview::one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(
-                "{}: {unusable} samples have a rate that is not positive and finite; they are left out.",
+                "{}: {unusable} samples are excluded because their rate is not positive and finite.",
                 machine.name
             ));
         }
@@ -298,17 +298,17 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
-            Basis::Launches => format!("{points} by the spread between launches"),
+            Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {
                 format!(
-                    "{points} by the spread of samples within single launches, which does not know how launches differ"
+                    "{points} from the variation within single launches; launch-to-launch variation is not included"
                 )
             }
-            Basis::Nothing => format!("{points} without an interval: too few samples"),
+            Basis::Nothing => format!("{points} without an interval because of too few samples"),
         };
         let words: Vec<String> = counts.iter().map(say).collect();
         let (name, base) = (&comparison.machines[of].name, &comparison.machines[0].name);
-        found.push(format!("{name} over {base}: {}.", words.join("; ")));
+        found.push(format!("{name} / {base}: {}.", words.join("; ")));
     }
     found
 }
@@ -335,7 +335,7 @@ fn missing(comparison: &Comparison) -> Vec<Unmatched> {
 
 fn untold(comparison: &Comparison) -> Vec<String> {
     let one = |(machine, class, names): &(String, String, Vec<String>)| {
-        format!("{machine} does not tell {} of {class}: points are matched without it.", names.join(", "))
+        format!("{machine} does not report {} of {class}: points are matched without it.", names.join(", "))
     };
     comparison.points.untold.iter().map(one).collect()
 }
@@ -352,7 +352,7 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
             .filter(|point| point.seen[k].as_ref().is_some_and(|seen| seen.samples() == 0))
             .collect();
         let Some(first) = failed.first() else { continue };
-        let status = first.seen[k].as_ref().and_then(|seen| seen.failures.first()).map_or("no number", |s| s.name());
+        let status = first.seen[k].as_ref().and_then(|seen| seen.failures.first()).map_or("no value", |s| s.name());
         found.push(format!(
             "{} did not finish {} points, such as {} ({status}).",
             machine.name,

@@ -81,8 +81,8 @@ impl Drawer<'_> {
             return Ok(());
         }
         let caption = format!(
-            "Speed of {} by that of {} at every point; above 1 (blue) {} is faster, below 1 (red) slower. Hatched: the 95 % \
-             interval of the ratio includes 1, or there are too few samples for one.",
+            "Speed of {} relative to {} at every point: above 1 (blue) {} is faster, below 1 (red) slower. Hatched: \
+             not significant (the 95 % interval of the ratio includes 1), or too few samples for an interval.",
             self.name(of),
             self.name(0),
             self.name(of)
@@ -93,15 +93,15 @@ impl Drawer<'_> {
         if !has_square(&found.grid.values) {
             return Ok(());
         }
-        let like = if self.group.is_surface() { " (as Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let marks = "Triangles point up where it is above 1 and down where it is below, beyond the 95 % interval; rings: the \
-                     interval includes 1.";
+        let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
+        let marks = "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: the 95 % \
+             interval includes 1.";
         let caption = format!("The same ratio as contours{like}. {marks}");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
         let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
         // With alpha along x, as the paper's surfaces have it.
         let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
-        let caption = format!("The same ratio as a surface{like}; white, and the bold line, are 1. {marks}");
+        let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
         let drawn = Figure::RatioSurface(turned, View::default());
         self.add(&drawn, &file("surface"), format!("{title}: surface"), caption)
     }
@@ -136,11 +136,11 @@ impl Drawer<'_> {
         let cells = values.iter().filter(|ratio| !ratio.is_nan()).count();
         let open = undecided.len();
         let grid = Grid {
-            title: format!("Speed of {} over {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{cells} points, at {open} of which the 95 % interval includes 1")),
+            title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
+            subtitle: self.subtitle(format!("{cells} points, {open} of them not significant")),
             x: self.axis(0),
             y: self.axis(1),
-            z: Quantity { label: format!("{} over {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
+            z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
             values,
             failed,
         };
@@ -165,9 +165,9 @@ impl Drawer<'_> {
             return Ok(());
         }
         let banded = points.iter().any(|point| point.low.is_finite());
-        let band = if banded { "the band is its 95 % interval" } else { "nothing is known of its uncertainty" };
-        let which = format!("{} over {}", self.name(of), self.name(0));
-        let title = format!("Speed of {which}");
+        let band = if banded { "the band is its 95 % interval" } else { "its uncertainty is unknown" };
+        let which = format!("{} / {}", self.name(of), self.name(0));
+        let title = format!("Speed ratio {which}");
         let y = Quantity { label: which, unit: Unit::None, log: true };
         let curves = Curves {
             title: title.clone(),
@@ -216,10 +216,10 @@ impl Drawer<'_> {
             }
             fastest[at] = Some(first);
         }
-        let title = "Who is fastest where".to_owned();
+        let title = "Fastest machine by region".to_owned();
         let winners = Winners {
             title: title.clone(),
-            subtitle: self.subtitle("its speed by that of the next".into()),
+            subtitle: self.subtitle("speed relative to the second fastest".into()),
             x: self.axis(0),
             y: self.axis(1),
             names: self.comparison.machines.iter().map(|machine| machine.name.clone()).collect(),
@@ -228,8 +228,8 @@ impl Drawer<'_> {
             undecided,
             failed,
         };
-        let caption = "The fastest machine at every point, and its speed by that of the next. Pale and hatched: the 95 % interval \
-                       of that ratio includes 1, so that the two may be equally fast.";
+        let caption = "The fastest machine at every point, and its speed relative to the second fastest. Pale and \
+             hatched: not significant (the 95 % interval of that ratio includes 1).";
         self.add(&Figure::Winners(winners), "winners", title, caption.into())
     }
 
@@ -259,10 +259,9 @@ impl Drawer<'_> {
         let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
-            let title = "Contours next to each other, on one scale".to_owned();
-            let caption = "Lines of equal bandwidth of each machine at the matched points (as Figure 7 of the Apex-Map paper). \
-                           Lines along L: spatial locality hardly matters there; lines along alpha: temporal locality hardly \
-                           matters.";
+            let title = "Contours side by side, on the same scale".to_owned();
+            let caption = "Lines of equal bandwidth of each machine at the matched points (as in Figure 7 of the \
+                 Apex-Map paper). Where lines run parallel to an axis, that kind of locality hardly matters.";
             let subtitle = self.subtitle("medians".into());
             let panels = Panels { title: title.clone(), subtitle, grids: grids.to_vec() };
             let name = if k == 0 { "contours".to_owned() } else { format!("contours-{k}") };

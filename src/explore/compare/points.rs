@@ -290,8 +290,8 @@ fn seen(
 ) -> Result<Vec<Found>> {
     if samples.column(headline).is_none() {
         return Err(Error::input(
-            format!("{} has no column \"{headline}\", by which its kernel is judged", machine.given),
-            "compare a store that this version of apexmap wrote",
+            format!("{} has no column \"{headline}\", the headline rate of its kernel", machine.given),
+            "compare a result that this version of apexmap wrote",
         ));
     }
     let by: Vec<&str> = columns.iter().map(String::as_str).collect();

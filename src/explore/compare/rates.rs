@@ -63,7 +63,7 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
             let title = what.title();
             if curves.iter().all(|curve| curve.machine == first.machine) {
                 let machine = &comparison.machines[first.machine].name;
-                found.omitted.push(format!("{title}: not drawn, as only {machine} has it."));
+                found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
                 continue;
             }
             let all = curves.len();
@@ -72,7 +72,7 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
             curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
             if all > curves.len() {
                 found.omitted.push(format!(
-                    "{title}: {} of {all} curves are drawn, those that most machines share.",
+                    "{title}: {} of {all} curves are drawn, those shared by most machines.",
                     curves.len()
                 ));
             }
@@ -140,9 +140,10 @@ fn efficiency(
     let title = "Scaling efficiency".to_owned();
     let mut drawn = figure(comparison, what, title.clone(), curves);
     if let Figure::Curves(curves) = &mut drawn {
-        curves.y = Quantity { label: "rate of a rank by that at the least P".into(), unit: Unit::None, log: true };
+        curves.y =
+            Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
-    let caption = "The rate of a rank by that at the least number of ranks of each machine, by the medians.";
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
     found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
     Ok(())
@@ -217,8 +218,8 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
 fn origin(point: &Point, machine: usize) -> &'static str {
     let origins = point.seen[machine].iter().flat_map(|seen| &seen.facts.origins);
     match origins.map(|origin| origin.starts_with("predicted")).next() {
-        Some(true) => "by a model",
-        Some(false) => "printed",
+        Some(true) => "predicted",
+        Some(false) => "published",
         None => "",
     }
 }

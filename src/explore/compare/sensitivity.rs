@@ -218,7 +218,7 @@ pub fn sentence(shape: &Shape) -> Option<String> {
         let (temporal, spatial) = (gain(machine, ALPHA)?, gain(machine, BLOCK)?);
         let which = if temporal > spatial { "temporal" } else { "spatial" };
         Some(format!(
-            "{machine} gains {} times from spatial and {} times from temporal locality, more from {which}",
+            "{machine} gains {}x from spatial and {}x from temporal locality, more from {which}",
             significant(spatial),
             significant(temporal)
         ))

@@ -56,7 +56,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
         most: written(mean.most),
         basis: match mean.basis {
             Basis::Launches => "launches",
-            Basis::Samples => "samples of single launches",
+            Basis::Samples => "samples within single launches",
             Basis::Nothing => "choice of points",
         },
     }
@@ -108,7 +108,7 @@ pub fn checked(check: &Check) -> Checked {
 
 /// A ranking for the page: rank, machine, speed, range of ranks, share of draws in which it is first.
 pub fn ranked(ranks: &[Rank]) -> Vec<[String; 5]> {
-    let unknown = || "not known".to_owned();
+    let unknown = || "unknown".to_owned();
     let row = |rank: &Rank| {
         let range = rank.range.map_or_else(unknown, |(low, high)| match low == high {
             true => low.to_string(),

@@ -50,11 +50,11 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     if parameters.is_empty() || parameters.len() > MOST_PARAMETERS {
         let shown: Vec<&str> = parameters.iter().map(|name| columns::short(name)).collect();
         let what = format!(
-            "Extra-P takes one to {MOST_PARAMETERS} parameters, here are {}: {}",
+            "Extra-P accepts one to {MOST_PARAMETERS} parameters, but there are {}: {}",
             shown.len(),
             shown.join(", ")
         );
-        return Err(Error::input(what, "name some with --parameters, and hold the others fixed with --where"));
+        return Err(Error::input(what, "choose some with --parameters and fix the others with --where"));
     }
     let grouping: Vec<&str> = words.iter().chain(&parameters).copied().collect();
     let mut regions: BTreeMap<String, BTreeMap<Vec<u64>, Vec<Vec<f64>>>> = BTreeMap::new();
@@ -63,7 +63,7 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     // Seeds may differ.
     single_points(&found, &[&grouping[..], &["seed"]].concat()).map_err(|mixed| {
         Error::input(
-            format!("one point of Extra-P's would mix points that differ in {}", mixed.name),
+            format!("one Extra-P point would mix points that differ in {}", mixed.name),
             format!("add {} to --parameters, or choose one value with --where '{}'", mixed.name, mixed.choice),
         )
     })?;
@@ -83,7 +83,7 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     let common: Vec<Vec<u64>> =
         all.iter().filter(|point| regions.values().all(|region| region.contains_key(*point))).cloned().collect();
     if common.is_empty() {
-        let what = "no point has good samples of every metric in every region";
+        let what = "no point has valid samples of every metric in every region";
         return Err(Error::input(what, "choose one kernel with --where, or other metrics with --select"));
     }
     let by_metric = |mut region: BTreeMap<Vec<u64>, Vec<Vec<f64>>>| {
@@ -161,7 +161,7 @@ impl Input {
         let mut notes = Vec::new();
         if self.left_out > 0 {
             notes.push(format!(
-                "{} points are left out: Extra-P wants every metric of every region at each point",
+                "{} points are left out: Extra-P needs every metric of every region at each point",
                 self.left_out
             ));
         }
@@ -171,7 +171,7 @@ impl Input {
             values.dedup();
             if values.len() < FEWEST_VALUES {
                 let name = columns::short(name);
-                notes.push(format!("{name} has {} values; Extra-P wants at least {FEWEST_VALUES}", values.len()));
+                notes.push(format!("{name} has {} values; Extra-P needs at least {FEWEST_VALUES}", values.len()));
             }
         }
         notes

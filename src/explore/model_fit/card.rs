@@ -45,8 +45,8 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
         let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
         return Err(crate::error::Error::input(
-            format!("the card of {} lacks what {} needs at {place}", card.name, model.about().id),
-            "calibrate with two ranks or more, which measures the network too: apexmap calibrate",
+            format!("the card of {} lacks inputs that {} needs at {place}", card.name, model.about().id),
+            "calibrate with at least two ranks, which also measures the network: apexmap calibrate",
         ));
     }
     let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();

@@ -38,10 +38,13 @@ pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)
     let samples = explained(samples, about.explains);
     if samples.is_empty() {
         let next = match about.explains {
-            [] => "no kernel measures what it predicts yet: it can only predict".to_owned(),
+            [] => "no kernel measures what it predicts: it cannot be fitted".to_owned(),
             kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
         };
-        return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
+        return Err(Error::input(
+            format!("the result has no successful sample of a kernel that {} models", about.id),
+            next,
+        ));
     }
     let points = by_point(&samples, model, given)?;
     refuse_mixtures(&samples, model, &points)?;
@@ -139,8 +142,8 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
         let Some(mixed) = mixed else { continue };
         let Mixture { name, values, choice } = mixed.mixture(name);
         return Err(Error::input(
-            format!("{} does not know {name}, and the samples have {name} = {values}", model.about().id),
-            format!("choose one with --where '{choice}'"),
+            format!("{} has no variable {name}, but the samples differ in it ({name} = {values})", model.about().id),
+            format!("fix one value with --where '{choice}'"),
         ));
     }
     Ok(())
@@ -192,7 +195,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let quality = &fit.quality;
     let beaten = baseline.zip(quality.left_out).is_some_and(|(curve, left_out)| curve.left_out < left_out);
     let verb = if beaten { "describes" } else { "explains" };
-    let mut text = format!("{} {verb} the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
+    let mut text = format!("{} {verb} the measurement to within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
     if let Some((largest, error)) = quality.largest_left_out {
         text += &format!(", and predicts P = {largest} from smaller P to within {:.1} %", 100.0 * error);
     }

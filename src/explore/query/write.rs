@@ -34,7 +34,7 @@ pub fn text(groups: &QueryGroups) -> String {
         let _ = writeln!(text, "{}", row.trim_end());
     }
     if groups.groups.iter().any(|group| group.samples < 6) {
-        text.push_str("\nBelow six samples a median has no 95 % interval.\n");
+        text.push_str("\nA 95 % interval of the median needs at least six samples.\n");
     }
     text
 }

@@ -300,7 +300,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
         }
     }
     let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
-    facts.push(("Pages granted", if pages.is_empty() { "mixed or not told".into() } else { pages.join(", ") }));
+    facts.push(("Page size granted", if pages.is_empty() { "mixed or unknown".into() } else { pages.join(", ") }));
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
@@ -311,18 +311,30 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
 fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if samples.oversubscribed() {
-        warnings.push("Oversubscribed: some launches had more ranks than processors. Their times are not those of a machine with enough.".into());
+        warnings.push(
+            "Oversubscribed: some launches had more ranks than processors. Their times do not represent a \
+             machine with one processor per rank."
+                .into(),
+        );
     }
     if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
-        warnings.push("Embedded transport: the ranks were threads of one process, their messages went through its memory. No network was measured.".into());
+        warnings.push(
+            "Ranks were threads of one process and exchanged messages through shared memory. No network \
+             was measured."
+                .into(),
+        );
     }
     if stale > 0 {
         warnings.push(format!(
-            "{stale} samples of another build, machine or plan are in the store and not in this report."
+            "{stale} samples of another build, machine or plan are in the result but not in this report."
         ));
     }
     if manifest.launches.iter().any(|l| l.budget_spent) {
-        warnings.push("The time budget ended before every point was as precise as asked; n and intervals say how precise each is.".into());
+        warnings.push(
+            "The time budget was used up before every point reached the requested precision; n and the \
+             interval show the precision of each point."
+                .into(),
+        );
     }
     warnings
 }

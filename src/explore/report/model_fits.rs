@@ -192,7 +192,7 @@ impl Section<'_> {
         data: &Data,
         predicted: &card::CardPrediction,
     ) -> Result<Entry> {
-        let what = format!("from the card of {} alone, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
+        let what = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
         let pictures = self.pictures(figures::of(model, &predicted.points, &subtitle(group, data, &what)))?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
@@ -210,7 +210,7 @@ impl Section<'_> {
             numbers: known.map(number).collect(),
             quality: vec![
                 ("SMAPE", percent(predicted.smape)),
-                ("median of measured by predicted", format!("{:.2}", predicted.bias)),
+                ("median of measured / predicted", format!("{:.2}", predicted.bias)),
             ],
             pictures,
             ..entry(model, group, data)
@@ -292,17 +292,20 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     if quality.fitted_points < quality.points {
         lines.push(("points fitted to, evenly spread; the others are predicted", quality.fitted_points.to_string()));
     }
-    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
+    lines.extend(quality.left_out.map(|error| ("SMAPE of held-out points", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
-    lines.extend(curve.map(|curve| ("the same of the baseline, a curve without knowledge", percent(curve.left_out))));
+    lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
         *terms.entry(point.bottleneck).or_default() += 1;
         terms
     });
     let share = |(name, count): (&str, usize)| format!("{name} {}", percent(count as f64 / fit.points.len() as f64));
-    lines.push(("what binds, share of the observations", terms.into_iter().map(share).collect::<Vec<_>>().join(", ")));
+    lines.push((
+        "bottleneck, fraction of the observations",
+        terms.into_iter().map(share).collect::<Vec<_>>().join(", "),
+    ));
     lines
 }

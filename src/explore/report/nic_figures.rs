@@ -22,7 +22,7 @@ pub fn of_streams(input: &Input) -> Result<Vec<Picture>> {
         let stream = Stream { input, operation, senders, samples: group.samples };
         pictures.extend(stream.picture("bytes_per_second", "11", "bandwidth", Unit::BytesPerSecond)?);
         let which = if senders < 4.0 { "12" } else { "13" };
-        pictures.extend(stream.picture("operations_per_second", which, "messages a second", Unit::PerSecond)?);
+        pictures.extend(stream.picture("operations_per_second", which, "messages per second", Unit::PerSecond)?);
     }
     Ok(pictures)
 }
@@ -50,10 +50,11 @@ impl Stream<'_> {
         let measured = Series { label: "measured".into(), points: found.iter().filter_map(point).collect() };
         let senders = if self.senders == 1.0 { "one sender".to_owned() } else { format!("{} senders", self.senders) };
         let title =
-            format!("Stream of messages by {}s of {senders} against the machine's limits: {quantity}", self.operation);
+            format!("Message stream by {}s from {senders}, and the machine's limits: {quantity}", self.operation);
         let caption = format!(
-            "As Figure {number} of the NIC message-rate paper, for this machine: medians with 95 % intervals, and each limit \
-             by itself. The theoretical lines of the paper's own machine: apexmap models message_rate.nic --figures FOLDER."
+            "As in Figure {number} of the NIC message-rate paper, for this machine: medians with 95 % intervals, \
+             and each limit separately. For the theoretical lines of the paper's machine, run apexmap models \
+             message_rate.nic --figures FOLDER."
         );
         let curves = Curves {
             title: title.clone(),

@@ -36,8 +36,8 @@ pub fn lead(input: &Input, held: &[(&str, &[Trade])]) -> Result<Lead> {
     {
         lead.tiles.push(Tile {
             value: format!("{} ×", number(*factor, NumberStyle::Factor)),
-            label: format!("matters most: {}", columns::short(column)),
-            note: format!("its best value over its worst, all else equal; median, {kernel}"),
+            label: format!("largest effect: {}", columns::short(column)),
+            note: format!("best value / worst value, other parameters fixed; median, {kernel}"),
         });
     }
     lead.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
@@ -70,7 +70,7 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
-        "Measured on {}{host}: {} on {} rank{}; {} points, {good} good samples, {failures}.",
+        "Measured on {}{host}: {} on {} rank{}; {} points, {good} valid samples, {failures}.",
         manifest.machine,
         list(&kernels),
         list(&ranks),
@@ -116,12 +116,12 @@ impl Extremes {
             return;
         }
         let ratio = if self.worst.0 > 0.0 {
-            format!(": a factor of {} between the worst and the best point", number(factor, NumberStyle::Factor))
+            format!(", a factor of {} apart", number(factor, NumberStyle::Factor))
         } else {
             String::new()
         };
         lead.sentences.push(format!(
-            "The {name} reached {best}{} and fell to {worst}{}{ratio}.",
+            "Highest {name}: {best}{}; lowest: {worst}{}{ratio}.",
             at(&self.best.1),
             at(&self.worst.1)
         ));
@@ -132,12 +132,12 @@ impl Extremes {
                 label: format!("{which} {name}"),
                 note: note.into(),
             };
-            lead.tiles.push(tile(&best, "best", &self.best.1));
-            lead.tiles.push(tile(&worst, "worst", &self.worst.1));
+            lead.tiles.push(tile(&best, "highest", &self.best.1));
+            lead.tiles.push(tile(&worst, "lowest", &self.worst.1));
             if self.worst.0 > 0.0 {
                 lead.tiles.push(Tile {
                     value: format!("{} ×", number(factor, NumberStyle::Factor)),
-                    label: "best over worst".into(),
+                    label: "highest / lowest".into(),
                     note: String::new(),
                 });
             }
@@ -190,19 +190,15 @@ fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
 /// What matters most in the kernels with the most points.
 fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
-    let one = |(column, factor): &Effect| {
-        format!("{} ({} times)", columns::short(column), number(*factor, NumberStyle::Factor))
-    };
+    let one =
+        |(column, factor): &Effect| format!("{} ({}x)", columns::short(column), number(*factor, NumberStyle::Factor));
     let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
         let names: Vec<String> = of.iter().take(3).map(one).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
     let told: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
     (!told.is_empty()).then(|| {
-        format!(
-            "What matters most, as the best value over the worst with all else equal (median): {}.",
-            told.join("; ")
-        )
+        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", told.join("; "))
     })
 }
 
@@ -211,7 +207,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
     let trade = possible.get(possible.len() / 2)?;
     Some(format!(
-        "To hold {} in {name} without temporal locality (alpha from its smallest to its largest value), blocks must become {} times as long.",
+        "To sustain {} in {name} at the largest alpha, blocks must be {} times as long as at the smallest alpha.",
         quantity(trade.level, units::Unit::BytesPerSecond),
         trade.factor.as_deref()?
     ))
@@ -232,20 +228,31 @@ fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
         if without > 0 {
-            lead.sentences.push("No point has the six samples that a 95 % interval needs: single numbers may be off by more than they differ.".into());
+            lead.sentences.push(
+                "No point has the six samples needed for a 95 % interval; differences between these \
+                 numbers may be noise."
+                    .into(),
+            );
         }
         return Ok(());
     };
-    let rest = if without == 0 { String::new() } else { format!("; {without} have too few samples for an interval") };
+    let rest = if without == 0 {
+        String::new()
+    } else {
+        format!(
+            "; {without} points have too few samples for an \
+         interval"
+        )
+    };
     lead.sentences.push(format!(
-        "Half of the medians are known within {}, nine in ten within {} (95 % intervals){rest}.",
+        "95 % interval half-width: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
     ));
     lead.tiles.push(Tile {
         value: percent(half),
         label: "precision".into(),
-        note: format!("half of the points are this sharp or sharper; nine in ten {}", percent(most)),
+        note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),
     });
     Ok(())
 }

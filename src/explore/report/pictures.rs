@@ -47,16 +47,18 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
             "performance surface",
             ALPHA,
             BLOCK,
-            "Bandwidth of a process over spatial locality L and temporal locality alpha (as Figures 3 and 4 of the Apex-Map paper). Dots are measured.",
+            "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
+             the Apex-Map paper). Dots mark measured points.",
         )?;
         add(
             Kind::Contour,
             "contours",
             BLOCK,
             ALPHA,
-            "Lines of equal bandwidth (as Figure 7 of the paper). Lines along L: spatial locality hardly matters there; lines along alpha: temporal locality hardly matters.",
+            "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
+             of locality hardly matters.",
         )?;
-        add(Kind::Heat, "heat map", BLOCK, ALPHA, "Median of every measured point.")?;
+        add(Kind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?;
     }
     if group.blocks.len() > 1 {
         add(Kind::Curves, "bandwidth over L", BLOCK, ALPHA, "Medians; the bands are 95 % intervals of the median.")?;
@@ -71,11 +73,11 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
         )?;
     }
     if group.is_surface() && group.samples.has(SHARE) {
-        let title = format!("What binds: {label}");
+        let title = format!("Bottleneck: {label}");
         let by = vec![ALPHA.into()];
         let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
         let drawn = figure(&group.samples, &request)?;
-        let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
+        let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
         let file = format!("binding-{number}");
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
     }
@@ -119,10 +121,11 @@ pub fn of_parameters(folder: &Folder, samples: &Samples, manifest: &Manifest) ->
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
                 curves.marks = landmarks(&chosen, manifest);
             }
-            let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
+            let caption = "Medians with 95 % intervals; parameters not named have their most frequent values.";
             let file = format!("effect-of-{}{which}", columns::short(axis));
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
-                let caption = "Rate of a rank among P over the rate of one alone, by the medians; intervals are those of the rate.";
+                let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
+                     of the rate.";
                 let file = format!("efficiency{which}");
                 pictures.push(picture(
                     &folder.figures(),

@@ -10,13 +10,14 @@ use crate::measure::numerics::statistics::Summary;
 use crate::units::{Unit, WORD_BYTES, bytes, significant};
 
 /// The paper's three effects (Section 3.2), beside what was measured.
-const EFFECTS: &str = "The paper sees three effects. (1) Short messages: the pattern is unpredictable and the code's overhead for \
-it higher than ping-pong's, so that the ratio is low; with longer messages this constant overhead matters less. (2) Half of the \
-accesses are local at alpha = 1 on two processes, and several requests are outstanding at once where receive buffers allow it, \
-so that the ratio can exceed 1: counting messages and local accesses only, Apex-Map \"should perform 200% better\"; its best is \
-60 % better, at 1024 words on Seaborg. (3) Long messages: Apex-Map measures how fast data come into the processor, ping-pong only \
-into memory; bringing them into registers for the sum lowers the ratio again on Seaborg and Cheetah, not on the vector machine \
-Phoenix.";
+const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
+     overhead is higher than that of ping-pong, so the ratio is low; for longer messages this constant overhead \
+     matters less. (2) At alpha = 1 on two processes half of the accesses are local, and several requests are \
+     outstanding if there are receive buffers for them, so the ratio can exceed 1: counting messages and local \
+     accesses only, Apex-Map \"should perform 200% better\"; its best is 60 % better, at 1024 words on Seaborg. (3) \
+     Long messages: Apex-Map measures how fast data reach the processor, ping-pong only how fast they reach memory; \
+     loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
+     machine Phoenix.";
 
 /// Draws the ratio where a result has both: Apex-Map with alpha = 1, and ping-pong by sends, both on two ranks.
 pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
@@ -27,16 +28,16 @@ pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture
     let title = "Apex-Map against ping-pong (alpha = 1, P = 2)";
     let found: Vec<String> = series.iter().filter_map(findings).collect();
     let caption = format!(
-        "Bandwidth of an Apex-Map process over that of ping-pong with messages of the same length, as Figure 2 of the \
-         Apex-Map paper; ratios of medians, the bands from the lower limit of one over the upper limit of the other. \
-         {EFFECTS} Here: {}.",
+        "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
+         2 of the Apex-Map paper. Ratios of medians; the bands divide the lower limit of one by the upper limit of \
+         the other. {EFFECTS} Here: {}.",
         found.join("; ")
     );
     let curves = Curves {
         title: title.into(),
         subtitle: String::new(),
         x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
-        y: Quantity { label: "Apex-Map over ping-pong".into(), unit: Unit::None, log: false },
+        y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
         series,
         marks: Vec::new(),
     };
@@ -91,5 +92,5 @@ fn findings(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
     let at = |point: &CurvePoint| format!("{} at {}", significant(point.y), bytes(point.x));
-    Some(format!("{}: {}, at most {}, {}", series.label, at(first), at(best), at(last)))
+    Some(format!("{}: {}, maximum {}, {}", series.label, at(first), at(best), at(last)))
 }

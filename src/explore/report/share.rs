@@ -28,7 +28,7 @@ pub struct Shares {
     pub limits: Vec<Formula>,
 }
 
-/// A point: its rate, its bound, what binds, and the limits that do not.
+/// A point: its rate, its bound, the bottleneck, and the other limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub group: String,
@@ -66,7 +66,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
             }
         }
         let Some(last) = found.len().checked_sub(1) else { continue };
-        for (which, at) in [("least", 0), ("median", last / 2), ("most", last)] {
+        for (which, at) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
             rows.push(row(group, which, &found[at], terms));
         }
     }
@@ -137,7 +137,7 @@ fn others(terms: &Terms) -> Vec<String> {
     }
     let mut least: Vec<_> = least.into_iter().collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
-    least.iter().map(|(name, times)| format!("{name} {} x", units::significant(*times))).collect()
+    least.iter().map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
 }
 
 fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
@@ -148,7 +148,7 @@ fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} points have a bound. They reach {} to {} % of it, half of them {} % or more. What binds: {}.",
+        "{} points have a bound. They reach {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
         all.len(),
         at(0),
         at(last),

@@ -21,7 +21,7 @@ pub struct Row {
     /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
-    /// Share of the machine's own limit and what binds; empty where no bound is known.
+    /// Fraction of the bound, and the bottleneck; empty where no bound is known.
     pub limit: String,
     pub samples: usize,
 }
@@ -60,7 +60,8 @@ const TERMINAL_GROUPS: usize = 6;
 /// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
     let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
-    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "of its limit", "n"].map(str::to_owned);
+    let head =
+        ["", "", "configuration", "median (95 % CI)", "total", "cycles/op", "% of limit", "n"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
     for row in rows {
         let n = row.samples.to_string();
@@ -88,7 +89,7 @@ pub fn text(rows: &[Row]) -> String {
         text.push('\n');
     }
     if !rest.is_empty() {
-        text.push_str(&format!("and {} more groups, in the report\n", rest.len() / 3));
+        text.push_str(&format!("{} more groups are in the report\n", rest.len() / 3));
     }
     text
 }

@@ -56,7 +56,7 @@ fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limi
     })
 }
 
-/// The numbers of [`BOUNDS`] and what binds; none for launches on other hosts than the card's.
+/// The numbers of [`BOUNDS`] and the bottleneck; none for launches on other hosts than the card's.
 fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; 4], &'static str)> {
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;

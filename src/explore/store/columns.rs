@@ -49,23 +49,23 @@ pub struct Described {
 
 const SAMPLE: [(&str, Unit, &str); 9] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
-    ("kernel", Unit::None, "what was measured"),
-    ("status", Unit::None, "ok, wrong, failed, timed-out or hung: only ok is a measurement"),
-    ("message", Unit::None, "why the sample is none"),
-    ("stale", Unit::None, "1 if the present plan has no such point: another build, machine or plan"),
-    ("block", Unit::None, "which launch of this rank count, from 0"),
-    ("repetition", Unit::None, "running number within the point and block, from 0"),
-    ("unix_seconds", Unit::Seconds, "when the run ended, since 1970"),
+    ("kernel", Unit::None, "the kernel"),
+    ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
+    ("message", Unit::None, "why the sample is not valid"),
+    ("stale", Unit::None, "1 if the current plan has no such point (another build, machine or plan)"),
+    ("block", Unit::None, "index of the launch for this number of ranks, from 0"),
+    ("repetition", Unit::None, "sequence number within the point and launch, from 0"),
+    ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
 ];
 
 const LAUNCH: [(&str, Unit, &str); 8] = [
-    ("launch", Unit::None, "the launch, which is the name of its journal"),
+    ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads or mpi"),
-    ("library", Unit::None, "what carries the messages, with its version"),
-    ("launcher", Unit::None, "what started the ranks"),
+    ("library", Unit::None, "message library, with its version"),
+    ("launcher", Unit::None, "launcher that started the ranks"),
     ("host", Unit::None, "host of rank 0"),
-    ("cpu_model", Unit::None, "processor of that host"),
+    ("cpu_model", Unit::None, "processor model of that host"),
     ("build", Unit::None, "fingerprint of the measuring code"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than cores"),
 ];

@@ -23,8 +23,8 @@ pub const COLUMNS: [Derived; 6] = [
     derived("bytes", Unit::Bytes, "bytes of all ranks"),
     derived("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
     derived("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
-    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth of a process"),
-    derived("cycles_per_operation", Unit::Cycles, "cycles of a process an operation"),
+    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth per process"),
+    derived("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
 /// Column of the name of the limit that binds.
@@ -36,8 +36,8 @@ pub const SHARE: &str = "share_of_bound";
 pub const BOUNDS: [Derived; 4] = [
     derived("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
     derived("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
-    derived("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth of a process"),
-    derived(SHARE, Unit::None, "share of the machine's own limit"),
+    derived("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth per process"),
+    derived(SHARE, Unit::None, "fraction of the bound"),
 ];
 
 /// The column that bounds a rate's column, if one does.

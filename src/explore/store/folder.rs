@@ -135,7 +135,7 @@ impl Folder {
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
             Errno::EWOULDBLOCK => Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
-                "wait for it, or give this run a folder of its own with --out",
+                "wait for it to end, or write to another folder with --out",
             ),
             _ => Error::file("lock", &path, cause),
         })

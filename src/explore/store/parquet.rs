@@ -44,8 +44,8 @@ pub fn read(path: &Path) -> Result<Table> {
     let frame = ParquetReader::new(file).finish().map_err(|e| {
         Error::environment(
             format!("cannot read {} as Parquet: {e}", path.display()),
-            "name a result folder or the samples.parquet of one; if that is damaged, remove it: the next command reads \
-             the journals beside it, and `apexmap run` writes it anew",
+            "name a result folder or its samples.parquet; if that file is damaged, delete it: commands then read \
+             the journals next to it, and `apexmap run` rebuilds it",
         )
     })?;
     let mut table = Table::default();

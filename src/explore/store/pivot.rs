@@ -60,7 +60,7 @@ impl Samples {
 pub fn pivot<T>(items: Vec<T>, by: impl Fn(&T) -> &[Value]) -> Result<Pivot<T>> {
     let number = |value: &Value| {
         value.as_f64().ok_or_else(|| {
-            Error::input(format!("\"{value}\" is a word: an axis needs numbers"), "use it in --where instead")
+            Error::input(format!("\"{value}\" is text, but an axis needs numbers"), "use it in --where instead")
         })
     };
     let place = |item: T| {

@@ -194,8 +194,8 @@ impl Samples {
         let column = self.require(name)?;
         if column.is_words() {
             return Err(Error::input(
-                format!("the column \"{name}\" holds words, which have no median"),
-                "choose a column of numbers here; words can group samples, or stand in --where",
+                format!("the column \"{name}\" holds text, which has no median"),
+                "choose a numeric column here; text columns can group samples or be used in --where",
             ));
         }
         Ok(column)

@@ -1,6 +1,7 @@
 //! Samples as columns in memory.
 
 use crate::error::{Error, Result};
+
 use crate::point::Value;
 use std::collections::HashMap;
 
@@ -99,7 +100,7 @@ impl Table {
         match missing.or_else(|| ["ranks", "seconds"].into_iter().find(numbers)) {
             None => Ok(()),
             Some(name) => Err(Error::input(
-                format!("{given} does not hold samples of apexmap: it has no column \"{name}\" as samples have it"),
+                format!("{given} does not hold samples of apexmap: it has no valid column \"{name}\""),
                 "name a result folder or the samples.parquet of one",
             )),
         }

@@ -7,19 +7,18 @@
 mod collective;
 mod mailbox;
 mod messages;
-mod opened;
 mod pool;
-mod puts;
 mod window;
 
 pub use mailbox::{MpiInbox, MpiOutbox};
 pub use messages::MpiMessages;
-pub use opened::MpiOpened;
-pub use puts::MpiPuts;
-pub use window::MpiWindow;
+pub use window::{MpiGetWindow, MpiRmaWindow};
 
-use super::{Comm, Posted, Tag};
+use super::arena::Arena;
+use super::threads::panic_text;
+use super::{Collectives, Comm, Tag};
 use crate::error::{Error, Result};
+use crate::measure::affinity;
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::ffi;
@@ -27,16 +26,17 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
-use std::os::raw::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::thread::panicking;
+use std::time::Duration;
 
 /// `MPI_COMM_WORLD`.
 pub struct MpiComm {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
-    neighbours: usize,
+    ranks_on_node: usize,
     oversubscribed: bool,
     lists: RefCell<collective::Lists>,
     /// In the order of their creation, which is the same on all ranks.
@@ -88,12 +88,12 @@ impl MpiComm {
                 ),
             ));
         }
-        let (neighbours, oversubscribed) = node(&world);
+        let (ranks_on_node, oversubscribed) = node(&world);
         Ok(Self {
             world,
             rank,
             size,
-            neighbours,
+            ranks_on_node,
             oversubscribed,
             lists: RefCell::default(),
             channels: RefCell::default(),
@@ -128,30 +128,46 @@ impl Drop for MpiComm {
 
 /// The ranks of this rank's node, and whether they outnumber the processors they may use. Collective.
 fn node(world: &SimpleCommunicator) -> (usize, bool) {
-    use nix::sched::{CpuSet, sched_getaffinity};
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
-    match sched_getaffinity(nix::unistd::Pid::from_raw(0)) {
-        Ok(set) => (0..CpuSet::count().min(1024))
-            .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
-            .for_each(|cpu| mine[cpu / 64] |= 1 << (cpu % 64)),
-        // More processors than the set holds: there is room.
-        Err(_) => mine.fill(u64::MAX),
+    match affinity::of_thread() {
+        Some(processors) => processors
+            .into_iter()
+            .filter(|&processor| processor < 1024)
+            .for_each(|processor| mine[processor / 64] |= 1 << (processor % 64)),
+        // More processors than a set holds: there is room.
+        None => mine.fill(u64::MAX),
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
     let processors: u32 = all.iter().map(|word| word.count_ones()).sum();
     (node.size() as usize, node.size() as u32 > processors)
 }
 
-impl Comm for MpiComm {
-    type Arrival = MpiArrival;
-    type Inbox = MpiInbox;
-    type Outbox = MpiOutbox;
-    type Window<'m> = MpiWindow<'m>;
-    type Opened<'m> = MpiOpened<'m>;
-    type Messages<'m> = MpiMessages<'m>;
-    type Puts<'m> = MpiPuts<'m>;
+/// As [`super::start`]: one rank is this process.
+pub(super) fn start(
+    ranks: usize,
+    program: impl Fn(&MpiComm, &mut Arena) -> Result<()>,
+    failed: impl Fn(&str),
+) -> Result<()> {
+    let comm = MpiComm::initialize(ranks)?;
+    let mut arena = Arena::default();
+    let message = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.what,
+        Err(panic) => panic_text(&*panic),
+    };
+    // The others wait for this rank and would wait for ever.
+    failed(&format!("rank {} failed: {message}", comm.rank()));
+    // A launcher drops what it has not passed on when its ranks abort.
+    std::thread::sleep(Duration::from_millis(200));
+    comm.abort(1)
+}
 
+pub(super) fn library() -> String {
+    MpiComm::library()
+}
+
+impl Comm for MpiComm {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -160,8 +176,8 @@ impl Comm for MpiComm {
         self.size
     }
 
-    fn neighbours(&self) -> usize {
-        self.neighbours
+    fn ranks_on_node(&self) -> usize {
+        self.ranks_on_node
     }
 
     fn oversubscribed(&self) -> bool {
@@ -173,20 +189,24 @@ impl Comm for MpiComm {
     }
 
     /// MPI makes progress when it is polled; ranks that share a processor must leave it to each other.
-    fn idle(&self) {
+    fn relax(&self) {
         if self.oversubscribed {
             std::thread::yield_now();
         }
     }
+}
+
+impl Collectives for MpiComm {
+    type BarrierRequest = MpiBarrierRequest;
 
     fn barrier(&self) {
         if !self.oversubscribed {
             return self.world.barrier();
         }
         // MPI libraries spin in their barriers, for a time slice of the operating system at worst.
-        let mut arrival = self.arrive();
-        while !self.all_arrived(&mut arrival) {
-            self.idle();
+        let mut request = self.ibarrier();
+        while !self.test(&mut request) {
+            self.relax();
         }
     }
 
@@ -205,89 +225,43 @@ impl Comm for MpiComm {
         Some(all)
     }
 
-    fn sum(&self, value: u64) -> u64 {
+    fn all_reduce_sum(&self, value: u64) -> u64 {
         let mut sum = 0;
         self.world.all_reduce_into(&value, &mut sum, SystemOperation::sum());
         sum
     }
 
-    fn all_to_all(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
-        collective::all_to_all(self, send, counts, receive);
+    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        collective::all_to_all_v(self, send, counts, receive);
     }
 
-    fn arrive(&self) -> MpiArrival {
+    fn ibarrier(&self) -> MpiBarrierRequest {
         let mut request = MaybeUninit::uninit();
         // SAFETY: MPI writes the request.
         unsafe {
             ffi::MPI_Ibarrier(self.world.as_raw(), request.as_mut_ptr());
-            MpiArrival { request: request.assume_init(), _universe: self.universe.clone() }
+            MpiBarrierRequest { request: request.assume_init(), _universe: self.universe.clone() }
         }
     }
 
-    fn all_arrived(&self, arrival: &mut MpiArrival) -> bool {
+    fn test(&self, barrier: &mut MpiBarrierRequest) -> bool {
         let mut done = 0;
         // SAFETY: the request is live, or the null request after completion, which tests as done.
-        unsafe { ffi::MPI_Test(&mut arrival.request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
+        unsafe { ffi::MPI_Test(&mut barrier.request, &mut done, ffi::RSMPI_STATUS_IGNORE) };
         done != 0
-    }
-
-    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
-    /// posted, and none of its messages finds the receives of an earlier mailbox.
-    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
-        let channel = self.channel(tag);
-        // SAFETY: a constant of the library.
-        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        let inbox = MpiInbox::post(channel.clone(), any, Posted::Ahead, receives, words);
-        let outbox = MpiOutbox::new(channel, sends, words);
-        self.barrier();
-        (inbox, outbox)
-    }
-
-    /// As `mailbox`. The posted receives of a communicator are as many as there are peers.
-    fn lines(
-        &self,
-        tag: Tag,
-        peers: &[usize],
-        posted: Posted,
-        sends: usize,
-        words: usize,
-    ) -> (Vec<MpiInbox>, MpiOutbox) {
-        let channel = self.channel(tag);
-        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
-        let inboxes = peers.iter().map(inbox).collect();
-        let outbox = MpiOutbox::new(channel, sends, words);
-        self.barrier();
-        (inboxes, outbox)
-    }
-
-    /// Every rank opens equally many words, or the shortest memory bounds all gets.
-    fn window<'m>(&'m self, memory: &'m [u64], slots: usize, words: usize) -> MpiWindow<'m> {
-        MpiWindow::open(self, memory, slots, words)
-    }
-
-    fn open<'m>(&'m self, memory: &'m mut [u64]) -> MpiOpened<'m> {
-        MpiOpened::open(self, memory)
-    }
-
-    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<MpiMessages<'_>> {
-        MpiMessages::new(self, tag, outgoing, incoming)
-    }
-
-    fn puts(&self, outgoing: usize, incoming: usize) -> Result<MpiPuts<'_>> {
-        MpiPuts::new(self, outgoing, incoming)
     }
 }
 
 /// A barrier under way.
-pub struct MpiArrival {
+pub struct MpiBarrierRequest {
     request: ffi::MPI_Request,
     _universe: Rc<Universe>,
 }
 
-impl Drop for MpiArrival {
+impl Drop for MpiBarrierRequest {
     fn drop(&mut self) {
         if !panicking() {
-            // SAFETY: as in `all_arrived`.
+            // SAFETY: as in `test`.
             unsafe { ffi::MPI_Wait(&mut self.request, ffi::RSMPI_STATUS_IGNORE) };
         }
     }

@@ -1,28 +1,88 @@
-//! The list of transports.
+//! The list of transports. One costs its folder, its line in the list, and its arm in [`on_transport`](crate::on_transport).
 
+use super::arena::Arena;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What carries data between ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "explore", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
-#[serde(rename_all = "lowercase")]
-pub enum TransportKind {
-    Threads,
-    Mpi,
+/// Of each transport: kind and name, a rank's end of it, and its module, with `library` and `start`.
+macro_rules! transports {
+    ($($(#[$built:meta])? $kind:ident $name:literal, $end:ty, $module:ident;)*) => {
+        /// What carries data between ranks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "explore", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
+        pub enum TransportKind {
+            $(#[serde(rename = $name)] $kind,)*
+        }
+
+        impl TransportKind {
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// As in sweeps, journals and command lines.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+        }
+
+        /// One rank's end of one of the transports that this program was built with.
+        #[derive(Clone, Copy)]
+        pub enum Transport<'a> {
+            $($(#[$built])? $kind(&'a $end),)*
+        }
+
+        impl Transport<'_> {
+            pub fn kind(self) -> TransportKind {
+                match self {
+                    $($(#[$built])? Self::$kind(_) => TransportKind::$kind,)*
+                }
+            }
+        }
+
+        /// What implements a transport, with its version; `None` if this program was built without it.
+        pub fn library(kind: TransportKind) -> Option<String> {
+            $(
+                $(#[$built])?
+                if kind == TransportKind::$kind {
+                    return Some(super::$module::library());
+                }
+            )*
+            None
+        }
+
+        /// Runs `program` on each of the ranks that this process has of `ranks`. `failed` gets the message of one that fails, if
+        /// its failure ends this process.
+        pub fn start(
+            kind: TransportKind,
+            ranks: usize,
+            program: impl Fn(Transport, &mut Arena) -> Result<()> + Sync,
+            failed: impl Fn(&str),
+        ) -> Result<()> {
+            $(
+                $(#[$built])?
+                if kind == TransportKind::$kind {
+                    let program = |end: &$end, arena: &mut Arena| program(Transport::$kind(end), arena);
+                    return super::$module::start(ranks, program, failed);
+                }
+            )*
+            Err(Error::environment(
+                format!("this build of apexmap has no transport \"{kind}\""),
+                format!(
+                    "build one with `cargo build --release --no-default-features --features {kind}` and name it with \
+                     --worker"
+                ),
+            ))
+        }
+    };
+}
+
+transports! {
+    Threads "threads", super::threads::ThreadComm, threads;
+    #[cfg(feature = "mpi")] Mpi "mpi", super::mpi::MpiComm, mpi;
 }
 
 impl TransportKind {
-    pub const ALL: &[Self] = &[Self::Threads, Self::Mpi];
-
-    /// As in sweeps, journals and command lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Threads => "threads",
-            Self::Mpi => "mpi",
-        }
-    }
-
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }
@@ -32,4 +92,16 @@ impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Runs an expression with `$comm` bound to this rank's end of the world's transport, of its own type.
+#[macro_export]
+macro_rules! on_transport {
+    ($transport:expr, $comm:ident => $body:expr) => {
+        match $transport {
+            $crate::measure::comm::Transport::Threads($comm) => $body,
+            #[cfg(feature = "mpi")]
+            $crate::measure::comm::Transport::Mpi($comm) => $body,
+        }
+    };
 }

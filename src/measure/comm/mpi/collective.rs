@@ -17,7 +17,7 @@ pub(super) struct Lists {
 }
 
 /// Counts first, then the words.
-pub(super) fn all_to_all(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+pub(super) fn all_to_all_v(comm: &MpiComm, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
     assert_eq!(counts.len(), comm.size, "a count for every rank");
     assert!(counts.iter().sum::<usize>() <= send.len(), "counts of more words than there are");
     let lists = &mut *comm.lists.borrow_mut();
@@ -85,6 +85,6 @@ fn wait(comm: &MpiComm, start: impl FnOnce(&mut ffi::MPI_Request)) {
         if done != 0 {
             return;
         }
-        comm.idle();
+        comm.relax();
     }
 }

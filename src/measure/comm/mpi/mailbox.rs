@@ -1,8 +1,8 @@
 //! Messages: receives posted ahead, and sends in flight.
 
-use super::Channel;
 use super::pool::{Buffers, Pool};
-use crate::measure::comm::{Inbox, Outbox, Posted};
+use super::{Channel, MpiComm};
+use crate::measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Posted, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
@@ -12,6 +12,40 @@ use std::thread::panicking;
 
 /// The tag of all messages: each kind has a communicator of its own.
 const MESSAGE: c_int = 0;
+
+impl Mailboxes for MpiComm {
+    type Inbox = MpiInbox;
+    type Outbox = MpiOutbox;
+
+    /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
+    /// posted, and none of its messages finds the receives of an earlier mailbox.
+    fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (MpiInbox, MpiOutbox) {
+        let channel = self.channel(tag);
+        // SAFETY: a constant of the library.
+        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
+        let inbox = MpiInbox::post(channel.clone(), any, Posted::Ahead, receives, words);
+        let outbox = MpiOutbox::new(channel, sends, words);
+        self.barrier();
+        (inbox, outbox)
+    }
+
+    /// As `mailbox`. The posted receives of a communicator are as many as there are peers.
+    fn mailbox_per_peer(
+        &self,
+        tag: Tag,
+        peers: &[usize],
+        posted: Posted,
+        sends: usize,
+        words: usize,
+    ) -> (Vec<MpiInbox>, MpiOutbox) {
+        let channel = self.channel(tag);
+        let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
+        let inboxes = peers.iter().map(inbox).collect();
+        let outbox = MpiOutbox::new(channel, sends, words);
+        self.barrier();
+        (inboxes, outbox)
+    }
+}
 
 /// A ring of persistent receives.
 ///
@@ -29,7 +63,7 @@ pub struct MpiInbox {
 
 impl MpiInbox {
     /// `source` may be any; one receive on demand, or several ahead.
-    pub(super) fn post(channel: Rc<Channel>, source: c_int, posted: Posted, receives: usize, words: usize) -> Self {
+    fn post(channel: Rc<Channel>, source: c_int, posted: Posted, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
         let started = posted == Posted::Ahead;
         let post = |slot| {
@@ -108,7 +142,7 @@ pub struct MpiOutbox {
 }
 
 impl MpiOutbox {
-    pub(super) fn new(channel: Rc<Channel>, sends: usize, words: usize) -> Self {
+    fn new(channel: Rc<Channel>, sends: usize, words: usize) -> Self {
         Self { pool: Pool::new(sends, words), free: (0..sends).collect(), channel }
     }
 }

@@ -2,11 +2,10 @@
 
 use super::{Channel, MpiComm};
 use crate::error::Result;
-use crate::measure::comm::items::Items;
-use crate::measure::comm::{Comm, Messages, Tag};
+use crate::measure::comm::{Buffer, Collectives, Comm, Messages, PointToPoint, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 use std::rc::Rc;
 use std::thread::panicking;
@@ -14,40 +13,40 @@ use std::thread::panicking;
 /// The tag of all messages: each kind has a communicator of its own.
 const MESSAGE: c_int = 0;
 
+impl PointToPoint for MpiComm {
+    type Messages<'m> = MpiMessages<'m>;
+
+    fn messages(&self, tag: Tag, outgoing: usize, incoming: usize) -> Result<MpiMessages<'_>> {
+        let channel = self.channel(tag);
+        let [outgoing, incoming] = [Buffer::new(outgoing)?, Buffer::new(incoming)?];
+        self.barrier();
+        Ok(MpiMessages { comm: self, channel, outgoing, incoming, requests: Vec::new() })
+    }
+}
+
 pub struct MpiMessages<'m> {
     comm: &'m MpiComm,
     channel: Rc<Channel>,
-    outgoing: ManuallyDrop<Items>,
-    incoming: ManuallyDrop<Items>,
+    /// Leaked with what is on its way if the rank panics.
+    outgoing: Buffer,
+    incoming: Buffer,
     /// On their way.
     requests: Vec<ffi::MPI_Request>,
 }
 
-impl<'m> MpiMessages<'m> {
-    /// Collective.
-    pub(super) fn new(comm: &'m MpiComm, tag: Tag, outgoing: usize, incoming: usize) -> Result<Self> {
-        let channel = comm.channel(tag);
-        let [outgoing, incoming] = [Items::new(outgoing)?, Items::new(incoming)?].map(ManuallyDrop::new);
-        comm.barrier();
-        Ok(Self { comm, channel, outgoing, incoming, requests: Vec::new() })
-    }
-}
-
 impl Messages for MpiMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
-        self.complete();
-        // SAFETY: nothing is on its way.
-        unsafe { self.outgoing.all() }
+        self.wait_all();
+        &mut self.outgoing
     }
 
     fn incoming(&mut self) -> &mut [u32] {
-        self.complete();
-        // SAFETY: nothing is on its way.
-        unsafe { self.incoming.all() }
+        self.wait_all();
+        &mut self.incoming
     }
 
     #[inline]
-    fn send(&mut self, at: usize, items: usize, to: usize) {
+    fn isend(&mut self, at: usize, items: usize, to: usize) {
         let place = self.outgoing.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
         // SAFETY: the items are left alone until the request completes.
@@ -59,10 +58,10 @@ impl Messages for MpiMessages<'_> {
     }
 
     #[inline]
-    fn receive(&mut self, at: usize, items: usize, from: usize) {
+    fn irecv(&mut self, at: usize, items: usize, from: usize) {
         let place = self.incoming.at(at, items).cast();
         let mut request = MaybeUninit::uninit();
-        // SAFETY: as in `send`.
+        // SAFETY: as in `isend`.
         self.requests.push(unsafe {
             let (item, world) = (ffi::RSMPI_UINT32_T, self.channel.comm.as_raw());
             ffi::MPI_Irecv(place, items as c_int, item, from as c_int, MESSAGE, world, request.as_mut_ptr());
@@ -71,19 +70,21 @@ impl Messages for MpiMessages<'_> {
     }
 
     #[inline]
-    fn complete(&mut self) {
+    fn wait_all(&mut self) {
         let (count, requests) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
+        // SAFETY: it is a constant of the library.
         let (mut done, ignored) = (c_int::from(count == 0), unsafe { ffi::RSMPI_STATUSES_IGNORE });
-        // SAFETY: the requests are live, or null once they are complete.
         if done == 0 && !self.comm.oversubscribed {
+            // SAFETY: the requests are live.
             unsafe { ffi::MPI_Waitall(count, requests, ignored) };
             done = 1;
         }
         // MPI libraries spin while they wait: ranks that share a processor poll, and leave it to each other.
         while done == 0 {
+            // SAFETY: the requests are live, or null once they are complete.
             unsafe { ffi::MPI_Testall(count, requests, &mut done, ignored) };
             if done == 0 {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
         self.requests.clear();
@@ -93,12 +94,7 @@ impl Messages for MpiMessages<'_> {
 impl Drop for MpiMessages<'_> {
     fn drop(&mut self) {
         if !panicking() {
-            self.complete();
-            // SAFETY: nothing is on its way, and they are not used again.
-            unsafe {
-                ManuallyDrop::drop(&mut self.outgoing);
-                ManuallyDrop::drop(&mut self.incoming);
-            }
+            self.wait_all();
         }
     }
 }

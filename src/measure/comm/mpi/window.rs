@@ -1,77 +1,132 @@
-//! Gets from the memory of other ranks: MPI's passive one-sided communication.
+//! Windows of MPI: its passive one-sided communication.
 
 use super::MpiComm;
-use super::pool::Pool;
-use crate::measure::comm::Window;
+use super::pool::{Buffers, Pool};
+use crate::measure::comm::{Collectives, GetWindow, Item, Rma, RmaWindow, check_range};
 use mpi::collective::SystemOperation;
 use mpi::ffi;
 use mpi::traits::{AsRaw, CommunicatorCollectives};
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
+use std::sync::atomic::Ordering;
 use std::thread::panicking;
 
-/// Every rank's memory, and a pool of gets. The own rank's memory is read without MPI.
-///
-/// Dropping it is collective.
-pub struct MpiWindow<'m> {
+impl Rma for MpiComm {
+    type GetWindow<'m> = MpiGetWindow<'m>;
+    type RmaWindow<'m, T: Item> = MpiRmaWindow<'m, T>;
+
+    /// Every rank opens equally many words, or the shortest memory bounds all gets.
+    fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(MpiGetWindow) -> R) -> R {
+        // A type said: rsmpi does not compare those of the two buffers.
+        let mut shared = 0_u64;
+        self.world.all_reduce_into(&(memory.len() as u64), &mut shared, SystemOperation::min());
+        // Through this window MPI only reads.
+        let window = Lock::all(self, memory.as_ptr().cast_mut(), memory.len());
+        work(MpiGetWindow {
+            memory,
+            shared: shared as usize,
+            rank: self.rank,
+            pool: Pool::new(slots, words),
+            under_way: 0,
+            lengths: vec![0; slots],
+            free: (0..slots).collect(),
+            arrived: VecDeque::with_capacity(slots),
+            window: window.as_ref().map(|lock| lock.0),
+        })
+    }
+
+    fn rma_window<T: Item, R>(&self, origin: &mut [T], memory: &mut [T], work: impl FnOnce(MpiRmaWindow<T>) -> R) -> R {
+        let mut lengths = vec![0; self.size];
+        self.world.all_gather_into(&(memory.len() as u64), &mut lengths[..]);
+        let (origin, memory) = (Lent::new(origin), Lent::new(memory));
+        let window = Lock::all(self, memory.start, memory.length);
+        work(MpiRmaWindow {
+            comm: self,
+            origin,
+            memory,
+            lengths,
+            window: window.as_ref().map(|lock| lock.0),
+            under_way: false,
+            staged: Buffers::new(STAGED, 1),
+            used: 0,
+        })
+    }
+}
+
+/// A window locked by everybody until it is dropped, which completes all that is on its way and is collective.
+struct Lock(ffi::MPI_Win);
+
+impl Lock {
+    /// None in a world of one rank, where Open MPI 4.1 cannot create a window.
+    fn all<T>(comm: &MpiComm, start: *mut T, length: usize) -> Option<Self> {
+        if comm.size == 1 {
+            return None;
+        }
+        let mut window = MaybeUninit::uninit();
+        let (bytes, unit) = ((length * size_of::<T>()) as ffi::MPI_Aint, size_of::<T>() as c_int);
+        // SAFETY: the callers have borrowed the memory for longer than the window is open, exclusively if MPI writes it.
+        unsafe {
+            let world = comm.world.as_raw();
+            ffi::MPI_Win_create(start.cast(), bytes, unit, ffi::RSMPI_INFO_NULL, world, window.as_mut_ptr());
+            let window = window.assume_init();
+            ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
+            Some(Self(window))
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if !panicking() {
+            // SAFETY: opened and locked by `all`.
+            unsafe {
+                ffi::MPI_Win_unlock_all(self.0);
+                ffi::MPI_Win_free(&mut self.0);
+            }
+        }
+    }
+}
+
+/// A pool of gets. The own rank's memory is read without MPI.
+pub struct MpiGetWindow<'m> {
     memory: &'m [u64],
     /// Words of the shortest memory of all ranks: what may be read anywhere.
     shared: usize,
     rank: usize,
-    /// Gets under way; dropped, and so waited for, before the window is closed.
+    /// Gets under way, waited for when it is dropped.
     pool: Pool,
     under_way: usize,
     /// Words asked for, by slot.
     lengths: Vec<usize>,
     free: Vec<usize>,
     arrived: VecDeque<usize>,
-    /// None in a world of one rank, where Open MPI 4.1 cannot create a window.
-    window: Option<Lock>,
-    _comm: &'m MpiComm,
+    /// Open for as long as this.
+    window: Option<ffi::MPI_Win>,
 }
 
-impl<'m> MpiWindow<'m> {
-    pub(super) fn open(comm: &'m MpiComm, memory: &'m [u64], slots: usize, words: usize) -> Self {
-        // A type said: rsmpi does not compare those of the two buffers.
-        let mut shared = 0_u64;
-        comm.world.all_reduce_into(&(memory.len() as u64), &mut shared, SystemOperation::min());
-        Self {
-            memory,
-            shared: shared as usize,
-            rank: comm.rank,
-            pool: Pool::new(slots, words),
-            under_way: 0,
-            lengths: vec![0; slots],
-            free: (0..slots).collect(),
-            arrived: VecDeque::with_capacity(slots),
-            window: (comm.size > 1).then(|| Lock::all(comm, memory)),
-            _comm: comm,
-        }
-    }
-}
-
-impl Window for MpiWindow<'_> {
+impl GetWindow for MpiGetWindow<'_> {
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
-        assert!(offset + words <= self.shared, "{words} words at {offset} of a memory of {}", self.shared);
-        assert!(words <= self.pool.buffers.words, "a get of {words} words in slots of {}", self.pool.buffers.words);
+        check_range(offset, words, self.shared);
+        check_range(0, words, self.pool.buffers.words);
         let Some(slot) = self.free.pop() else { return false };
         self.lengths[slot] = words;
-        match &self.window {
-            Some(Lock(window)) if from != self.rank => {
+        match self.window {
+            Some(window) if from != self.rank => {
                 // SAFETY: the slot was free, so its buffer is MPI's until the request completes; the range was checked.
                 unsafe {
                     let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
                     let (count, from, offset) = (words as c_int, from as c_int, offset as ffi::MPI_Aint);
                     let request = &mut self.pool.requests[slot];
-                    ffi::MPI_Rget(at, count, word, from, offset, count, word, *window, request);
+                    ffi::MPI_Rget(at, count, word, from, offset, count, word, window, request);
                 }
                 self.under_way += 1;
             }
             _ => {
                 assert_eq!(from, self.rank, "there is no such rank");
                 // SAFETY: the slot was free.
-                unsafe { self.pool.buffers.write(slot, &self.memory[offset..offset + words]) };
+                unsafe { self.pool.buffers.write(slot, &self.memory[offset..][..words]) };
                 self.arrived.push_back(slot);
             }
         }
@@ -91,33 +146,171 @@ impl Window for MpiWindow<'_> {
     }
 }
 
-/// A window locked by everybody until it is dropped.
-pub(super) struct Lock(pub(super) ffi::MPI_Win);
+/// Memory that is borrowed, but which MPI reads or writes meanwhile: no reference to it may stand.
+struct Lent<'m, T> {
+    start: *mut T,
+    length: usize,
+    borrowed: PhantomData<&'m mut [T]>,
+}
 
-impl Lock {
-    pub(super) fn all<T>(comm: &MpiComm, memory: &[T]) -> Self {
-        let mut window = MaybeUninit::uninit();
-        let bytes = size_of_val(memory) as ffi::MPI_Aint;
-        // SAFETY: the memory is borrowed for as long as the window is open, exclusively if it is written through it.
-        unsafe {
-            let base = memory.as_ptr().cast_mut().cast();
-            let unit = size_of::<T>() as c_int;
-            ffi::MPI_Win_create(base, bytes, unit, ffi::RSMPI_INFO_NULL, comm.world.as_raw(), window.as_mut_ptr());
-            let window = window.assume_init();
-            ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
-            Self(window)
+impl<'m, T> Lent<'m, T> {
+    fn new(memory: &'m mut [T]) -> Self {
+        Self { start: memory.as_mut_ptr(), length: memory.len(), borrowed: PhantomData }
+    }
+
+    /// The first of `items` items at `at`, all of which exist.
+    fn at(&self, at: usize, items: usize) -> *mut T {
+        check_range(at, items, self.length);
+        // SAFETY: within the memory.
+        unsafe { self.start.add(at) }
+    }
+
+    /// # Safety
+    /// MPI is not touching the memory.
+    unsafe fn all(&mut self) -> &mut [T] {
+        // SAFETY: it was a slice, and the caller vouches for MPI.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+    }
+}
+
+/// Values that may be on their way before they must be waited for.
+const STAGED: usize = 4096;
+
+/// Every rank's memory, and copies of the values that are on their way there.
+pub struct MpiRmaWindow<'m, T> {
+    comm: &'m MpiComm,
+    origin: Lent<'m, T>,
+    memory: Lent<'m, T>,
+    /// Items of each rank's memory.
+    lengths: Vec<u64>,
+    /// Open for as long as this.
+    window: Option<ffi::MPI_Win>,
+    /// Puts from the origin.
+    under_way: bool,
+    staged: Buffers,
+    used: usize,
+}
+
+impl<T: Item> MpiRmaWindow<'_, T> {
+    fn kind() -> ffi::MPI_Datatype {
+        // SAFETY: constants of the library.
+        unsafe { if size_of::<T>() == 4 { ffi::RSMPI_UINT32_T } else { ffi::RSMPI_UINT64_T } }
+    }
+
+    /// A place for a value that stays as it is until its message has left.
+    fn stage(&mut self, window: ffi::MPI_Win, value: T) -> *mut T {
+        if self.used == STAGED {
+            // SAFETY: the window is locked.
+            unsafe { ffi::MPI_Win_flush_local_all(window) };
+            self.used = 0;
+        }
+        self.used += 1;
+        let place: *mut T = self.staged.at(self.used - 1).cast();
+        // SAFETY: nothing on its way uses this slot, which has room for an item.
+        unsafe { place.write(value) };
+        place
+    }
+
+    fn sync(&self) {
+        if let Some(window) = self.window {
+            // SAFETY: the window is locked.
+            unsafe { ffi::MPI_Win_sync(window) };
         }
     }
 }
 
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if !panicking() {
-            // SAFETY: opened and locked by `all`. Collective.
+impl<T: Item> RmaWindow<T> for MpiRmaWindow<'_, T> {
+    fn origin(&mut self) -> &mut [T] {
+        self.flush();
+        // SAFETY: nothing is on its way from here.
+        unsafe { self.origin.all() }
+    }
+
+    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
+        assert_ne!(to, self.comm.rank, "puts go to other ranks");
+        let source = self.origin.at(at, items).cast();
+        check_range(place, items, self.lengths[to] as usize);
+        let Some(window) = self.window else { unreachable!("there is no other rank") };
+        let (count, kind) = (items as c_int, Self::kind());
+        // SAFETY: the target was checked, and nobody else touches it; the origin is left alone until the put completes.
+        unsafe { ffi::MPI_Put(source, count, kind, to as c_int, place as ffi::MPI_Aint, count, kind, window) };
+        self.under_way = true;
+    }
+
+    fn put_value(&mut self, to: usize, place: usize, value: T) {
+        check_range(place, 1, self.lengths[to] as usize);
+        let Some(window) = self.window else {
+            // SAFETY: there is no other rank.
+            unsafe { self.memory.all()[place] = value };
+            return;
+        };
+        let (at, kind) = (self.stage(window, value).cast(), Self::kind());
+        // SAFETY: the target was checked; the origin stays until it is flushed.
+        unsafe { ffi::MPI_Put(at, 1, kind, to as c_int, place as ffi::MPI_Aint, 1, kind, window) };
+    }
+
+    fn xor(&mut self, to: usize, place: usize, value: T) {
+        check_range(place, 1, self.lengths[to] as usize);
+        let Some(window) = self.window else {
+            // SAFETY: there is no other rank.
+            let own = unsafe { &mut self.memory.all()[place] };
+            *own = *own ^ value;
+            return;
+        };
+        let (at, kind) = (self.stage(window, value).cast(), Self::kind());
+        // SAFETY: as in `put_value`; accumulates are atomic, each item by itself.
+        unsafe {
+            let (to, place, xor) = (to as c_int, place as ffi::MPI_Aint, ffi::RSMPI_BXOR);
+            ffi::MPI_Accumulate(at, 1, kind, to, place, 1, kind, xor, window);
+        }
+    }
+
+    fn flush(&mut self) {
+        if let (true, Some(window)) = (self.under_way, self.window) {
+            // SAFETY: the window is locked.
+            unsafe { ffi::MPI_Win_flush_all(window) };
+        }
+        self.under_way = false;
+    }
+
+    /// Lets MPI make progress: some puts need the target's help.
+    unsafe fn peek(&mut self, place: usize) -> T {
+        if self.window.is_some() {
+            let mut arrived = 0;
+            // SAFETY: no message is taken.
             unsafe {
-                ffi::MPI_Win_unlock_all(self.0);
-                ffi::MPI_Win_free(&mut self.0);
+                let (any, world) = (ffi::RSMPI_ANY_SOURCE, self.comm.world.as_raw());
+                ffi::MPI_Iprobe(any, 0, world, &mut arrived, ffi::RSMPI_STATUS_IGNORE);
             }
+            self.sync();
+        }
+        // SAFETY: the item exists, and may change under us.
+        unsafe { T::load(self.memory.at(place, 1), Ordering::Acquire) }
+    }
+
+    fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
+        if let Some(window) = self.window {
+            // SAFETY: the window is locked.
+            unsafe { ffi::MPI_Win_flush_all(window) };
+        }
+        (self.under_way, self.used) = (false, 0);
+        self.comm.barrier();
+        // What others wrote becomes visible to loads, and then what this rank stored to others.
+        self.sync();
+        // SAFETY: what all ranks have written is complete, and nobody writes before the barrier.
+        let result = work(unsafe { self.memory.all() });
+        self.sync();
+        self.comm.barrier();
+        result
+    }
+}
+
+impl<T> Drop for MpiRmaWindow<'_, T> {
+    /// What is staged stays until its messages have left.
+    fn drop(&mut self) {
+        if let (false, Some(window)) = (panicking(), self.window) {
+            // SAFETY: the window is locked.
+            unsafe { ffi::MPI_Win_flush_local_all(window) };
         }
     }
 }

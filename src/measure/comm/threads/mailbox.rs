@@ -4,16 +4,15 @@
 //! receiver reads the slot in place and gives it back. Messages of up to six words travel in the ring itself and need no
 //! send handle, as eager messages of MPI hardly do.
 
-use super::Shared;
-use crate::measure::comm::{Inbox, Outbox};
-use rtrb::{Consumer, Producer};
-use std::cell::UnsafeCell;
+use super::{Shared, ThreadComm};
+use crate::measure::comm::sync::Slot;
+use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Posted, Tag};
+use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A message on its way: short ones travel in the ring itself, of long ones the slot of their sender.
 #[repr(align(64))]
-pub(super) struct Parcel {
+struct Parcel {
     words: usize,
     /// Null if the message is short.
     slot: *const Slot,
@@ -27,25 +26,38 @@ const SHORT: usize = 6;
 // that carries the parcel orders the sender's writes before the receiver's reads.
 unsafe impl Send for Parcel {}
 
-#[repr(align(128))]
-struct Slot {
-    busy: AtomicBool,
-    words: Box<[UnsafeCell<u64>]>,
-}
+impl Mailboxes for ThreadComm {
+    type Inbox = ThreadInbox;
+    type Outbox = ThreadOutbox;
 
-// SAFETY: `busy` says whose turn it is: clear, the sender writes; set, the receiver reads.
-unsafe impl Sync for Slot {}
+    fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
+        let (to, ends): (Vec<_>, Vec<_>) = (0..self.size()).map(|_| RingBuffer::new(sends.max(receives))).unzip();
+        let from = self.swap(ends).into_iter().enumerate().filter(|&(from, _)| from != self.rank);
+        (ThreadInbox { from: from.collect(), next: 0 }, ThreadOutbox::new(to, sends, words, self.shared.clone()))
+    }
+
+    /// There is nothing to post: a message waits in its sender's slot.
+    fn mailbox_per_peer(
+        &self,
+        tag: Tag,
+        peers: &[usize],
+        _posted: Posted,
+        sends: usize,
+        words: usize,
+    ) -> (Vec<ThreadInbox>, ThreadOutbox) {
+        let (mut inbox, outbox) = self.mailbox(tag, 1, sends, words);
+        let mut of_peer = |peer: &usize| {
+            let at = inbox.from.iter().position(|(rank, _)| rank == peer).expect("a peer is another rank, named once");
+            ThreadInbox { from: vec![inbox.from.swap_remove(at)], next: 0 }
+        };
+        (peers.iter().map(&mut of_peer).collect(), outbox)
+    }
+}
 
 /// Receives need no buffers of their own here: a message waits in its sender's slot.
 pub struct ThreadInbox {
-    pub(super) from: Vec<(usize, Consumer<Parcel>)>,
+    from: Vec<(usize, Consumer<Parcel>)>,
     next: usize,
-}
-
-impl ThreadInbox {
-    pub(super) fn new(from: Vec<(usize, Consumer<Parcel>)>) -> Self {
-        Self { from, next: 0 }
-    }
 }
 
 impl Inbox for ThreadInbox {
@@ -59,14 +71,8 @@ impl Inbox for ThreadInbox {
             if parcel.slot.is_null() {
                 return Some(read(*from, &parcel.short[..parcel.words]));
             }
-            // SAFETY: `busy` is set, so the slot is this rank's to read until it clears it; UnsafeCell<u64> has the
-            // layout of u64, and the parcel's words lie within the slot.
-            unsafe {
-                let slot = &*parcel.slot;
-                let result = read(*from, std::slice::from_raw_parts(slot.words.as_ptr().cast(), parcel.words));
-                slot.busy.store(false, Ordering::Release);
-                return Some(result);
-            }
+            // SAFETY: the slot was filled with the parcel's words, and lives until this rank has given it back.
+            return Some(unsafe { (*parcel.slot).read(parcel.words, |words| read(*from, words)) });
         }
         None
     }
@@ -82,9 +88,8 @@ pub struct ThreadOutbox {
 }
 
 impl ThreadOutbox {
-    pub(super) fn new(to: Vec<Producer<Parcel>>, sends: usize, longest: usize, shared: Arc<Shared>) -> Self {
-        let words = || (0..longest).map(|_| UnsafeCell::new(0)).collect();
-        let slots = (0..sends).map(|_| Slot { busy: AtomicBool::new(false), words: words() }).collect();
+    fn new(to: Vec<Producer<Parcel>>, sends: usize, longest: usize, shared: Arc<Shared>) -> Self {
+        let slots = (0..sends).map(|_| Slot::new(longest)).collect();
         Self { slots, longest, next: 0, to, shared }
     }
 }
@@ -93,7 +98,7 @@ impl Outbox for ThreadOutbox {
     #[inline]
     fn ready(&mut self) -> bool {
         for _ in 0..self.slots.len() {
-            if !self.slots[self.next].busy.load(Ordering::Acquire) {
+            if self.slots[self.next].is_free() {
                 return true;
             }
             self.next = if self.next + 1 == self.slots.len() { 0 } else { self.next + 1 };
@@ -113,18 +118,16 @@ impl Outbox for ThreadOutbox {
             return false;
         }
         let slot = &self.slots[self.next];
-        slot.busy.store(true, Ordering::Relaxed);
-        // SAFETY: the slot was free, so no receiver reads it; it has room for the longest message; the ring publishes the writes.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.words.as_ptr() as *mut u64, words.len()) };
+        // SAFETY: the slot is free, and this thread's; the ring publishes the words.
+        unsafe { slot.fill(words) };
         self.to[to].push(Parcel { words: words.len(), slot, short: [0; SHORT] }).is_ok()
     }
 }
 
 impl Drop for ThreadOutbox {
     fn drop(&mut self) {
-        let sent = |slot: &Slot| !slot.busy.load(Ordering::Acquire);
-        while !self.slots.iter().all(sent) {
-            if self.shared.poisoned.load(Ordering::Acquire) || std::thread::panicking() {
+        while !self.slots.iter().all(Slot::is_free) {
+            if self.shared.failure.is_declared() || std::thread::panicking() {
                 // Someone may still read the slots: leave them.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;

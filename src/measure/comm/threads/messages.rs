@@ -4,15 +4,11 @@
 
 use super::ThreadComm;
 use crate::error::Result;
-use crate::measure::comm::items::Items;
-use crate::measure::comm::{Comm, Messages};
+use crate::measure::comm::sync::Delivered;
+use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Messages between two ranks that may be on their way before the sender has to wait.
-const RING: usize = 128;
 
 /// Items that travel in the ring: with length and place they fill a cache line.
 const SHORT: usize = 12;
@@ -29,42 +25,47 @@ struct Parcel {
 // writes before the receiver's reads, and that count the reads before the sender's next writes.
 unsafe impl Send for Parcel {}
 
-/// Long messages of a rank that have been copied by their receivers.
-#[repr(align(128))]
-#[derive(Default)]
-struct Delivered(AtomicU64);
-
 /// What comes from one rank.
 struct Line {
     ring: Consumer<Parcel>,
+    /// That rank's.
     delivered: Arc<Delivered>,
     /// Where the next messages go, and how long they may be.
     posted: VecDeque<(usize, usize)>,
     /// What parcels point into lives as long.
-    _source: Arc<Items>,
+    _source: Arc<Buffer>,
 }
 
 pub struct ThreadMessages<'m> {
     comm: &'m ThreadComm,
-    outgoing: Arc<Items>,
-    incoming: Items,
+    outgoing: Arc<Buffer>,
+    incoming: Buffer,
     to: Vec<Producer<Parcel>>,
     from: Vec<Line>,
     /// Receives that have not come.
     awaited: usize,
     /// Long messages sent; as many must be delivered.
     sent: u64,
+    /// Of those, the ones that their receivers have copied.
     delivered: Arc<Delivered>,
+}
+
+impl PointToPoint for ThreadComm {
+    type Messages<'m> = ThreadMessages<'m>;
+
+    fn messages(&self, _tag: Tag, outgoing: usize, incoming: usize) -> Result<ThreadMessages<'_>> {
+        ThreadMessages::new(self, outgoing, incoming)
+    }
 }
 
 impl<'m> ThreadMessages<'m> {
     /// Collective.
-    pub(super) fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
-        let (outgoing, incoming) = (Arc::new(Items::new(outgoing)?), Items::new(incoming)?);
+    fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
+        let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
         let delivered = Arc::new(Delivered::default());
-        let (to, ends): (Vec<_>, Vec<_>) = (0..comm.size()).map(|_| RingBuffer::new(RING)).unzip();
+        let (to, ends): (Vec<_>, Vec<_>) = (0..comm.size()).map(|_| RingBuffer::new(UNEXPECTED_MESSAGES)).unzip();
         let gift = |ring| (ring, delivered.clone(), outgoing.clone());
-        let gifts: Vec<(Consumer<Parcel>, Arc<Delivered>, Arc<Items>)> = ends.into_iter().map(gift).collect();
+        let gifts: Vec<(Consumer<Parcel>, Arc<Delivered>, Arc<Buffer>)> = ends.into_iter().map(gift).collect();
         let line = |(ring, delivered, _source)| Line { ring, delivered, posted: VecDeque::new(), _source };
         let from = comm.swap(gifts).into_iter().map(line).collect();
         Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
@@ -85,7 +86,7 @@ impl<'m> ThreadMessages<'m> {
                         target.copy_from_nonoverlapping(parcel.short.as_ptr(), parcel.items);
                     } else {
                         target.copy_from_nonoverlapping(parcel.place, parcel.items);
-                        line.delivered.0.fetch_add(1, Ordering::Release);
+                        line.delivered.count();
                     }
                 }
                 line.posted.pop_front();
@@ -98,7 +99,7 @@ impl<'m> ThreadMessages<'m> {
     fn wait(&mut self, done: impl Fn(&mut Self) -> bool) {
         while !done(self) {
             if !self.progress() {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
     }
@@ -106,19 +107,18 @@ impl<'m> ThreadMessages<'m> {
 
 impl Messages for ThreadMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
-        self.complete();
+        self.wait_all();
         // SAFETY: receivers have copied all that was sent, and look nowhere else. Borrowed for as long as `self`.
-        unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.count()) }
+        unsafe { std::slice::from_raw_parts_mut(self.outgoing.at(0, 0), self.outgoing.items()) }
     }
 
     fn incoming(&mut self) -> &mut [u32] {
-        self.complete();
-        // SAFETY: only this rank touches it.
-        unsafe { self.incoming.all() }
+        self.wait_all();
+        &mut self.incoming
     }
 
     #[inline]
-    fn send(&mut self, at: usize, items: usize, to: usize) {
+    fn isend(&mut self, at: usize, items: usize, to: usize) {
         assert_ne!(to, self.comm.rank, "messages go to other ranks");
         let place: *const u32 = self.outgoing.at(at, items);
         let mut parcel = Parcel { items, place, short: [0; SHORT] };
@@ -136,7 +136,7 @@ impl Messages for ThreadMessages<'_> {
     }
 
     #[inline]
-    fn receive(&mut self, at: usize, items: usize, from: usize) {
+    fn irecv(&mut self, at: usize, items: usize, from: usize) {
         assert_ne!(from, self.comm.rank, "messages come from other ranks");
         self.incoming.at(at, items);
         self.from[from].posted.push_back((at, items));
@@ -144,7 +144,7 @@ impl Messages for ThreadMessages<'_> {
     }
 
     #[inline]
-    fn complete(&mut self) {
-        self.wait(|this| this.awaited == 0 && this.delivered.0.load(Ordering::Acquire) == this.sent);
+    fn wait_all(&mut self) {
+        self.wait(|this| this.awaited == 0 && this.delivered.are(this.sent));
     }
 }

@@ -1,25 +1,131 @@
-//! Gets from the memory of other ranks.
+//! Windows of threads: remote memory is a load or a store away.
 
-use super::{Memory, ThreadComm};
-use crate::measure::comm::{Comm, Window};
+use super::ThreadComm;
+use crate::measure::comm::sync::Barrier;
+use crate::measure::comm::{Comm, GetWindow, Item, Rma, RmaWindow, check_range};
 use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::panicking;
 
-/// Remote memory is a load away; a get copies it into a local buffer, as the paper's flow chart fetches it.
-pub struct ThreadWindow<'m> {
-    pub(super) comm: &'m ThreadComm,
-    pub(super) opened: Vec<Memory>,
-    pub(super) free: Vec<Vec<u64>>,
-    pub(super) fetched: VecDeque<(Vec<u64>, usize)>,
+/// Memory that a rank has opened to the others.
+#[derive(Clone, Copy)]
+struct Memory<T> {
+    start: *mut T,
+    length: usize,
 }
 
-impl Window for ThreadWindow<'_> {
+// SAFETY: its owner lends it until all ranks have left the window (see `Exposed`).
+unsafe impl<T: Item> Send for Memory<T> {}
+
+impl<T> Memory<T> {
+    /// The first of `items` items at `place`, all of which exist.
+    #[inline]
+    fn at(&self, place: usize, items: usize) -> *mut T {
+        check_range(place, items, self.length);
+        // SAFETY: within the memory.
+        unsafe { self.start.add(place) }
+    }
+}
+
+/// What ranks tell each other when they open a window.
+struct Opening<T> {
+    memory: Memory<T>,
+    writable: bool,
+    /// That of rank 0 is used: nothing but fences and the end of this window passes it.
+    barrier: Arc<Barrier>,
+}
+
+/// This rank's memory is lent to the others. It ends when they cannot touch it any more: they have come to the end of their
+/// work, or have noticed a failure and given up.
+struct Exposed<'m>(&'m ThreadComm);
+
+impl<'m> Exposed<'m> {
+    fn enter(comm: &'m ThreadComm) -> Self {
+        assert!(!comm.exposed.get(), "a window is open: windows do not nest");
+        comm.shared.exposure.enter();
+        comm.exposed.set(true);
+        Self(comm)
+    }
+}
+
+impl Drop for Exposed<'_> {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        self.0.exposed.set(false);
+        if !panicking() {
+            return shared.exposure.leave();
+        }
+        shared.failure.declare();
+        shared.exposure.leave();
+        while !shared.exposure.is_over() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl ThreadComm {
+    /// Collective: lends `memory` to the others while `work` runs on what all ranks have lent.
+    fn expose<T: Item, R>(
+        &self,
+        memory: Memory<T>,
+        writable: bool,
+        work: impl FnOnce(Vec<Memory<T>>, &Arc<Barrier>) -> R,
+    ) -> R {
+        let _exposed = Exposed::enter(self);
+        let barrier = Arc::new(Barrier::new(self.size()));
+        let opening = |_| Opening { memory, writable, barrier: barrier.clone() };
+        let opened = self.swap((0..self.size()).map(opening).collect());
+        assert!(opened.iter().all(|other| other.writable == writable), "all ranks open the same window");
+        let barrier = opened[0].barrier.clone();
+        let result = work(opened.into_iter().map(|other| other.memory).collect(), &barrier);
+        self.wait(&barrier);
+        result
+    }
+}
+
+impl Rma for ThreadComm {
+    type GetWindow<'m> = ThreadGetWindow<'m>;
+    type RmaWindow<'m, T: Item> = ThreadRmaWindow<'m, T>;
+
+    fn get_window<R>(&self, memory: &[u64], slots: usize, words: usize, work: impl FnOnce(ThreadGetWindow) -> R) -> R {
+        let own = Memory { start: memory.as_ptr().cast_mut(), length: memory.len() };
+        self.expose(own, false, |memories, _| {
+            let (free, fetched) = (vec![vec![0; words]; slots], VecDeque::new());
+            work(ThreadGetWindow { memories, free, fetched, lent: PhantomData })
+        })
+    }
+
+    fn rma_window<T: Item, R>(
+        &self,
+        origin: &mut [T],
+        memory: &mut [T],
+        work: impl FnOnce(ThreadRmaWindow<T>) -> R,
+    ) -> R {
+        let own = Memory { start: memory.as_mut_ptr(), length: memory.len() };
+        self.expose(own, true, |memories, barrier| {
+            work(ThreadRmaWindow { comm: self, origin, memories, barrier: barrier.clone() })
+        })
+    }
+}
+
+/// A get copies into a local buffer, as the paper's flow chart fetches it.
+pub struct ThreadGetWindow<'m> {
+    memories: Vec<Memory<u64>>,
+    free: Vec<Vec<u64>>,
+    fetched: VecDeque<(Vec<u64>, usize)>,
+    lent: PhantomData<&'m [u64]>,
+}
+
+impl GetWindow for ThreadGetWindow<'_> {
     #[inline]
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
         let Some(mut buffer) = self.free.pop() else { return false };
-        let opened = self.opened[from];
-        assert!(offset + words <= opened.words && words <= buffer.len(), "a get outside the window");
-        // SAFETY: within the opened memory, which its owner keeps unchanged until all ranks have dropped the window.
-        unsafe { std::ptr::copy_nonoverlapping(opened.start.add(offset), buffer.as_mut_ptr(), words) };
+        let source = self.memories[from].at(offset, words);
+        check_range(0, words, buffer.len());
+        // SAFETY: both ranges exist, and nobody writes the source before all ranks have left the window.
+        unsafe { std::ptr::copy_nonoverlapping(source, buffer.as_mut_ptr(), words) };
         self.fetched.push_back((buffer, words));
         true
     }
@@ -33,10 +139,64 @@ impl Window for ThreadWindow<'_> {
     }
 }
 
-impl Drop for ThreadWindow<'_> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.comm.barrier();
+/// Puts are copies, of values and of the last item of each put atomic ones.
+pub struct ThreadRmaWindow<'m, T> {
+    comm: &'m ThreadComm,
+    origin: &'m mut [T],
+    memories: Vec<Memory<T>>,
+    barrier: Arc<Barrier>,
+}
+
+impl<T: Item> RmaWindow<T> for ThreadRmaWindow<'_, T> {
+    fn origin(&mut self) -> &mut [T] {
+        self.origin
+    }
+
+    #[inline]
+    unsafe fn put(&mut self, at: usize, items: usize, to: usize, place: usize) {
+        assert_ne!(to, self.comm.rank, "puts go to other ranks");
+        check_range(at, items, self.origin.len());
+        let (source, target) = (&self.origin[at..][..items], self.memories[to].at(place, items));
+        let Some((last, before)) = source.split_last() else { return };
+        // SAFETY: the target exists, and the caller vouches that nobody touches it, except for the last item, which others
+        // may look at meanwhile, so that it is stored by itself, and last.
+        unsafe {
+            target.copy_from_nonoverlapping(before.as_ptr(), before.len());
+            T::store(target.add(before.len()), *last, Ordering::Release);
         }
+    }
+
+    #[inline]
+    fn put_value(&mut self, to: usize, place: usize, value: T) {
+        // SAFETY: the item exists, and outside of fences it is touched atomically only, or by puts that vouch for it.
+        unsafe { T::store(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
+    }
+
+    #[inline]
+    fn xor(&mut self, to: usize, place: usize, value: T) {
+        // SAFETY: as in `put_value`.
+        unsafe { T::fetch_xor(self.memories[to].at(place, 1), value, Ordering::Relaxed) };
+    }
+
+    /// A put is complete when it returns.
+    #[inline]
+    fn flush(&mut self) {}
+
+    #[inline]
+    unsafe fn peek(&mut self, place: usize) -> T {
+        // SAFETY: the item exists, and the caller vouches that it is touched atomically only.
+        unsafe { T::load(self.memories[self.comm.rank].at(place, 1), Ordering::Acquire) }
+    }
+
+    fn fence<R>(&mut self, work: impl FnOnce(&mut [T]) -> R) -> R {
+        // A rank that fails in here leaves a window through which nothing can be reached any more.
+        let memories = std::mem::take(&mut self.memories);
+        self.comm.wait(&self.barrier);
+        let own = &memories[self.comm.rank];
+        // SAFETY: it was lent exclusively, and between the barriers no rank touches it through the window.
+        let result = work(unsafe { std::slice::from_raw_parts_mut(own.start, own.length) });
+        self.comm.wait(&self.barrier);
+        self.memories = memories;
+        result
     }
 }

@@ -20,7 +20,7 @@ pub use two_sided::TwoSided;
 
 use super::{Domain, Outcome, Output, Parameter, Work, output};
 use crate::error::Result;
-use crate::measure::comm::Comm;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Granted, Pages};
 use crate::measure::numerics::mix::{mix, seed};
 use crate::measure::numerics::power_law::PowerLaw;
@@ -205,7 +205,12 @@ fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [
 }
 
 /// Warms up, times one pass between two common moments, checks it and gathers what the ranks have to say.
-fn time<C: Comm>(comm: &C, draw: &Draw, granted: Granted, mut pass: impl FnMut(&[Location]) -> Tally) -> Outcome {
+fn time<C: Collectives>(
+    comm: &C,
+    draw: &Draw,
+    granted: Granted,
+    mut pass: impl FnMut(&[Location]) -> Tally,
+) -> Outcome {
     pass(&draw.warm_up);
     comm.barrier();
     let start = comm.now();

@@ -4,10 +4,17 @@
 //!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
 //!   arrival.
 
-use super::*;
-use crate::measure::comm::{Window, World};
+use super::{
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, bytes_needed, check,
+    local_words, memory, sum_block, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{GetWindow, Rma, World};
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
 
 pub struct OneSided;
@@ -50,16 +57,17 @@ impl Kernel for OneSided {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;
-    let mut window = comm.window(memory, point.integer("B") as usize, block);
-    Ok(time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations)))
+    Ok(comm.get_window(memory, point.integer("B") as usize, block, |mut window| {
+        time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations))
+    }))
 }
 
 /// Table 1, left column, for all index arrays.
-fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<'_>, locations: &[Location]) -> Tally {
+fn pass<C: Rma>(comm: &C, memory: &[u64], block: usize, window: &mut impl GetWindow, locations: &[Location]) -> Tally {
     let mut tally = Tally::default();
     let mut outstanding = 0;
     let add = |tally: &mut Tally, words: &[u64]| tally.sum = tally.sum.wrapping_add(sum_block(words));
@@ -70,7 +78,7 @@ fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<
             while !window.get(location.owner(), location.offset(), block) {
                 match window.take(|words| add(&mut tally, words)) {
                     Some(()) => outstanding -= 1,
-                    None => comm.idle(),
+                    None => comm.relax(),
                 }
             }
             outstanding += 1;
@@ -83,7 +91,7 @@ fn pass<C: Comm>(comm: &C, memory: &[u64], block: usize, window: &mut C::Window<
     while outstanding > 0 {
         match window.take(|words| add(&mut tally, words)) {
             Some(()) => outstanding -= 1,
-            None => comm.idle(),
+            None => comm.relax(),
         }
     }
     tally.own_end = comm.now();

@@ -2,11 +2,20 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 
-use super::*;
+use super::{
+    ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, bytes_needed, check, local_words,
+    memory, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::World;
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
+use multiversion::multiversion;
 
 pub struct Sequential;
 
@@ -48,7 +57,7 @@ impl Kernel for Sequential {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;

@@ -4,10 +4,17 @@
 //! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
 //! in the order of their arrival.
 
-use super::*;
-use crate::measure::comm::{Inbox, Outbox, Tag, World};
+use super::{
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, bytes_needed,
+    check, local_words, memory, sum_block, time, work,
+};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag, World};
 use crate::measure::kernels::{About, Kernel, Ranks};
+use crate::measure::kernels::{Outcome, Work};
 use crate::on_transport;
+use crate::point::Point;
 use crate::source;
 
 pub struct TwoSided;
@@ -50,7 +57,7 @@ impl Kernel for TwoSided {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let draw = Draw::new(point, comm.rank(), stream);
     let count = |name| point.integer(name) as usize;
@@ -72,7 +79,7 @@ fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Resu
 }
 
 /// One rank's side of the protocol.
-struct Rank<'a, C: Comm> {
+struct Rank<'a, C: Mailboxes> {
     comm: &'a C,
     memory: &'a [u64],
     block: usize,
@@ -85,7 +92,7 @@ struct Rank<'a, C: Comm> {
     tally: Tally,
 }
 
-impl<C: Comm> Rank<'_, C> {
+impl<C: Mailboxes> Rank<'_, C> {
     /// Table 1, right column, for all index arrays, with its "wait for finish".
     fn pass(&mut self, locations: &[Location], buffers: usize, serve_limit: usize) -> Tally {
         self.tally = Tally::default();
@@ -109,8 +116,8 @@ impl<C: Comm> Rank<'_, C> {
         }
         self.tally.own_end = self.comm.now();
         // Wait for finish: others may still need this rank's data.
-        let mut arrival = self.comm.arrive();
-        while !self.comm.all_arrived(&mut arrival) {
+        let mut barrier = self.comm.ibarrier();
+        while !self.comm.test(&mut barrier) {
             self.make_progress(serve_limit);
         }
         self.tally
@@ -121,7 +128,7 @@ impl<C: Comm> Rank<'_, C> {
     fn make_progress(&mut self, serve_limit: usize) {
         let served = self.serve(serve_limit);
         if !self.process_replies() && !served {
-            self.comm.idle();
+            self.comm.relax();
         }
     }
 

@@ -4,10 +4,16 @@ pub mod memory;
 pub mod network;
 
 use crate::error::Result;
-use crate::measure::comm::World;
-use crate::measure::kernels::{About, Kernel, Outcome, Work};
-use crate::point::Point;
-use crate::units::WORD_BYTES;
+use crate::measure::comm::{Collectives, World};
+use crate::measure::kernels::{About, Kernel, Outcome, Output, Work};
+use crate::point::{Point, Value};
+use crate::units::{Unit, WORD_BYTES};
+use std::collections::BTreeMap;
+
+const OUTPUTS: &[Output] =
+    &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
+
+const HEADLINE: &str = "operation_seconds";
 
 /// A cost: a kernel, but for what all of them share.
 pub struct Probe {
@@ -46,5 +52,18 @@ impl Kernel for Probe {
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
         (self.run)(point, stream, world)
+    }
+}
+
+/// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
+fn outcome<C: Collectives>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
+    let report = [seconds.to_bits(), wrong];
+    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
+    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
+    Outcome {
+        seconds,
+        outputs: BTreeMap::from([("operation_seconds", Value::Real(seconds / operations))]),
+        verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} {what}")) },
     }
 }

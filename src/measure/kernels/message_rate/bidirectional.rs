@@ -5,10 +5,15 @@
 //!   are not acknowledged either: each side waits for the other's messages instead.
 
 use super::streaming::Stream;
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Outcome, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(
@@ -23,7 +28,7 @@ pub const KERNEL: Pattern = Pattern {
 };
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let partner = (comm.rank() + comm.size() / 2) % comm.size();
-    route::run(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
+    run_route(comm, point, arena, Some(&Stream { window: Shape::new(point).window, partner }), false)
 }

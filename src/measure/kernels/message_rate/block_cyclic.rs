@@ -4,10 +4,16 @@
 //! DIFFERENCES: the figure's loop ends one message early (`loopSize` is one `size` short); here all are sent. The
 //!   figure finds the node by shift and mask, which needs powers of two; here other numbers use division.
 
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
+    in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(
@@ -62,9 +68,9 @@ impl Route for BlockCyclic {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let (window, block) = (Shape::new(point).window, point.integer("block") as usize);
     let route = BlockCyclic { window, block, nodes, cores, core: comm.rank() };
-    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+    run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

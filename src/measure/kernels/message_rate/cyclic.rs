@@ -3,10 +3,16 @@
 //!
 //! SOURCE: Underwood, Levenhagen and Brightwell, Section 5.1, Figures 3 (a) and 8.
 
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SENDERS, Shape, WINDOW, about,
+    in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(
@@ -43,8 +49,8 @@ impl Route for Cyclic {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let route = Cyclic { window: Shape::new(point).window, nodes, cores, core: comm.rank() };
-    route::run(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
+    run_route(comm, point, arena, (comm.rank() < cores).then_some(&route), true)
 }

@@ -4,11 +4,17 @@
 //! DIFFERENCES: the paper does not say what its vector holds; here each of its `window` parts is a random permutation
 //!   of the other nodes, so each node receives as many messages as in Figure 3 (a).
 
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, SENDERS, Shape, WINDOW,
+    about, in_nodes, remote_nodes, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
+use crate::point::Point;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -56,10 +62,10 @@ impl Route for Indirect {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (cores, nodes) = (point.integer("senders") as usize, remote_nodes(point) as usize);
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
     let route =
         (comm.rank() < cores).then(|| Indirect::new(Shape::new(point).window, nodes, cores, comm.rank(), random));
-    route::run(comm, point, arena, route.as_ref(), true)
+    run_route(comm, point, arena, route.as_ref(), true)
 }

@@ -2,7 +2,7 @@
 
 use super::{Shape, invalidated_bytes};
 use crate::error::{Error, Result};
-use crate::measure::comm::Comm;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::statistics::quantile;
@@ -28,7 +28,7 @@ pub trait Exchange {
 }
 
 /// Warms up, runs all rounds and verifies them. `messages` are those of rank 0 in a round. Collective.
-pub fn measure<C: Comm>(
+pub fn measure<C: Collectives>(
     comm: &C,
     point: &Point,
     arena: &mut Arena,
@@ -75,12 +75,17 @@ fn unknown_caches() -> Error {
 }
 
 /// Parts of a run until one is not faster than all before it, on any rank: rounds run, and whether they were steady.
-fn warm_up<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> (usize, bool) {
+fn warm_up<C: Collectives>(
+    comm: &C,
+    exchange: &mut impl Exchange,
+    rounds: usize,
+    other: Option<&[u64]>,
+) -> (usize, bool) {
     let part = rounds.div_ceil(4);
     let mut best = f64::INFINITY;
     for parts in 1..=MOST_PARTS {
         let seconds = pass(comm, exchange, part, other).seconds;
-        let faster = comm.sum(u64::from(seconds < FASTER * best)) > 0;
+        let faster = comm.all_reduce_sum(u64::from(seconds < FASTER * best)) > 0;
         best = best.min(seconds);
         if !faster {
             return (parts * part, true);
@@ -96,7 +101,7 @@ struct Pass {
 }
 
 /// From a common start to this rank's end; with other memory to be read before each round, only the rounds count.
-fn pass<C: Comm>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
+fn pass<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize, other: Option<&[u64]>) -> Pass {
     let mut times = Vec::with_capacity(rounds);
     let Some(other) = other else {
         comm.barrier();

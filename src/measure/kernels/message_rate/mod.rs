@@ -24,9 +24,10 @@ pub mod two_sided;
 
 pub use route::Route;
 
-use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, in_pairs, output, parameter};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, output, parameter};
 use crate::error::Result;
-use crate::measure::comm::World;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma, World};
 use crate::point::Point;
 use crate::provenance;
 use crate::source;
@@ -265,4 +266,19 @@ fn in_nodes(point: &Point) -> std::result::Result<(), String> {
 /// The paper's `numNids`: nodes that are not the senders' own.
 fn remote_nodes(point: &Point) -> u64 {
     point.ranks as u64 / point.integer("senders") - 1
+}
+
+/// Runs a pattern by the point's operation. Ranks that do not send have no route. Collective.
+fn run_route<C: PointToPoint + Rma, R: Route>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    route: Option<&R>,
+    acknowledged: bool,
+) -> Result<Outcome> {
+    if point.text("operation") == "put" {
+        one_sided::run(comm, point, arena, route)
+    } else {
+        two_sided::run(comm, point, arena, route, acknowledged)
+    }
 }

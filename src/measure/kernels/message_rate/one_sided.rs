@@ -6,12 +6,12 @@ use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities, tell_each};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Puts};
+use crate::measure::comm::{Buffer, Rma, RmaWindow};
 use crate::measure::kernels::Outcome;
 use crate::point::Point;
 
-struct Rounds<'a, C: Comm + 'a, R> {
-    puts: C::Puts<'a>,
+struct Rounds<'a, W, R> {
+    window: W,
     route: Option<&'a R>,
     peers: Peers,
     rank: usize,
@@ -29,7 +29,7 @@ fn kept(shape: Shape, count: usize) -> usize {
 }
 
 /// Runs a pattern by puts. Every message of a run has a place of its own, as nobody looks before the run is over. Collective.
-pub fn run<C: Comm, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: Option<&R>) -> Result<Outcome> {
+pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: Option<&R>) -> Result<Outcome> {
     let (shape, peers) = (Shape::new(point), Peers::of(comm, route));
     let mut outgoing = route.map_or(Vec::new(), |route| identities(comm.rank(), comm.size(), route));
     let messages = outgoing.len() as f64;
@@ -42,42 +42,45 @@ pub fn run<C: Comm, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route:
         end += kept(shape, count) * shape.stride;
     }
     let first: Vec<usize> = tell_each(comm, &places).into_iter().map(|place| place as usize).collect();
-    let mut puts = comm.puts(outgoing.len() * shape.stride, end)?;
-    for (buffer, &identity) in puts.outgoing().chunks_exact_mut(shape.stride).zip(&outgoing) {
+    let (mut origin, mut memory) = (Buffer::new(outgoing.len() * shape.stride)?, Buffer::new(end)?);
+    for (buffer, &identity) in origin.chunks_exact_mut(shape.stride).zip(&outgoing) {
         fill(&mut buffer[..shape.items], identity);
     }
     let (rank, next) = (comm.rank(), first.clone());
-    let rounds: Rounds<C, R> = Rounds { puts, route, peers, rank, shape, outgoing, first, next };
-    measure(comm, point, arena, rounds, messages)
+    comm.rma_window(&mut origin, &mut memory, |window| {
+        let rounds = Rounds { window, route, peers, rank, shape, outgoing, first, next };
+        measure(comm, point, arena, rounds, messages)
+    })
 }
 
-impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
+impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
     fn clear(&mut self) {
-        self.puts.settle(|memory| memory.fill(0));
+        self.window.fence(|memory| memory.fill(0));
     }
 
     fn round(&mut self, round: u32) {
         let Some(route) = self.route else { return };
         let Shape { items, stride, one_buffer, .. } = self.shape;
-        for (buffer, &identity) in self.puts.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
+        for (buffer, &identity) in self.window.origin().chunks_exact_mut(stride).zip(&self.outgoing) {
             buffer[items - 1] = stamp(identity, round);
         }
         if round == 0 {
             self.next.copy_from_slice(&self.first);
         }
         let step = if one_buffer { 0 } else { stride };
-        let (puts, next, mut at) = (&mut self.puts, &mut self.next, 0);
+        let (window, next, mut at) = (&mut self.window, &mut self.next, 0);
         route.round(|to| {
-            puts.put(at, items, to, next[to]);
+            // SAFETY: each rank has places of its own at each other, which are looked at in fences only.
+            unsafe { window.put(at, items, to, next[to]) };
             at += step;
             next[to] += step;
         });
-        puts.complete();
+        window.flush();
     }
 
     fn wrong(&mut self, rounds: u32) -> u64 {
         let (shape, rank, from) = (self.shape, self.rank, &self.peers.from);
-        self.puts.settle(|memory| {
+        self.window.fence(|memory| {
             let mut messages = memory.chunks_exact(shape.stride).map(|buffer| &buffer[..shape.items]);
             let mut wrong = 0;
             for &(from, count) in from {

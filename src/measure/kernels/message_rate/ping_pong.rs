@@ -7,10 +7,13 @@
 
 use super::content::{fill, identity, is_intact, stamp};
 use super::measure::{Exchange, measure};
-use super::*;
+use super::{BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Shape, WINDOW, about};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Messages, Puts, Tag};
+use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &About {
@@ -44,7 +47,7 @@ const METHOD: &str = "Each rank of the first half sends a message to its partner
     message counted once: the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (shape, me, half) = (Shape::new(point), comm.rank(), comm.size() / 2);
     let side = Side { partner: (me + half) % comm.size(), first: me < half, shape };
     let buffers = if shape.one_buffer { 1 } else { shape.window };
@@ -57,13 +60,16 @@ pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcom
     };
     let (items, messages) = (buffers * shape.stride, 2.0 * shape.window as f64);
     if point.text("operation") == "put" {
-        let mut puts = comm.puts(items, items)?;
-        fill_all(puts.outgoing());
-        return measure(comm, point, arena, OneSided { puts, comm, side, outgoing, incoming, lost: false }, messages);
+        let (mut origin, mut memory) = (Buffer::new(items)?, Buffer::new(items)?);
+        fill_all(&mut origin);
+        return comm.rma_window(&mut origin, &mut memory, |window| {
+            let exchange = OneSided { window, comm, side, outgoing, incoming, lost: false };
+            measure(comm, point, arena, exchange, messages)
+        });
     }
     let mut data = comm.messages(Tag::Data(0), items, items)?;
     fill_all(data.outgoing());
-    measure(comm, point, arena, TwoSided::<C> { data, side, outgoing, incoming, wrong: 0 }, messages)
+    measure(comm, point, arena, TwoSided { data, side, outgoing, incoming, wrong: 0 }, messages)
 }
 
 /// One end of a pair.
@@ -99,32 +105,32 @@ impl Side {
     }
 }
 
-struct TwoSided<'a, C: Comm + 'a> {
-    data: C::Messages<'a>,
+struct TwoSided<M> {
+    data: M,
     side: Side,
     outgoing: Vec<u64>,
     incoming: Vec<u64>,
     wrong: u64,
 }
 
-impl<C: Comm> TwoSided<'_, C> {
+impl<M: Messages> TwoSided<M> {
     #[inline]
     fn send(&mut self, round: u32, number: usize) {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
         self.data.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
-        self.data.send(at, items, self.side.partner);
+        self.data.isend(at, items, self.side.partner);
     }
 
     #[inline]
     fn receive(&mut self, round: u32, number: usize) {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        self.data.receive(at, items, self.side.partner);
+        self.data.irecv(at, items, self.side.partner);
         let last = self.data.incoming()[at + items - 1];
         self.wrong += u64::from(last != self.side.stamp(self.incoming[buffer], round, number));
     }
 }
 
-impl<C: Comm> Exchange for TwoSided<'_, C> {
+impl<M: Messages> Exchange for TwoSided<M> {
     fn clear(&mut self) {
         self.data.incoming().fill(0);
         self.wrong = 0;
@@ -140,7 +146,7 @@ impl<C: Comm> Exchange for TwoSided<'_, C> {
                 self.send(round, number);
             }
         }
-        self.data.complete();
+        self.data.wait_all();
     }
 
     fn wrong(&mut self, rounds: u32) -> u64 {
@@ -149,8 +155,8 @@ impl<C: Comm> Exchange for TwoSided<'_, C> {
     }
 }
 
-struct OneSided<'a, C: Comm + 'a> {
-    puts: C::Puts<'a>,
+struct OneSided<'a, C, W> {
+    window: W,
     comm: &'a C,
     side: Side,
     outgoing: Vec<u64>,
@@ -164,13 +170,14 @@ const PATIENCE: f64 = 10.0;
 /// Turns of a waiting loop between two looks at the clock.
 const TURNS: u32 = 1 << 12;
 
-impl<C: Comm> OneSided<'_, C> {
+impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     #[inline]
     fn put(&mut self, round: u32, number: usize) {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        self.puts.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
-        self.puts.put(at, items, self.side.partner, at);
-        self.puts.complete();
+        self.window.origin()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+        // SAFETY: nobody but the partner puts to a rank's memory, and its owner looks at the stamps only, or in fences.
+        unsafe { self.window.put(at, items, self.side.partner, at) };
+        self.window.flush();
     }
 
     #[inline]
@@ -178,8 +185,9 @@ impl<C: Comm> OneSided<'_, C> {
         let (buffer, at) = self.side.buffer(number);
         let stamp = self.side.stamp(self.incoming[buffer], round, number);
         let (mut turns, mut since) = (0u32, None);
-        while !self.lost && self.puts.peek(at + self.side.shape.items - 1) != stamp {
-            self.comm.idle();
+        // SAFETY: the stamp is the last item of a put.
+        while !self.lost && unsafe { self.window.peek(at + self.side.shape.items - 1) } != stamp {
+            self.comm.relax();
             turns = turns.wrapping_add(1);
             if turns.is_multiple_of(TURNS) {
                 let now = self.comm.now();
@@ -189,9 +197,9 @@ impl<C: Comm> OneSided<'_, C> {
     }
 }
 
-impl<C: Comm> Exchange for OneSided<'_, C> {
+impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
     fn clear(&mut self) {
-        self.puts.settle(|memory| memory.fill(0));
+        self.window.fence(|memory| memory.fill(0));
     }
 
     fn round(&mut self, round: u32) {
@@ -208,7 +216,7 @@ impl<C: Comm> Exchange for OneSided<'_, C> {
 
     fn wrong(&mut self, rounds: u32) -> u64 {
         let (side, incoming) = (&self.side, &self.incoming);
-        let garbled = self.puts.settle(|memory| side.garbled(memory, incoming, rounds));
+        let garbled = self.window.fence(|memory| side.garbled(memory, incoming, rounds));
         garbled.max(u64::from(self.lost))
     }
 }

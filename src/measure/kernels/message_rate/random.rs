@@ -4,11 +4,17 @@
 //!   are randomly distributed over the machine", without its updates. The destinations of a round are drawn once per
 //!   run.
 
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, SEED, Shape, WINDOW, about,
+    run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
+use crate::point::Point;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -54,8 +60,8 @@ impl Route for Random {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let random = seed(&[point.integer("seed"), comm.rank() as u64, stream]);
     let route = Random::new(Shape::new(point).window, comm.size(), comm.rank(), random);
-    route::run(comm, point, arena, Some(&route), true)
+    run_route(comm, point, arena, Some(&route), true)
 }

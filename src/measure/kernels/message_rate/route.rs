@@ -1,11 +1,6 @@
 //! Who sends to whom in a round.
 
-use super::{one_sided, two_sided};
-use crate::error::Result;
-use crate::measure::comm::Comm;
-use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::Outcome;
-use crate::point::Point;
+use crate::measure::comm::Collectives;
 use std::collections::BTreeMap;
 
 /// A sender's destinations, found on the clock as the paper's loops find them.
@@ -25,7 +20,7 @@ pub struct Peers {
 
 impl Peers {
     /// Collective: ranks that do not send have no route.
-    pub fn of<C: Comm>(comm: &C, route: Option<&impl Route>) -> Self {
+    pub fn of<C: Collectives>(comm: &C, route: Option<&impl Route>) -> Self {
         let mut counts = BTreeMap::new();
         if let Some(route) = route {
             route.round(|to| *counts.entry(to).or_default() += 1);
@@ -37,9 +32,9 @@ impl Peers {
 }
 
 /// Collective: gives every rank a word, and returns what each rank gave to this one.
-pub fn tell_each<C: Comm>(comm: &C, words: &[u64]) -> Vec<u64> {
+pub fn tell_each<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
     let mut told = Vec::new();
-    comm.all_to_all(words, &vec![1; comm.size()], &mut told);
+    comm.all_to_all_v(words, &vec![1; comm.size()], &mut told);
     told
 }
 
@@ -51,19 +46,4 @@ pub fn identities(rank: usize, size: usize, route: &impl Route) -> Vec<u64> {
         numbers[to] += 1;
     });
     identities
-}
-
-/// Runs a pattern by the point's operation. Ranks that do not send have no route. Collective.
-pub fn run<C: Comm, R: Route>(
-    comm: &C,
-    point: &Point,
-    arena: &mut Arena,
-    route: Option<&R>,
-    acknowledged: bool,
-) -> Result<Outcome> {
-    if point.text("operation") == "put" {
-        one_sided::run(comm, point, arena, route)
-    } else {
-        two_sided::run(comm, point, arena, route, acknowledged)
-    }
 }

@@ -4,10 +4,15 @@
 //!   matches the Ohio State University (OSU) streaming message benchmark". With several pairs, OSU's multiple-pair
 //!   message rate.
 
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    BUFFERS, CACHE_BYTES, CACHES, MESSAGE_BYTES, MESSAGES, OPERATION, Pattern, Route, Shape, WINDOW, about, run_route,
+};
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{PointToPoint, Rma};
+use crate::measure::kernels::{Outcome, in_pairs};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Pattern = Pattern {
     about: &about(
@@ -37,8 +42,8 @@ impl Route for Stream {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let half = comm.size() / 2;
     let stream = Stream { window: Shape::new(point).window, partner: comm.rank() + half };
-    route::run(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
+    run_route(comm, point, arena, (comm.rank() < half).then_some(&stream), true)
 }

@@ -6,14 +6,14 @@ use super::measure::{Exchange, measure};
 use super::route::{Peers, Route, identities};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Messages, Tag};
+use crate::measure::comm::{Messages, PointToPoint, Tag};
 use crate::measure::kernels::Outcome;
 use crate::point::Point;
 
 /// Acknowledgements lie on cache lines of their own.
 const LINE: usize = super::LINE_ITEMS;
 
-struct Rounds<'a, C: Comm + 'a, R> {
+struct Rounds<'a, C: PointToPoint + 'a, R> {
     data: C::Messages<'a>,
     /// Absent if both sides send, and so know without.
     acknowledgements: Option<C::Messages<'a>>,
@@ -27,7 +27,7 @@ struct Rounds<'a, C: Comm + 'a, R> {
 }
 
 /// Runs a pattern by sends and receives. Collective.
-pub fn run<C: Comm, R: Route>(
+pub fn run<C: PointToPoint, R: Route>(
     comm: &C,
     point: &Point,
     arena: &mut Arena,
@@ -56,7 +56,7 @@ pub fn run<C: Comm, R: Route>(
     measure(comm, point, arena, rounds, messages)
 }
 
-impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
+impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
     fn clear(&mut self) {
         self.data.incoming().fill(0);
         self.wrong = 0;
@@ -71,13 +71,13 @@ impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
         }
         if let Some(acknowledgements) = &mut self.acknowledgements {
             for (i, &(to, _)) in self.peers.to.iter().enumerate() {
-                acknowledgements.receive(i * LINE, 1, to);
+                acknowledgements.irecv(i * LINE, 1, to);
             }
         }
         let mut at = 0;
         for &(from, count) in &self.peers.from {
             for _ in 0..count {
-                self.data.receive(at, items, from);
+                self.data.irecv(at, items, from);
                 at += step;
             }
             at += next_source;
@@ -85,14 +85,14 @@ impl<C: Comm, R: Route> Exchange for Rounds<'_, C, R> {
         if let Some(route) = self.route {
             let (data, mut at) = (&mut self.data, 0);
             route.round(|to| {
-                data.send(at, items, to);
+                data.isend(at, items, to);
                 at += step;
             });
         }
-        self.data.complete();
+        self.data.wait_all();
         if let Some(acknowledgements) = &mut self.acknowledgements {
-            self.peers.from.iter().for_each(|&(from, _)| acknowledgements.send(0, 1, from));
-            acknowledgements.complete();
+            self.peers.from.iter().for_each(|&(from, _)| acknowledgements.isend(0, 1, from));
+            acknowledgements.wait_all();
         }
         let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
         let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));

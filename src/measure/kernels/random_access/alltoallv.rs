@@ -5,10 +5,18 @@
 
 use super::layout::Owners;
 use super::table::Table;
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about, measure, owner_can_be_found,
+};
+
+use crate::error::Result;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{Outcome, Ranks};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -25,7 +33,7 @@ pub const KERNEL: Algorithm = Algorithm {
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point.text("owner_by"));
     let mut lists = Lists::new(problem.look_ahead, comm.size());
@@ -56,7 +64,7 @@ impl Lists {
         }
     }
 
-    fn pass<C: Comm>(&mut self, comm: &C, problem: &Problem, owners: Owners, table: &mut Table) -> Tally {
+    fn pass<C: Collectives>(&mut self, comm: &C, problem: &Problem, owners: Owners, table: &mut Table) -> Tally {
         let mut tally = Tally::default();
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         for _ in 0..problem.rounds(self.values.len()) {
@@ -64,7 +72,7 @@ impl Lists {
             left -= size as u64;
             generator.fill(&mut self.values[..size]);
             self.sort(size, |value| owners.of(problem.index.of(value)));
-            comm.all_to_all(&self.sorted[..size], &self.counts, &mut self.received);
+            comm.all_to_all_v(&self.sorted[..size], &self.counts, &mut self.received);
             table.apply(&self.received);
 
             tally.applied += self.received.len() as u64;

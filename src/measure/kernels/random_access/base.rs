@@ -9,10 +9,18 @@
 
 use super::layout::Owners;
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, B, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+};
+
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -44,7 +52,7 @@ fn words(point: &Point) -> usize {
     if point.text("sending") == "immediate" { 1 } else { point.integer("Q") as usize }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let count = |name| point.integer(name) as usize;
     let (inbox, outbox) = comm.mailbox(Tag::Data(0), count("B"), count("SMSG"), words(point));
@@ -67,7 +75,7 @@ fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     })
 }
 
-struct Rank<'a, C: Comm> {
+struct Rank<'a, C: Mailboxes> {
     comm: &'a C,
     owners: Owners,
     inbox: C::Inbox,
@@ -77,7 +85,7 @@ struct Rank<'a, C: Comm> {
     tally: Tally,
 }
 
-impl<C: Comm> Rank<'_, C> {
+impl<C: Mailboxes> Rank<'_, C> {
     /// Figures 6 and 7.
     fn immediate(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
@@ -120,7 +128,7 @@ impl<C: Comm> Rank<'_, C> {
     fn send(&mut self, to: usize, words: &[u64], table: &mut Table) {
         while !self.outbox.send(to, words) {
             if !self.receive(table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
         self.tally.messages += 1;
@@ -150,7 +158,7 @@ impl<C: Comm> Rank<'_, C> {
         }
         while self.ended < others {
             if !self.receive(table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
     }

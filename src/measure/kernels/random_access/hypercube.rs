@@ -12,10 +12,18 @@
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about, anything, measure,
+};
+
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Outbox, Posted, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -59,12 +67,13 @@ fn piece(point: &Point) -> usize {
     2 * point.integer("Q") as usize + 16
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
     let posted = if point.text("receives") == "ahead" { Posted::Ahead } else { Posted::OnDemand };
-    let (lines, outbox) = comm.lines(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
+    let (lines, outbox) =
+        comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
     let mut lines = lines.into_iter();
     let inboxes = stages.iter().map(|stage| lines.by_ref().take(stage.peers.len()).collect()).collect();
     let mut cube = Cube {
@@ -119,7 +128,7 @@ impl Lists {
     }
 }
 
-struct Cube<'a, C: Comm> {
+struct Cube<'a, C: Mailboxes> {
     comm: &'a C,
     stages: Vec<Stage>,
     /// By stage and peer.
@@ -134,7 +143,7 @@ struct Cube<'a, C: Comm> {
     tally: Tally,
 }
 
-impl<C: Comm> Cube<'_, C> {
+impl<C: Mailboxes> Cube<'_, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut values = vec![0; problem.look_ahead];
@@ -188,7 +197,7 @@ impl<C: Comm> Cube<'_, C> {
         while !swap.done() {
             let sent = self.send(&mut swap, stage);
             if !self.receive(&mut swap, stage) && !sent {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
         if !self.late {

@@ -35,7 +35,7 @@ use crate::error::Result;
 use crate::measure::comm::World;
 use crate::measure::comm::arena::Pages;
 use crate::point::{Point, Value};
-use crate::source::{self, Source};
+use crate::source::Source;
 use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 

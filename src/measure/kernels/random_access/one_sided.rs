@@ -9,10 +9,18 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about, measure, owner_can_be_found,
+};
+
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Opened};
+use crate::measure::comm::{Rma, RmaWindow};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -43,7 +51,7 @@ const ACCESS: Parameter = parameter(
     Domain::Choice(&["buffers", "xor"]),
 );
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Rma>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let owners = problem.find_owners(point.text("owner_by"));
     let tally = Tally { stored: problem.look_ahead as u64, buffers: (KERNEL.buffers)(point), ..Tally::default() };
@@ -53,17 +61,18 @@ fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
         });
     }
     let mut memory = vec![0; comm.size() * (problem.look_ahead + 1)];
-    let mut opened = comm.open(&mut memory);
-    measure(comm, &problem, arena, Rules::STRICT, |table| put(comm, &problem, owners, table, &mut opened, tally))
+    comm.rma_window(&mut [], &mut memory, |mut window| {
+        measure(comm, &problem, arena, Rules::STRICT, |table| put(comm, &problem, owners, table, &mut window, tally))
+    })
 }
 
 /// Figure 14.
-fn put<C: Comm>(
+fn put<C: Rma>(
     comm: &C,
     problem: &Problem,
     owners: Owners,
     table: &mut Table,
-    opened: &mut C::Opened<'_>,
+    window: &mut impl RmaWindow<u64>,
     mut tally: Tally,
 ) -> Tally {
     let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
@@ -75,13 +84,13 @@ fn put<C: Comm>(
         for _ in 0..size {
             let value = generator.next();
             let owner = owners.of(problem.index.of(value));
-            opened.put(owner, comm.rank() * room + counts[owner], &[value]);
+            window.put_value(owner, comm.rank() * room + counts[owner], value);
             counts[owner] += 1;
         }
         tally.messages += size;
         tally.hops += size;
         counts.fill(0);
-        tally.applied += opened.settle(|buffers| {
+        tally.applied += window.fence(|buffers| {
             let scan = |buffer: &mut [u64]| {
                 let end = buffer.iter().position(|&value| value == 0).unwrap_or(buffer.len());
                 table.apply(&buffer[..end]);
@@ -95,7 +104,7 @@ fn put<C: Comm>(
 }
 
 /// The table itself is opened, off the clock.
-fn xor<C: Comm>(
+fn xor<C: Rma>(
     comm: &C,
     problem: &Problem,
     owners: Owners,
@@ -105,26 +114,26 @@ fn xor<C: Comm>(
 ) -> Tally {
     let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
     let mut counts = vec![0; comm.size()];
-    let mut opened = comm.open(table.words);
-    clock.start();
-    for _ in 0..problem.rounds(problem.look_ahead) {
-        let size = left.min(problem.look_ahead as u64);
-        left -= size;
-        for _ in 0..size {
-            let value = generator.next();
-            let word = problem.index.of(value);
-            let owner = owners.of(word);
-            opened.xor(owner, (word - problem.owners.first(owner)) as usize, value);
-            counts[owner] += 1;
+    comm.rma_window(&mut [], table.words, |mut window| {
+        clock.start();
+        for _ in 0..problem.rounds(problem.look_ahead) {
+            let size = left.min(problem.look_ahead as u64);
+            left -= size;
+            for _ in 0..size {
+                let value = generator.next();
+                let word = problem.index.of(value);
+                let owner = owners.of(word);
+                window.xor(owner, (word - problem.owners.first(owner)) as usize, value);
+                counts[owner] += 1;
+            }
+            tally.messages += size;
+            tally.hops += size;
+            window.fence(|_| ());
         }
-        tally.messages += size;
-        tally.hops += size;
-        opened.settle(|_| ());
-    }
-    clock.stop();
-    drop(opened);
+        clock.stop();
+    });
     // An owner does not see how many updates were made to its words: those who made them tell it.
     let mut received = Vec::new();
-    comm.all_to_all(&counts, &vec![1; comm.size()], &mut received);
+    comm.all_to_all_v(&counts, &vec![1; comm.size()], &mut received);
     Tally { applied: received.iter().sum(), ..tally }
 }

@@ -20,11 +20,20 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, OUTPUTS, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure,
+};
+
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
+use crate::source;
+use crate::units::Unit;
 use plan::{Lead, Plan};
 
 pub const KERNEL: Algorithm = Algorithm {
@@ -112,7 +121,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     refuse_grid(point, point.ranks / cores as usize)
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
     let problem = Problem::on_nodes(point, comm.rank(), plan.nodes);
     let mut member = Member::new(comm, &plan, &problem, point);
@@ -129,7 +138,7 @@ fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
 }
 
 /// What comes to this rank in one mailbox.
-struct Channel<C: Comm> {
+struct Channel<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
     /// Senders that will send no more.
@@ -138,7 +147,7 @@ struct Channel<C: Comm> {
 }
 
 /// A rank.
-struct Member<'a, C: Comm> {
+struct Member<'a, C: Mailboxes> {
     comm: &'a C,
     plan: &'a Plan,
     owners: Owners,
@@ -158,7 +167,7 @@ struct Member<'a, C: Comm> {
     busy: f64,
 }
 
-impl<'a, C: Comm> Member<'a, C> {
+impl<'a, C: Mailboxes> Member<'a, C> {
     fn new(comm: &'a C, plan: &'a Plan, problem: &Problem, point: &Point) -> Self {
         let (rank, all) = (comm.rank(), plan.grid.dimensions());
         let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
@@ -324,7 +333,7 @@ impl<'a, C: Comm> Member<'a, C> {
         if self.idle_since.is_none() {
             self.idle_since = Some(self.comm.now());
         }
-        self.comm.idle();
+        self.comm.relax();
     }
 
     /// There was something to do.

@@ -12,10 +12,18 @@ use super::grid::Grid;
 use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
-use super::*;
+use super::{
+    Algorithm, B, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+};
+
+use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Comm, Inbox, Outbox, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -117,14 +125,14 @@ fn capacity(grid: &Grid, point: &Point) -> usize {
     (point.integer("Q") as usize / buckets(grid, point)).max(1)
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let mut router = Router::new(comm, &problem, point);
     measure(comm, &problem, arena, Rules::STRICT, |table| router.pass(&problem, table))
 }
 
 /// One dimension of the grid, seen from this rank.
-struct Dimension<C: Comm> {
+struct Dimension<C: Mailboxes> {
     inbox: C::Inbox,
     outbox: C::Outbox,
     peers: Vec<usize>,
@@ -134,7 +142,7 @@ struct Dimension<C: Comm> {
     received: Vec<u64>,
 }
 
-struct Router<'a, C: Comm> {
+struct Router<'a, C: Mailboxes> {
     comm: &'a C,
     owners: Owners,
     index: Index,
@@ -149,7 +157,7 @@ struct Router<'a, C: Comm> {
     tally: Tally,
 }
 
-impl<'a, C: Comm> Router<'a, C> {
+impl<'a, C: Mailboxes> Router<'a, C> {
     fn new(comm: &'a C, problem: &Problem, point: &Point) -> Self {
         let grid = grid(point, point.ranks);
         let (rank, capacity) = (comm.rank(), capacity(&grid, point));
@@ -234,7 +242,7 @@ impl<'a, C: Comm> Router<'a, C> {
     fn send(&mut self, dimension: usize, peer: usize, values: &[u64], table: &mut Table) {
         while !self.dimensions[dimension].outbox.send(peer, values) {
             if !self.serve(dimension, table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
         self.tally.messages += 1;
@@ -272,7 +280,7 @@ impl<'a, C: Comm> Router<'a, C> {
         }
         while self.dimensions[dimension].ended < self.dimensions[dimension].peers.len() {
             if !self.serve(dimension, table) {
-                self.comm.idle();
+                self.comm.relax();
             }
         }
     }

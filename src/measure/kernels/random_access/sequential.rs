@@ -8,10 +8,18 @@
 
 use super::problem::Problem;
 use super::table::{FAR_AHEAD, Place, Table, Whole};
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
+    measure, problem, random_stream,
+};
+
+use crate::error::Result;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -55,7 +63,7 @@ fn stored(point: &Point) -> usize {
 }
 
 /// Runs on this rank alone; also what `star` does on every rank.
-pub(super) fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let problem = Problem::local(point, point.integer("streams") as usize);
     let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
     if point.text("method") == "immediate" || problem.look_ahead == 1 {

@@ -24,12 +24,20 @@ use super::layout::{Layout, Owners};
 use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
-use super::*;
-use crate::measure::comm::Comm;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
+    about,
+};
+
+use crate::error::Result;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
 use crate::provenance;
+use crate::source;
 use std::sync::{PoisonError, RwLock};
 use team::Gate;
 use words::{How, Lock, Words};
@@ -162,7 +170,7 @@ impl Plan {
     }
 }
 
-fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let plan = Plan::new(point);
     let problem = Problem::local(point, plan.sources);
     let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
@@ -192,7 +200,13 @@ fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
 }
 
 /// All updates, by all cores.
-fn pass<C: Comm>(plan: &Plan, problem: &Problem, how: How, table: &mut Table, clock: &mut Clock<C>) -> Result<Tally> {
+fn pass<C: Collectives>(
+    plan: &Plan,
+    problem: &Problem,
+    how: How,
+    table: &mut Table,
+    clock: &mut Clock<C>,
+) -> Result<Tally> {
     let parts = Layout::new(problem.owners.words().trailing_zeros(), plan.cores);
     let words = if plan.partitioned {
         words::divide(table.words, parts, problem.index)

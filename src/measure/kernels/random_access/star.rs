@@ -4,8 +4,13 @@
 //! SOURCE: HPC Challenge definition, "HPC Challenge RandomAccess Tests", variant 2.
 //! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
 
-use super::*;
+use super::{
+    Algorithm, Division, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about, sequential,
+};
+
+use crate::measure::kernels::Ranks;
 use crate::on_transport;
+use crate::source;
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(

@@ -2,7 +2,7 @@
 
 use super::problem;
 use crate::error::Result;
-use crate::measure::comm::{Comm, World};
+use crate::measure::comm::{Collectives, World};
 use crate::measure::kernels::Outcome;
 use crate::on_transport;
 use crate::point::Point;

@@ -7,7 +7,7 @@
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
 use crate::error::Result;
-use crate::measure::comm::Comm;
+use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Granted};
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::{mix, seed};
@@ -49,13 +49,13 @@ impl Rules {
 }
 
 /// The timed interval. By default it lasts from the call of `pass` until it returns.
-pub struct Clock<'a, C: Comm> {
+pub struct Clock<'a, C: Collectives> {
     comm: &'a C,
     started: f64,
     stopped: Option<f64>,
 }
 
-impl<C: Comm> Clock<'_, C> {
+impl<C: Collectives> Clock<'_, C> {
     /// Collective: what was done up to here does not count.
     pub fn start(&mut self) {
         self.comm.barrier();
@@ -69,7 +69,7 @@ impl<C: Comm> Clock<'_, C> {
 }
 
 /// Runs `pass` once on a table of `T[i] = i`, and verifies what it did. Collective.
-pub fn measure<C: Comm>(
+pub fn measure<C: Collectives>(
     comm: &C,
     problem: &Problem,
     arena: &mut Arena,
@@ -80,7 +80,7 @@ pub fn measure<C: Comm>(
 }
 
 /// As [`measure`], for what has to be prepared with the table at hand.
-pub fn measure_timed<C: Comm>(
+pub fn measure_timed<C: Collectives>(
     comm: &C,
     problem: &Problem,
     arena: &mut Arena,
@@ -99,8 +99,8 @@ pub fn measure_timed<C: Comm>(
     comm.barrier();
 
     // A rank's part of its node's memory: the sum is that of all nodes.
-    let memory = provenance::memory_bytes().unwrap_or(0) / comm.neighbours() as u64;
-    let memory = comm.sum(memory / crate::units::WORD_BYTES);
+    let memory = provenance::memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
+    let memory = comm.all_reduce_sum(memory / crate::units::WORD_BYTES);
 
     let found = hash(&table, first);
     let demanded = undo(comm, problem, &mut table);
@@ -146,7 +146,7 @@ struct Demand {
 const CHUNK: usize = 1 << 14;
 
 /// Makes all updates, every one straight from the rank that generates it to its owner, which is found by division.
-fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
+fn undo<C: Collectives>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
     let ranks = problem.nodes.count * problem.nodes.cores;
     if ranks == 1 {
         return undo_alone(problem, table);
@@ -176,10 +176,10 @@ fn undo<C: Comm>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
         }
         sorted.clear();
         sorted.extend(tagged.iter().map(|(_, value)| value));
-        comm.all_to_all(&sorted, &counts, &mut received);
+        comm.all_to_all_v(&sorted, &counts, &mut received);
         received.iter().for_each(|&value| table.update(value));
     }
-    comm.all_to_all(&demands, &vec![2; ranks], &mut received);
+    comm.all_to_all_v(&demands, &vec![2; ranks], &mut received);
     let sum = |demand: Demand, pair: &[u64]| Demand {
         updates: demand.updates + pair[0],
         hash: demand.hash ^ pair[1],
@@ -240,7 +240,7 @@ struct Report {
 }
 
 impl Report {
-    fn gather<C: Comm>(&self, comm: &C) -> Reports {
+    fn gather<C: Collectives>(&self, comm: &C) -> Reports {
         let Tally { applied, messages, hops, stored, buffers } = self.tally;
         let row = [
             self.seconds,

@@ -7,7 +7,16 @@
 //!   load of the outstanding accesses of all ranks.
 //! CHECK: where each chase ends, against the generator's own jump.
 
-use super::*;
+use super::{BYTES, PAGES, about, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -85,7 +94,7 @@ fn next_place(place: usize, lines: u64) -> u64 {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (lines, steps, chases) = (lines(point), point.integer("steps"), point.integer("chases"));
     let contents = seed(&[u64::from_be_bytes(*b"chase   "), lines]);
     let pages = Pages::from_name(point.text("pages"));

@@ -4,9 +4,16 @@
 //!   them.
 //! CHECK: the last value, against the jump to its position in the stream.
 
-use super::*;
+use super::{BATCH, VALUES, about, each};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Kind};
 use crate::measure::numerics::gf2;
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -30,7 +37,7 @@ pub fn batches(point: &Point) -> u64 {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (mut generator, mut values) = (Generator::after(Kind::Lfsr, 0), [0; BATCH]);
     let count = batches(point) * BATCH as u64;
     comm.barrier();

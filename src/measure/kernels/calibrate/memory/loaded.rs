@@ -8,10 +8,20 @@
 
 use super::read::{Places, follow, prepare};
 use super::stream::sum;
-use super::*;
+use super::{BYTES, PAGES, about, contents, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{OUTPUTS, Probe};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, parameter};
 use crate::measure::kernels::{Output, output};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
 use crate::point::Value;
+use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -60,7 +70,7 @@ const READS: Parameter = parameter(
 const CHUNK: usize = (64 << 10) / 8;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
@@ -71,9 +81,9 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
     let (bytes, seconds, wrong) = if comm.rank() == 0 {
         let wrong = u64::from(follow(memory, black_box(&reads)) != expected);
         let seconds = comm.now() - start;
-        let mut arrival = comm.arrive();
-        while !comm.all_arrived(&mut arrival) {
-            comm.idle();
+        let mut barrier = comm.ibarrier();
+        while !comm.test(&mut barrier) {
+            comm.relax();
         }
         (0, seconds, wrong)
     } else {
@@ -95,14 +105,14 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
 }
 
 /// Reads the memory from end to end until rank 0 has arrived: bytes, and chunks whose sum was wrong.
-fn background<C: Comm>(comm: &C, memory: &[u64], share: f64) -> (u64, u64) {
+fn background<C: Collectives>(comm: &C, memory: &[u64], share: f64) -> (u64, u64) {
     let (mut bytes, mut wrong) = (0, 0);
-    let mut arrival = comm.arrive();
+    let mut barrier = comm.ibarrier();
     let mut chunks = memory.chunks(CHUNK).cycle();
     // Each rank reads at least once, however soon rank 0 is done.
-    while (bytes == 0 && share > 0.0) || !comm.all_arrived(&mut arrival) {
+    while (bytes == 0 && share > 0.0) || !comm.test(&mut barrier) {
         let Some(chunk) = chunks.next().filter(|_| share > 0.0) else {
-            comm.idle();
+            comm.relax();
             continue;
         };
         let start = comm.now();

@@ -12,14 +12,12 @@ pub mod stream;
 pub mod update;
 pub mod update_loop;
 
-use super::Probe;
-use super::network::{HEADLINE, OUTPUTS, outcome};
-use crate::error::Result;
-use crate::measure::comm::Comm;
-use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
+use super::{HEADLINE, OUTPUTS};
+
+use crate::measure::comm::arena::Pages;
+use crate::measure::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::seed;
-use crate::on_transport;
+
 use crate::point::Point;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};

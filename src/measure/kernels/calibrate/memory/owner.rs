@@ -6,9 +6,16 @@
 //!   owners; values are generated in batches of 1024 while the clock is stopped; an operation finds one owner.
 //! CHECK: the sum of all owners, against a binary search for the owner's first word.
 
-use super::*;
+use super::{BATCH, VALUES, about, each, generate};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::layout::{Layout, Owners};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -47,7 +54,7 @@ const OWNERS: Parameter = parameter(
 const BITS: u32 = 30;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let layout = Layout::new(BITS, point.integer("owners") as usize);
     let owners = match point.text("owner_by") {
         "division" => Owners::Division(layout),

@@ -9,10 +9,20 @@
 //!   pages), but each needs its own address translation.
 //! CHECK: the sum of all words read against the sum that their addresses imply.
 
-use super::*;
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD, prefetch, prefetch_early};
+use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::measure::numerics::mix::mix;
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -100,7 +110,7 @@ impl Places {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
@@ -117,7 +127,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> 
 }
 
 /// Places are drawn before each batch, off the clock; the first batch does not count.
-fn in_batches<C: Comm>(
+fn in_batches<C: Collectives>(
     comm: &C,
     memory: &[u64],
     places: Places,
@@ -138,7 +148,7 @@ fn in_batches<C: Comm>(
 
 /// Places are drawn as they are needed, three times: to ask for them early, to ask for them soon, to read them. Nothing but
 /// the region is touched, and nothing is waited for.
-fn prefetched<C: Comm>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
     let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
     let start = comm.now();

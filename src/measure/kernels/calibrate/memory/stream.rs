@@ -6,7 +6,15 @@
 //!   three arrays of a third each.
 //! CHECK: the sums against those of the contents; the triad's array against its sources.
 
-use super::*;
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -47,7 +55,7 @@ fn third(point: &Point) -> usize {
 }
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, passes) = (region_words(point) as usize, point.integer("passes"));
     let pages = Pages::from_name(point.text("pages"));
     let operations = (KERNEL.work)(point).operations / point.ranks as f64;

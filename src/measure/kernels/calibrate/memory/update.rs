@@ -5,9 +5,16 @@
 //!   clock is stopped.
 //! CHECK: all updates are applied a second time, one by one, which must restore `T[i] = i`.
 
-use super::*;
+use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_of_two, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
 use crate::measure::kernels::random_access::table::Table;
+use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -26,7 +33,7 @@ pub const KERNEL: Probe = Probe {
 };
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
     let index = Index::new(Kind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;

@@ -4,8 +4,15 @@
 //!   stopped. The loop computes the index of each value and keeps it in a register, but touches no table.
 //! CHECK: the sum of all indices, against that of another loop.
 
-use super::*;
+use super::{BATCH, VALUES, about, each, generate};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::on_transport;
+use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -28,7 +35,7 @@ pub const KERNEL: Probe = Probe {
 const BITS: u32 = 30;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let (index, mut generator) = (Index::new(Kind::Lfsr, BITS), Generator::after(Kind::Lfsr, 0));
     let (mut values, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();

@@ -4,9 +4,14 @@
 //! CHECK: in further barriers each rank in turn arrives last, and writes to all others before it arrives: a rank that
 //!   has left the barrier must find what was written.
 
-use super::*;
-use crate::measure::comm::Puts;
+use super::{about, two_or_more};
+use crate::error::Result;
+use crate::measure::comm::{Buffer, Rma, RmaWindow};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -46,7 +51,7 @@ const LATE_SECONDS: f64 = 200e-6;
 const LINE: usize = 16;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let barriers = point.integer("barriers");
     (0..barriers.div_ceil(4)).for_each(|_| comm.barrier());
     let start = comm.now();
@@ -57,24 +62,30 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
 }
 
 /// How often this rank leaves `barrier` before a rank that is late has come. Collective.
-pub fn left_too_early<C: Comm>(comm: &C, barrier: impl Fn()) -> Result<u64> {
+pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
     let (me, size) = (comm.rank(), comm.size());
-    let mut puts = comm.puts(LINE, size * LINE)?;
-    puts.outgoing().fill(1);
-    let mut early = 0;
-    for late in 0..size {
-        puts.settle(|_| ());
-        if late == me {
-            let start = comm.now();
-            while comm.now() - start < LATE_SECONDS {
-                comm.idle();
+    let (mut origin, mut memory) = (Buffer::new(LINE)?, Buffer::new(size * LINE)?);
+    origin.fill(1);
+    Ok(comm.rma_window(&mut origin, &mut memory, |mut window| {
+        let mut early = 0;
+        for late in 0..size {
+            window.fence(|_| ());
+            if late == me {
+                let start = comm.now();
+                while comm.now() - start < LATE_SECONDS {
+                    comm.relax();
+                }
+                for to in (0..size).filter(|&to| to != me) {
+                    // SAFETY: a rank's item is put to by that rank alone.
+                    unsafe { window.put(0, 1, to, me * LINE) };
+                }
+                window.flush();
             }
-            (0..size).filter(|&to| to != me).for_each(|to| puts.put(0, 1, to, me * LINE));
-            puts.complete();
+            barrier();
+            // SAFETY: a put of one item.
+            early += u64::from(late != me && unsafe { window.peek(late * LINE) } != 1);
         }
-        barrier();
-        early += u64::from(late != me && puts.peek(late * LINE) != 1);
-    }
-    puts.settle(|_| ());
-    Ok(early)
+        window.fence(|_| ());
+        early
+    }))
 }

@@ -5,11 +5,14 @@
 //!   node by node, the halves are halves of the machine.
 //! CHECK: as in `message_rate.bidirectional`, whose rounds these are.
 
-use super::*;
+use super::about;
+use crate::error::Result;
 use crate::measure::comm::World;
 use crate::measure::kernels::Kernel;
 use crate::measure::kernels::message_rate::{self, bidirectional};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work};
 use crate::on_transport;
+use crate::point::Point;
 
 pub struct Bisection;
 

@@ -4,9 +4,16 @@
 //!   bytes are those copied, counted once (as many are read as are written).
 //! CHECK: after the run, the buffer, which held other words before, against the source.
 
-use super::*;
+use super::about;
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::Unit;
 use crate::units::WORD_BYTES;
 use std::hint::black_box;
 
@@ -56,7 +63,7 @@ const COPIES: Parameter = parameter(
 const BLOCKS: usize = 16;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
     let block = point.integer("copy_bytes").div_ceil(WORD_BYTES) as usize;
     let source: Vec<u64> = (0..(BLOCKS * block) as u64).map(mix).collect();
     let mut target = vec![0; source.len()];

@@ -4,9 +4,14 @@
 //!   `window` outstanding gets, while the partner does the same. An operation is one get, with its block summed.
 //! CHECK: the sum of all words of all blocks fetched.
 
-use super::*;
-use crate::measure::comm::Window;
+use super::{about, contents, in_pairs_of, line, mailbox, of_each, partner, timed, total};
+use crate::error::Result;
+use crate::measure::comm::{GetWindow, Rma};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 use crate::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {
@@ -41,26 +46,27 @@ const WINDOW: Parameter = Parameter {
 const BLOCKS: u64 = 4;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
     let (gets, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);
     let blocks = |rank: usize| contents(rank).take(BLOCKS as usize * words).collect();
     let (memory, theirs): (Vec<u64>, Vec<u64>) = (blocks(comm.rank()), blocks(partner));
-    let mut window = comm.window(&memory, point.integer("window") as usize, words);
-    let pass = |gets: u64| {
-        let (mut asked, mut came, mut sum) = (0, 0, 0u64);
-        while came < gets {
-            while asked < gets && window.get(partner, (asked % BLOCKS) as usize * words, words) {
-                asked += 1;
+    let (sum, seconds) = comm.get_window(&memory, point.integer("window") as usize, words, |mut window| {
+        let pass = |gets: u64| {
+            let (mut asked, mut came, mut sum) = (0, 0, 0u64);
+            while came < gets {
+                while asked < gets && window.get(partner, (asked % BLOCKS) as usize * words, words) {
+                    asked += 1;
+                }
+                match window.take(total) {
+                    Some(found) => (came, sum) = (came + 1, sum.wrapping_add(found)),
+                    None => comm.relax(),
+                }
             }
-            match window.take(total) {
-                Some(found) => (came, sum) = (came + 1, sum.wrapping_add(found)),
-                None => comm.idle(),
-            }
-        }
-        sum
-    };
-    let (sum, seconds) = timed(comm, gets, pass);
+            sum
+        };
+        timed(comm, gets, pass)
+    });
     let times = |block: u64| gets / BLOCKS + u64::from(block < gets % BLOCKS);
     let blocks = theirs.chunks_exact(words).zip(0..);
     let expected = blocks.fold(0u64, |sum, (block, k)| sum.wrapping_add(total(block).wrapping_mul(times(k))));

@@ -1,18 +1,19 @@
 //! Pairs of ranks for one-sided costs: the first half sends windows of messages to the second.
 
-use super::*;
-use crate::measure::comm::{Messages, Tag};
+use super::in_pairs_of;
+use crate::error::Result;
+use crate::measure::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
+use crate::measure::kernels::calibrate::outcome;
 use crate::measure::kernels::message_rate::content::{fill, identity, is_intact, stamp};
-
-/// A message of the threads' transport waits in a ring of 128 if nobody receives it yet.
-const LONGEST_WINDOW: u64 = 128;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Work, parameter};
+use crate::point::Point;
 
 pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESSAGE_BYTES;
 pub const WINDOW: Parameter = parameter(
     "window",
     "window",
     "window: number of messages timed together",
-    Domain::Integer { least: 1, most: LONGEST_WINDOW, default: 64 },
+    Domain::Integer { least: 1, most: UNEXPECTED_MESSAGES as u64, default: 64 },
 );
 pub const ROUNDS: Parameter = parameter(
     "rounds",
@@ -45,7 +46,7 @@ pub fn memory(point: &Point) -> u64 {
 }
 
 /// One end.
-pub struct Line<'a, C: Comm + 'a> {
+pub struct Line<'a, C: PointToPoint + 'a> {
     pub comm: &'a C,
     pub sends: bool,
     data: C::Messages<'a>,
@@ -57,7 +58,7 @@ pub struct Line<'a, C: Comm + 'a> {
     pub wrong: u64,
 }
 
-impl<'a, C: Comm> Line<'a, C> {
+impl<'a, C: PointToPoint> Line<'a, C> {
     /// Collective.
     pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
         let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
@@ -84,22 +85,22 @@ impl<'a, C: Comm> Line<'a, C> {
     }
 
     #[inline]
-    pub fn send(&mut self) {
+    pub fn isend(&mut self) {
         for number in 0..self.identities.len() {
-            self.data.send(number * self.stride, self.items, self.partner);
+            self.data.isend(number * self.stride, self.items, self.partner);
         }
     }
 
     #[inline]
-    pub fn receive(&mut self) {
+    pub fn irecv(&mut self) {
         for number in 0..self.identities.len() {
-            self.data.receive(number * self.stride, self.items, self.partner);
+            self.data.irecv(number * self.stride, self.items, self.partner);
         }
     }
 
     #[inline]
-    pub fn complete(&mut self) {
-        self.data.complete();
+    pub fn wait_all(&mut self) {
+        self.data.wait_all();
     }
 
     /// Checks all that was received in a round.
@@ -115,7 +116,7 @@ impl<'a, C: Comm> Line<'a, C> {
 }
 
 /// Runs rounds, half as many again before, that give the time of what counts; the sum over the rounds. Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>) -> f64) -> Result<Outcome> {
+pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>) -> f64) -> Result<Outcome> {
     let mut line = Line::new(comm, point)?;
     let rounds = point.integer("rounds") as u32;
     let mut seconds = 0.0;

@@ -5,9 +5,14 @@
 //!   sent and one received, on one rank.
 //! CHECK: the sum of all words of all messages received.
 
-use super::*;
-use crate::measure::comm::{Inbox, Outbox, Tag};
+use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
+use crate::error::Result;
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
 use crate::on_transport;
+use crate::point::Point;
+use crate::source;
 use crate::units::WORD_BYTES;
 
 pub const KERNEL: Probe = Probe {
@@ -45,7 +50,7 @@ pub(super) const MESSAGES: Parameter = Parameter {
 const HANDLES: usize = 64;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let (messages, words) = (point.integer("messages"), (point.integer("message_bytes") / WORD_BYTES) as usize);
     let partner = partner(comm);
     let content = |rank: usize| contents(rank).take(words).collect();
@@ -62,7 +67,7 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
                 (received, sum, idle) = (received + 1, sum.wrapping_add(found), false);
             }
             if idle {
-                comm.idle();
+                comm.relax();
             }
         }
         sum

@@ -15,20 +15,12 @@ pub mod poll;
 pub mod receive;
 pub mod send;
 
-use super::Probe;
-use crate::error::Result;
-use crate::measure::comm::Comm;
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Work, in_pairs, parameter};
+use super::{HEADLINE, OUTPUTS};
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::{About, Parameter, Ranks, Work, in_pairs};
 use crate::measure::numerics::mix::mix;
-use crate::point::{Point, Value};
+use crate::point::Point;
 use crate::source;
-use crate::units::Unit;
-use std::collections::BTreeMap;
-
-pub(super) const OUTPUTS: &[Output] =
-    &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
-
-pub(super) const HEADLINE: &str = "operation_seconds";
 
 const fn about(
     id: &'static str,
@@ -40,19 +32,6 @@ const fn about(
 ) -> About {
     let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
     About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks, headline: HEADLINE, method }
-}
-
-/// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
-pub(super) fn outcome<C: Comm>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
-    let report = [seconds.to_bits(), wrong];
-    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
-    let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);
-    let wrong: u64 = all.chunks_exact(2).map(|row| row[1]).sum();
-    Outcome {
-        seconds,
-        outputs: BTreeMap::from([("operation_seconds", Value::Real(seconds / operations))]),
-        verdict: if wrong == 0 { Ok(()) } else { Err(format!("{wrong} {what}")) },
-    }
 }
 
 /// For messages between the halves of the ranks, of whole items of `item` bytes.
@@ -71,7 +50,7 @@ fn of_each(point: &Point, operation: &'static str, byte_definition: &'static str
 }
 
 /// The rank of the other half that this one works with.
-fn partner<C: Comm>(comm: &C) -> usize {
+fn partner<C: Collectives>(comm: &C) -> usize {
     (comm.rank() + comm.size() / 2) % comm.size()
 }
 
@@ -86,7 +65,7 @@ fn total(words: &[u64]) -> u64 {
 }
 
 /// What a pass of `count` operations returns, and its time from a common start; half a pass goes before. Collective.
-fn timed<C: Comm, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
+fn timed<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
     pass(count.div_ceil(2));
     comm.barrier();
     let start = comm.now();

@@ -6,10 +6,14 @@
 //! CHECK: no poll finds a message; then each rank sends one message to the next, which must receive it with its
 //!   content.
 
-use super::*;
-use crate::measure::comm::{Inbox, Outbox, Tag};
+use super::{about, two_or_more};
+use crate::error::Result;
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -43,7 +47,7 @@ const LOOKS: Parameter = parameter(
 const HANDLES: usize = 16;
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: Mailboxes>(comm: &C, point: &Point) -> Result<Outcome> {
     let looks = point.integer("looks");
     let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, HANDLES, HANDLES, 1);
     let mut wrong = 0;
@@ -62,13 +66,13 @@ pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
 
     let (next, previous) = ((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
     while !outbox.send(next, &[mix(comm.rank() as u64)]) {
-        comm.idle();
+        comm.relax();
     }
     // Without a message, this ends with the time limit of the launch.
     let (from, word) = loop {
         match inbox.take(|from, words| (from, words[0])) {
             Some(found) => break found,
-            None => comm.idle(),
+            None => comm.relax(),
         }
     };
     wrong += u64::from((from, word) != (previous, mix(previous as u64)));

@@ -5,9 +5,14 @@
 //!   only on request (MPI's rendezvous for long messages) travel while the clock runs.
 //! CHECK: every message of every round, with all of its content.
 
+use super::about;
 use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
-use super::*;
+use crate::error::Result;
+use crate::measure::comm::PointToPoint;
+use crate::measure::kernels::calibrate::Probe;
+use crate::measure::kernels::{Outcome, Ranks};
 use crate::on_transport;
+use crate::point::Point;
 
 pub const KERNEL: Probe = Probe {
     about: &about(
@@ -28,18 +33,18 @@ pub const KERNEL: Probe = Probe {
 };
 
 /// Collective.
-pub fn run<C: Comm>(comm: &C, point: &Point) -> Result<Outcome> {
+pub fn run<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
     line::run(comm, point, |line| {
         if line.sends {
-            line.send();
+            line.isend();
             line.comm.barrier();
-            line.complete();
+            line.wait_all();
             return 0.0;
         }
         line.comm.barrier();
         let start = line.comm.now();
-        line.receive();
-        line.complete();
+        line.irecv();
+        line.wait_all();
         line.comm.now() - start
     })
 }

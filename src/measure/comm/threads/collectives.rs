@@ -1,0 +1,85 @@
+//! What all threads do together.
+
+use super::{Shared, ThreadComm};
+use crate::measure::comm::{Collectives, Comm};
+use std::sync::{PoisonError, RwLockReadGuard};
+
+/// Everybody's words.
+struct Board<'a>(&'a Shared);
+
+impl Board<'_> {
+    fn of(&self, rank: usize) -> RwLockReadGuard<'_, Vec<u64>> {
+        self.0.words[rank].read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> impl Iterator<Item = RwLockReadGuard<'_, Vec<u64>>> {
+        (0..self.0.size).map(|rank| self.of(rank))
+    }
+}
+
+impl ThreadComm {
+    /// Puts this rank's words down, lets `read` look at everybody's, and keeps them until all have looked.
+    fn share<R>(&self, words: &[u64], read: impl FnOnce(&Board) -> R) -> R {
+        {
+            let mut own = self.shared.words[self.rank].write().unwrap_or_else(PoisonError::into_inner);
+            own.clear();
+            own.extend_from_slice(words);
+        }
+        self.barrier();
+        let result = read(&Board(&self.shared));
+        self.barrier();
+        result
+    }
+}
+
+impl Collectives for ThreadComm {
+    /// The arrivals that it takes.
+    type BarrierRequest = u64;
+
+    fn barrier(&self) {
+        self.wait(&self.shared.barrier);
+    }
+
+    fn ibarrier(&self) -> u64 {
+        // A rank arrives again only after all have arrived before, so counting is enough.
+        let target = self.arrived.get() + self.shared.size as u64;
+        self.arrived.set(target);
+        self.shared.arrivals.arrive();
+        target
+    }
+
+    fn test(&self, target: &mut u64) -> bool {
+        self.shared.arrivals.reached(*target)
+    }
+
+    fn broadcast(&self, words: &mut [u64]) {
+        let root = if self.rank == 0 { words.to_vec() } else { Vec::new() };
+        self.share(&root, |board| words.copy_from_slice(&board.of(0)));
+    }
+
+    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
+        let everything = |board: &Board| board.all().flat_map(|part| part.clone()).collect();
+        self.share(words, |board| (self.rank == 0).then(|| everything(board)))
+    }
+
+    fn all_reduce_sum(&self, value: u64) -> u64 {
+        self.share(&[value], |board| board.all().fold(0, |sum: u64, part| sum.wrapping_add(part[0])))
+    }
+
+    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        assert_eq!(counts.len(), self.size(), "a count for every rank");
+        let mut message = self.scratch.take();
+        message.clear();
+        message.extend(counts.iter().map(|&count| count as u64));
+        message.extend_from_slice(&send[..counts.iter().sum()]);
+        receive.clear();
+        self.share(&message, |board| {
+            for part in board.all() {
+                let (counts, words) = part.split_at(self.size());
+                let start: u64 = counts[..self.rank].iter().sum();
+                receive.extend_from_slice(&words[start as usize..][..counts[self.rank] as usize]);
+            }
+        });
+        self.scratch.replace(message);
+    }
+}

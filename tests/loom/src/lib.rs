@@ -1,0 +1,13 @@
+//! The threads transport's synchronisation (`src/measure/comm/sync.rs`) under loom: all interleavings of a few threads with
+//! up to three preemptions, and what the orderings of its atomics allow.
+
+#[path = "../../../src/measure/comm/sync.rs"]
+pub mod sync;
+
+mod atomics {
+    pub use loom::cell::UnsafeCell;
+    pub use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+}
+
+#[cfg(test)]
+mod tests;

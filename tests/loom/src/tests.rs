@@ -1,0 +1,183 @@
+use crate::sync::{Arrivals, Barrier, Delivered, Exposure, Failure, Slot};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread::{self, yield_now};
+
+fn in_all_interleavings(body: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(body);
+}
+
+/// Memory that one thread at a time may write, which loom watches.
+#[derive(Default)]
+struct Memory(UnsafeCell<u64>);
+
+// SAFETY: loom finds two threads that touch it without synchronisation; that is what it is for.
+unsafe impl Send for Memory {}
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    fn write(&self, value: u64) {
+        self.0.with_mut(|own| unsafe { *own = value });
+    }
+
+    fn read(&self) -> u64 {
+        self.0.with(|own| unsafe { *own })
+    }
+}
+
+/// A ring of messages, as far as ordering goes: the sender publishes, the receiver acquires.
+#[derive(Default)]
+struct Ring(AtomicUsize);
+
+impl Ring {
+    fn push(&self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+
+    fn wait_for(&self, messages: usize) {
+        while self.0.load(Ordering::Acquire) < messages {
+            yield_now();
+        }
+    }
+}
+
+/// Runs `member` on so many threads, and returns when all have ended.
+fn team(members: usize, member: impl Fn(usize) + Send + Sync + 'static) {
+    let member = Arc::new(member);
+    let others: Vec<_> = (1..members)
+        .map(|me| {
+            let member = member.clone();
+            thread::spawn(move || member(me))
+        })
+        .collect();
+    member(0);
+    others.into_iter().for_each(|other| other.join().unwrap());
+}
+
+#[test]
+fn a_barrier_separates_what_is_before_from_what_is_after() {
+    in_all_interleavings(|| {
+        let (barrier, failure) = (Barrier::new(2), Failure::default());
+        let memory = [Memory::default(), Memory::default()];
+        team(2, move |me| {
+            for round in 1..=2 {
+                memory[me].write(round);
+                assert!(barrier.wait(&failure, yield_now));
+                assert_eq!(memory[1 - me].read(), round);
+                assert!(barrier.wait(&failure, yield_now));
+            }
+        });
+    });
+}
+
+#[test]
+fn a_failure_lets_those_go_who_wait() {
+    in_all_interleavings(|| {
+        let (barrier, failure, memory) = (Barrier::new(2), Failure::default(), Memory::default());
+        team(2, move |me| {
+            if me == 0 {
+                memory.write(1);
+                failure.declare();
+            } else {
+                assert!(!barrier.wait(&failure, yield_now));
+                assert_eq!(memory.read(), 1);
+                assert!(!barrier.wait(&failure, yield_now), "for good");
+            }
+        });
+    });
+}
+
+#[test]
+fn who_sees_all_arrivals_sees_what_was_done_before() {
+    in_all_interleavings(|| {
+        let (arrivals, memory) = (Arrivals::default(), [Memory::default(), Memory::default()]);
+        team(2, move |me| {
+            memory[me].write(1);
+            arrivals.arrive();
+            while !arrivals.reached(2) {
+                yield_now();
+            }
+            assert_eq!(memory[1 - me].read(), 1);
+        });
+    });
+}
+
+/// A member fails while others are on their way into a window, in it, or out of it. Nobody takes its memory away before
+/// nobody can touch it.
+#[test]
+fn nobody_leaves_a_window_while_others_touch_its_memory() {
+    in_all_interleavings(|| {
+        let (exposure, barrier, failure) = (Exposure::default(), Barrier::new(2), Failure::default());
+        let memory = [Memory::default(), Memory::default()];
+        team(3, move |me| {
+            if me == 2 {
+                return failure.declare();
+            }
+            exposure.enter();
+            // Opened, touched, closed: as far as it comes.
+            let opened = barrier.wait(&failure, yield_now);
+            if opened {
+                memory[1 - me].read();
+            }
+            if opened && barrier.wait(&failure, yield_now) {
+                exposure.leave();
+            } else {
+                failure.declare();
+                exposure.leave();
+                while !exposure.is_over() {
+                    yield_now();
+                }
+            }
+            // Taken away.
+            memory[me].write(0);
+        });
+    });
+}
+
+#[test]
+fn a_slot_is_written_and_read_in_turn() {
+    in_all_interleavings(|| {
+        let (slot, ring) = (Slot::new(2), Ring::default());
+        team(2, move |me| {
+            for message in 1..=3 {
+                if me == 0 {
+                    while !slot.is_free() {
+                        yield_now();
+                    }
+                    // SAFETY: it is free, and nobody else sends.
+                    unsafe { slot.fill(&[message, message]) };
+                    ring.push();
+                } else {
+                    ring.wait_for(message as usize);
+                    // SAFETY: the ring told of it.
+                    unsafe { slot.read(2, |words| assert_eq!(words, [message, message])) };
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn what_was_delivered_may_be_written_again() {
+    in_all_interleavings(|| {
+        let (delivered, ring, source) = (Delivered::default(), Ring::default(), Memory::default());
+        team(2, move |me| {
+            for message in 1..=3 {
+                if me == 0 {
+                    source.write(message);
+                    ring.push();
+                    while !delivered.are(message) {
+                        yield_now();
+                    }
+                } else {
+                    ring.wait_for(message as usize);
+                    assert_eq!(source.read(), message);
+                    delivered.count();
+                }
+            }
+        });
+    });
+}
