@@ -8,22 +8,21 @@
 
 use apexmap::error::{Error, Result};
 use apexmap::explore::condition::{Condition, Kind};
-use apexmap::explore::figure::select;
 use apexmap::explore::fit::{self, Options, Role};
-use apexmap::explore::store::Folder;
+use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::{model_fit, models};
 use std::path::Path;
 
 fn main() -> Result<()> {
     let path =
         std::env::args().nth(1).ok_or_else(|| Error::input("a result is needed", "fit_model results/notebooks"))?;
-    let table = Folder::open(Path::new(&path))?.table()?;
+    let all = Samples::from(Folder::open(Path::new(&path))?.table()?);
     let short = Condition::parse("message_bytes <= 32768", &[("message_bytes", Kind::Number)])?;
-    let rows = select::rows(&table, Some(&short));
+    let samples = all.current().filter(&short);
 
     // One observation per point and launch: the median of its samples.
     let model = models::find("point_to_point.switch")?;
-    let data = model_fit::observations(&table, &rows, model, &[])?;
+    let data = model_fit::observations(&samples, model, &[])?;
 
     // Ranks that are threads have no eager or rendezvous protocol: only latency and bandwidth are fitted.
     let fitted = ["network_latency_seconds", "network_seconds_per_byte"];

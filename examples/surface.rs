@@ -7,9 +7,8 @@
 
 use apexmap::error::{Error, Result};
 use apexmap::explore::condition::{Condition, Kind};
-use apexmap::explore::figure::{self, select};
-use apexmap::explore::query;
-use apexmap::explore::store::{Folder, Table, columns};
+use apexmap::explore::store::{Folder, Samples};
+use apexmap::explore::{figure, plot, query};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -29,35 +28,34 @@ fn main() -> ExitCode {
 }
 
 fn draw(result: &Path, picture: &Path) -> Result<()> {
-    let table = Folder::open(result)?.table()?;
+    let all = Samples::from(Folder::open(result)?.table()?);
     // Conditions are those of sweeps and of --where; good samples of the present plan are what is left.
-    let kernels = Kind::Word(table.words("kernel").to_vec());
+    let kernels = Kind::Word(all.table().words("kernel").to_vec());
     let sequential = Condition::parse("kernel == \"apex_map.sequential\"", &[("kernel", kernels)])?;
-    let rows = select::rows(&table, Some(&sequential));
-    regime(&table, &rows);
+    let samples = all.current().filter(&sequential);
+    regime(&samples);
 
     let rate = "bytes_per_second_per_rank";
-    let groups = query::groups(&table, &rows, &["alpha", "block_words"], &[rate])?;
+    let groups = query::groups(&samples, &["alpha", "block_words"], &[rate])?;
     print!("{}", query::text(&groups));
 
-    let request = select::Request {
-        kind: select::Kind::Surface,
+    let request = plot::Request {
+        kind: plot::Kind::Surface,
         title: "Bandwidth of one process".into(),
         x: "block_words".into(),
         by: vec!["alpha".into()],
         z: rate.into(),
     };
-    let surface = select::figure(&table, &rows, &request)?;
+    let surface = plot::figure(&samples, &request)?;
     std::fs::write(picture, figure::svg(&surface)?).map_err(|e| Error::file("write", picture, e))?;
     println!("\n{}", picture.display());
     Ok(())
 }
 
 /// What all samples have in common: where and how they were measured.
-fn regime(table: &Table, rows: &[usize]) {
+fn regime(samples: &Samples) {
     for name in ["host", "cpu_model", "library", "memory_words", "page_bytes", "oversubscribed"] {
-        let same = table.column(name).filter(|column| columns::constant(column, rows));
-        if let Some(value) = same.and_then(|_| table.value(name, *rows.first()?)) {
+        if let Some(value) = samples.same(name) {
             println!("{name}: {value}");
         }
     }

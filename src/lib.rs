@@ -12,24 +12,27 @@
 //!
 //!    explore/       the exploring wing (feature `explore`)
 //! 9    commands     its commands, one file each
-//! 8    report       one HTML file about a result: groups, summary, trade, regimes, pictures
+//! 8    report       one HTML file about a result: summary, regimes, pictures, fits
 //!      compare      machines against each other: points matched, ratios, regressions
 //!      validate     the models against the papers' tables
 //! 7    sweep        specification, expansion, plan, execution, driver
 //!      launch       launchers: a job to a command line; one file per launcher
-//!      figure       surfaces, contours, heat maps, curves
+//!      plot         samples to figures
+//!      figure       surfaces, contours, heat maps, curves, from plain data
 //!      model_fit    a model against a store: observations, what the host reports, a sentence
 //!      query        medians of any columns, by groups
 //!      export       samples for other programs: CSV, JSON lines, Extra-P
 //!      html         HTML pages: their style, their figures; a page's template extends `page.html`
 //!      calibrate    the sweep that measures a machine card's numbers, and the card
-//! 6    store        result folders: journals, Parquet, manifest, tables, cells, derived rates
+//! 6    store        result folders: journals, Parquet, manifest; tables, the registry of their columns, derived rates;
+//!                   samples: a table and some of its rows, what varies in them, groups, cells, grids
 //! 5    bounds       what a calibrated machine allows at most, at a point, and which limit binds; one file per family
 //! 4    machine      machine cards: the numbers of a machine, measured or published
 //!      models       analytic models: a machine's numbers to a rate; one file per model, one line in `models::ALL`
 //!      published    the papers' tables
 //!      fit          a model's parameters from measurements, with intervals and goodness of fit
 //! 1    condition    `L * ranks <= M`
+//!      trade        the L needed to hold a bandwidth as alpha grows
 //! 0    toml_file    a TOML file being read; text_table: aligned columns for terminals
 //!
 //!    measure/       the measuring wing: all that a compute node needs
@@ -48,7 +51,7 @@
 //! # To begin with
 //!
 //! [`explore::sweep::parse`] reads a sweep, [`measure::kernels`] runs a point, [`explore::store::Folder`] opens a result,
-//! [`explore::query::groups`] summarises it, [`explore::fit::fit`] fits one of [`explore::models::ALL`],
+//! [`explore::store::Samples`] chooses from it, [`explore::query::groups`] summarises it, [`explore::fit::fit`] fits one of [`explore::models::ALL`],
 //! [`explore::figure::svg`] draws: each of these modules shows an example that runs.
 //! `examples/surface.rs` goes from a result folder to a picture.
 //!
@@ -65,7 +68,7 @@
 //!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
 //! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
-//!   `Figure::drawable`; for `apexmap plot` also its name in `figure::select::Kind`.
+//!   `Figure::drawable`; for `apexmap plot` also its name in `plot::Kind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
 pub mod cli;

@@ -267,7 +267,7 @@ fn trimmed(text: String) -> String {
 fn grouped(digits: &str) -> String {
     let mut grouped = String::new();
     for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k) % 3 == 0 {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

@@ -22,12 +22,12 @@ const FLOORS: [&[&str]; 10] = [
         "toml_file",
         "units",
     ],
-    &["condition", "numerics"],
+    &["condition", "numerics", "trade"],
     &["comm"],
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],
-    &["calibrate", "export", "figure", "html", "launch", "model_fit", "query", "sweep"],
+    &["calibrate", "export", "figure", "html", "launch", "model_fit", "plot", "query", "sweep"],
     &["report", "compare", "validate"],
     &["commands"],
     &["cli"],
@@ -100,25 +100,43 @@ fn imports_go_downwards() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Files do not import each other in circles, nor do top-level modules. A file may import from the root of a module that it
-/// lies in, which declares what its files have in common and lists them; see [`circles`].
-#[test]
-fn files_and_modules_do_not_import_each_other_in_circles() {
-    let found = circles(&imports());
-    assert!(found.is_empty(), "files in circles: {found:#?}");
+/// Which top-level modules each one imports from.
+fn modules() -> BTreeMap<File, BTreeSet<File>> {
     let mut modules: BTreeMap<File, BTreeSet<File>> = BTreeMap::new();
     for (file, imported) in imports() {
         let Some(from) = module(&file) else { continue };
         let others = imported.iter().filter_map(|other| module(other)).filter(|to| *to != from);
         modules.entry(from.to_owned()).or_default().extend(others.map(str::to_owned));
     }
-    let found = circles(&modules);
+    modules
+}
+
+/// Files do not import each other in circles, nor do top-level modules. A file may import from the root of a module that it
+/// lies in, which declares what its files have in common and lists them; see [`circles`].
+#[test]
+fn files_and_modules_do_not_import_each_other_in_circles() {
+    let found = circles(&imports());
+    assert!(found.is_empty(), "files in circles: {found:#?}");
+    let found = circles(&modules());
     assert!(found.is_empty(), "modules in circles: {found:#?}");
 }
 
 fn made_up(files: &[(&str, &str)]) -> BTreeMap<File, BTreeSet<File>> {
     let roots = [("lib.rs", ""), ("explore/mod.rs", ""), ("measure/mod.rs", "")];
     Crate::new(roots.iter().chain(files).map(|(file, text)| (file.to_string(), text.to_string()))).imports()
+}
+
+#[test]
+fn html_pages_do_not_import_each_other_and_figures_know_only_plain_data() {
+    let dependencies = modules();
+    let pages = ["report", "compare", "validate"];
+    for page in pages {
+        let mut others = pages.into_iter().filter(|other| *other != page);
+        assert!(!others.any(|other| dependencies[page].contains(other)), "{page}: {dependencies:#?}");
+    }
+    let figure = &dependencies["figure"];
+    let plain = |name: &String| ["error", "numerics", "units"].contains(&name.as_str());
+    assert!(figure.iter().all(plain), "{figure:?}");
 }
 
 #[test]
@@ -172,7 +190,7 @@ fn circles_between_files_are_found() {
 #[test]
 fn imports_that_are_refused_are_found() {
     let others =
-        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "nearest.rs"];
+        ["store/mod.rs", "report/mod.rs", "report/groups.rs", "compare/mod.rs", "compare/points.rs", "toml_file.rs"];
     let others = others.map(|file| format!("explore/{file}"));
     let wrong = |file: &str, text: &str| {
         let mut files: Vec<(&str, &str)> = others.iter().map(|file| (file.as_str(), "")).collect();
@@ -180,9 +198,13 @@ fn imports_that_are_refused_are_found() {
         refused(&made_up(&files)).len()
     };
     assert_eq!(wrong("explore/query/mod.rs", "use crate::explore::store::Table;"), 0);
-    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, nearest};"), 1, "upwards");
-    assert_eq!(wrong("measure/kernels/mod.rs", "fn f() { crate::nearest::suggest() }"), 1, "into the other wing");
-    assert_eq!(wrong("units.rs", "use crate::nearest;"), 1, "from the vocabulary into a wing");
+    assert_eq!(wrong("explore/fit/mod.rs", "use crate::explore::{store, toml_file};"), 1, "upwards");
+    assert_eq!(
+        wrong("measure/kernels/mod.rs", "fn f() { crate::explore::toml_file::text() }"),
+        1,
+        "into the other wing"
+    );
+    assert_eq!(wrong("units.rs", "use crate::explore::toml_file;"), 1, "from the vocabulary into a wing");
     assert_eq!(wrong("explore/report/mod.rs", "use super::compare::points;"), 1, "report from compare");
     assert_eq!(wrong("explore/compare/mod.rs", "use crate::explore::report::groups::Group;"), 1, "compare from report");
 }

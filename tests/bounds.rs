@@ -6,14 +6,14 @@ use apexmap::explore::bounds::{self, Case, Ladder, Limits};
 use apexmap::explore::calibrate;
 use apexmap::explore::calibrate::Probe;
 use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::store::bound_columns::{BOUND_BY, SHARE};
-use apexmap::explore::store::cells::cells;
+use apexmap::explore::store::cells::Cell;
+use apexmap::explore::store::derive::{BOUND_BY, SHARE};
 use apexmap::explore::store::journal::Journal;
-use apexmap::explore::store::{Folder, Table};
+use apexmap::explore::store::{Folder, Samples, Table, bound_columns};
 use apexmap::measure::kernels;
 use apexmap::point::{Point, Value};
 use apexmap::provenance;
-use apexmap::sample::{Event, Status};
+use apexmap::sample::Event;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -272,6 +272,12 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
         close(table.number("bound_operations_per_second", 0), 1e8);
         close(table.number("bound_bytes_per_second_per_rank", 0), 8e8);
     }
+    // The columns of a row tell the same limits as its line in the journal.
+    let (table, records) = (folder.table().expect("a table"), folder.records().expect("journals"));
+    let launch = records[0].launch.as_ref().expect("a launch");
+    let terms = bound_columns::terms_at(&table, 0, launch, &Limits::of(&card())).expect("limits");
+    let binding = terms.bottleneck().expect("a bound");
+    assert_eq!((binding.name, binding.rate), (bounds::IN_FLIGHT, table.number("bound_operations_per_second", 0)));
     let mut elsewhere = card();
     elsewhere.provenance.insert("host".into(), "node2".into());
     elsewhere.write(&folder.machine()).expect("written");
@@ -318,7 +324,7 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
-    assert!(report.contains("accepted: of another host") && report.contains("What binds"), "the report says so");
+    assert!(report.contains("accepted: of another host") && report.contains("Bottleneck: "), "the report says so");
     let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);
     assert!(binding.status.success(), "{}", String::from_utf8_lossy(&binding.stderr));
     let drawn = std::fs::read_to_string(scratch.join("binding.svg")).expect("a figure");
@@ -401,24 +407,22 @@ fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, mor
     let run = apexmap(&[&arguments, more].concat());
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let folder = Folder::open(&out).expect("a result");
-    let table = folder.table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
-    let card = calibrate::card(probes, &table, &rows, "this machine", &provenance::host()).expect("a card");
+    let samples = Samples::from(folder.table().expect("a table"));
+    let card = calibrate::card(probes, &samples, "this machine", &provenance::host()).expect("a card");
     (folder, card)
 }
 
 /// Points whose share is above one, even by the lower limit of its interval, and their shares.
 fn above(folder: &Folder, card: &Card, points: usize) -> BTreeMap<String, f64> {
     card.write(&folder.machine()).expect("written");
-    let table = folder.compact().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).filter(|&row| table.word("status", row) == Status::Ok.name()).collect();
-    let bounded = rows.iter().filter(|&&row| !table.number(SHARE, row).is_nan()).count();
+    let samples = Samples::from(folder.compact().expect("a table")).good();
+    let bounded = samples.numbers(SHARE).len();
     assert!(bounded >= 6 * points, "only {bounded} samples have a bound");
-    let exceeds = |cell: apexmap::explore::store::cells::Cell| {
-        let share = cell.summary.filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
-        Some((label(&table, cell.rows[0]), share.median))
+    let exceeds = |cell: Cell| {
+        let share = cell.summary(SHARE).filter(|share| share.interval.is_some_and(|(low, _)| low > 1.0))?;
+        Some((label(samples.table(), cell.samples.rows()[0]), share.median))
     };
-    cells(&table, &rows, &["key"], SHARE).expect("shares").into_iter().filter_map(exceeds).collect()
+    samples.cells(&["key"]).expect("shares").into_iter().filter_map(exceeds).collect()
 }
 
 fn label(table: &Table, row: usize) -> String {

@@ -3,7 +3,7 @@
 use crate::random_access::run;
 use apexmap::explore::calibrate::{card, listed, probes, sweep};
 use apexmap::explore::machine::{Card, Number};
-use apexmap::explore::store::Table;
+use apexmap::explore::store::TableBuilder;
 use apexmap::explore::sweep::{Machine, parse};
 use apexmap::measure::kernels;
 use apexmap::measure::kernels::calibrate::memory::chase::jump;
@@ -25,7 +25,7 @@ fn points(host: &Host, cores: usize) -> Vec<Point> {
 }
 
 /// A row of a store, from one run.
-fn add(table: &mut Table, point: &Point) {
+fn add(table: &mut TableBuilder, point: &Point) {
     let kernel = kernels::find(&point.kernel).unwrap();
     let outcome = run(point.clone());
     assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
@@ -61,15 +61,14 @@ fn every_number_of_a_calibration_comes_from_a_point() {
 
 #[test]
 fn a_card_holds_what_was_measured_and_nothing_else() {
-    let (host, mut table) = (small(), Table::default());
+    let (host, mut table) = (small(), TableBuilder::default());
     let all = points(&host, 2);
     let measured: Vec<&Point> = all.iter().filter(|point| point.kernel != "calibrate.barrier").collect();
     for point in measured.iter().flat_map(|point| [point; 6]) {
         add(&mut table, point);
     }
-    let rows: Vec<usize> = (0..table.rows).collect();
     let probes = probes(&host, 2);
-    let card = card(&probes, &table, &rows, "small", &host).expect("a card");
+    let card = card(&probes, &table.finish().into(), "small", &host).expect("a card");
     for probe in &probes {
         let number = card.numbers().get(&probe.number.to_string());
         let Some(number) = number else {

@@ -1,6 +1,7 @@
 //! What several topics need: folders that vanish, records made up, patience with a limit.
 
 use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, Placement};
@@ -144,12 +145,18 @@ pub fn samples() -> Vec<Sample> {
 }
 
 pub fn table(samples: Vec<Sample>) -> Table {
-    parquet::tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
+    tabulate(&[Record { launch: Some(launch("0001", 2, "b1")), samples, ..Record::default() }], |_| true)
 }
 
 /// A Parquet file of these samples.
 pub fn file(scratch: &Scratch, samples: Vec<Sample>) -> PathBuf {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
-    parquet::write(&folder, &table(samples)).expect("written");
+    write(&folder, &table(samples));
     folder.samples()
+}
+
+/// Writes a table as the samples of a folder.
+pub fn write(folder: &Folder, table: &Table) {
+    let path = folder.samples();
+    folder.replace(&path, |file| parquet::write(file, &path, table)).expect("written");
 }

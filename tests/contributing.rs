@@ -8,9 +8,10 @@ mod kernel;
 mod model;
 
 use super::common::{samples, table};
-use apexmap::explore::figure::{Figure, select, svg};
+use apexmap::explore::figure::{Figure, svg};
 use apexmap::explore::fit::{Observation, Options, Role, fit};
 use apexmap::explore::models::Model;
+use apexmap::explore::store::Samples;
 use apexmap::measure::comm::{Transport, World, threads};
 use apexmap::measure::kernels::{Kernel, Outcome};
 use apexmap::point::{Point, Value};
@@ -60,14 +61,14 @@ fn the_model_predicts_and_finds_its_numbers_again() {
 
 #[test]
 fn the_figure_shows_the_share_of_samples_at_or_below_each_value() {
-    let table = table(samples());
-    let drawn = figure::distribution(&table, &select::rows(&table, None), "block_words", "seconds").expect("a figure");
+    let samples = Samples::from(table(samples())).current();
+    let drawn = figure::distribution(&samples, "block_words", "seconds").expect("a figure");
     let Figure::Curves(curves) = &drawn else { panic!("curves") };
     let points: Vec<_> = curves.series[1].points.iter().map(|point| (point.x, point.y)).collect();
     assert_eq!(points, [(1.0, 0.2), (2.0, 0.4), (3.0, 0.6), (4.0, 0.8), (10.0, 1.0)]);
     let picture = svg(&drawn).expect("a picture");
     assert!(picture.contains("L = 1") && picture.contains("14 samples"));
-    assert!(figure::distribution(&table, &[], "block_words", "seconds").is_err());
+    assert!(figure::distribution(&samples.at(Vec::new()), "block_words", "seconds").is_err());
     if let Some(path) = std::env::var_os("APEXMAP_WORKED_FIGURE") {
         apexmap::explore::figure::png(&drawn, Path::new(&path)).expect("written");
     }

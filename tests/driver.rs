@@ -242,7 +242,7 @@ fn a_plan_with_a_point_twice_is_refused() {
     let case = Case::new(&[1], 1, times(1));
     let twice = vec![case.plan.entries[0].point.clone(); 2];
     let error = Plan::new(case.plan.context.clone(), twice, 1, times(1), 1).expect_err("twice");
-    assert!(error.what.contains("stands twice"), "{error}");
+    assert!(error.what.contains("is in the plan twice"), "{error}");
 }
 
 #[test]

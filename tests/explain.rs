@@ -8,9 +8,9 @@ use apexmap::explore::model_fit;
 use apexmap::explore::model_fit::card::predict;
 use apexmap::explore::model_fit::groups::groups;
 use apexmap::explore::models;
-use apexmap::explore::store::Folder;
 use apexmap::explore::store::journal::Journal;
 use apexmap::explore::store::manifest::Manifest;
+use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::validate::{self, Verdict};
 use apexmap::measure::kernels;
 use apexmap::point::Point;
@@ -73,10 +73,9 @@ fn ranks_1_to_16() -> Vec<Point> {
 #[test]
 fn observations_are_the_medians_of_launches() {
     let scratch = Scratch::new();
-    let table = result(&scratch, &ranks_1_to_16()).table().expect("a table");
+    let samples = Samples::from(result(&scratch, &ranks_1_to_16()).table().expect("a table"));
     let model = models::find("random_access.hypercube").expect("a model");
-    let rows: Vec<usize> = (0..table.rows).collect();
-    let data = model_fit::observations(&table, &rows, model, &[]).expect("observations");
+    let data = model_fit::observations(&samples, model, &[]).expect("observations");
     assert_eq!((data.observations.len(), data.samples, data.kernel.as_str()), (25, 75, "random_access.hypercube"));
     // The median of 1, 1.001 and 9 times a time.
     let first = &data.observations[0];
@@ -95,13 +94,12 @@ fn samples_that_differ_in_what_a_model_does_not_know_are_not_mixed() {
     let scratch = Scratch::new();
     let mut points = ranks_1_to_16();
     points.push(kernels::complete(hypercube(4, 1024).with("pages", "base")).expect("a valid point"));
-    let table = result(&scratch, &points).table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let samples = Samples::from(result(&scratch, &points).table().expect("a table"));
     let model = models::find("random_access.hypercube").expect("a model");
-    let error = model_fit::observations(&table, &rows, model, &[]).expect_err("mixed pages");
+    let error = model_fit::observations(&samples, model, &[]).expect_err("mixed pages");
     assert!(error.what.contains("pages") && error.next.contains("--where 'pages == \""), "{error}");
     let surface = models::find("apex_map.surface").expect("a model");
-    let error = model_fit::observations(&table, &rows, surface, &[]).expect_err("another kernel");
+    let error = model_fit::observations(&samples, surface, &[]).expect_err("another kernel");
     assert!(error.next.contains("apex_map.sequential"), "{error}");
 }
 
@@ -212,10 +210,9 @@ fn groups_are_alike_in_all_that_a_model_does_not_know() {
     let mut points = ranks_1_to_16();
     points.push(hypercube(4, 64));
     points.push(kernels::complete(hypercube(4, 1024).with("pages", "base")).expect("a valid point"));
-    let table = result(&scratch, &points).table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let samples = Samples::from(result(&scratch, &points).table().expect("a table"));
     let labels = |id: &str| {
-        let found = groups(&table, &rows, models::find(id).expect("a model")).expect("groups");
+        let found = groups(&samples, models::find(id).expect("a model")).expect("groups");
         found.into_iter().map(|group| (group.label, group.points)).collect::<Vec<_>>()
     };
     // T_1 and T_C are those of one Q; the model in parts knows Q.
@@ -231,20 +228,21 @@ fn groups_are_alike_in_all_that_a_model_does_not_know() {
 fn a_card_alone_predicts_what_its_numbers_say() {
     let scratch = Scratch::new();
     let folder = result(&scratch, &ranks_1_to_16());
-    let table = folder.table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let samples = Samples::from(folder.table().expect("a table"));
     let model = models::find("random_access.hypercube").expect("a model");
     let mut card = Card::new("half", "half as fast", "made up");
     card.set_base("round_seconds", 100e-6, "made up").expect("a number");
     card.set_base("stage_seconds", 40e-6, "made up").expect("a number");
-    let (data, predicted) = predict(&table, &rows, model, &card).expect("predictions");
+    let (data, predicted) = predict(&samples, model, &card).expect("predictions");
     assert_eq!((data.observations.len(), predicted.points.len()), (25, 25));
     assert!((predicted.bias - 2.0).abs() < 0.02, "{}", predicted.bias);
+
     // 2 (2 - 1) / (2 + 1)
     assert!((predicted.smape - 2.0 / 3.0).abs() < 0.01, "{}", predicted.smape);
     let words = apexmap::explore::model_fit::card::sentence(model, &card, &predicted);
     assert!(words.contains("2.00 times faster than predicted"), "{words}");
-    let lacking = predict(&table, &rows, models::find("random_access.all_to_all").expect("a model"), &card);
+    let lacking = predict(&samples, models::find("random_access.all_to_all").expect("a model"), &card);
+
     assert!(lacking.expect_err("no parts").what.contains("local_seconds"));
 }
 
@@ -257,17 +255,20 @@ fn a_report_fits_refuses_and_predicts() {
     card.set_base("stage_seconds", 20e-6, "made up").expect("a number");
     let path = scratch.join("result/machine.toml");
     std::fs::write(&path, card.to_toml()).expect("a card");
-    let table = folder.table().expect("a table");
-    apexmap::explore::report::make(&folder, &table).expect("a report");
+    let samples = Samples::from(folder.table().expect("a table"));
+    apexmap::explore::report::make(&folder, &samples).expect("a report");
     let page = std::fs::read_to_string(folder.report()).expect("a page");
-    assert!(page.contains("random_access.hypercube explains the measurement within 0.8 %"));
+    assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
     assert!(page.contains("alone random_access.hypercube predicts the measurement within 0.8 %"));
     assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
-    assert!(page.contains("network_bandwidth_bytes_per_second is not fitted unless asked"), "all_to_all is refused");
+    assert!(
+        page.contains("network_bandwidth_bytes_per_second has no value, and is fitted only on request"),
+        "all_to_all is refused"
+    );
     assert!(folder.figures().join("model-1-curves.png").is_file());
     std::fs::write(&path, "name = 3").expect("a file");
-    let error = apexmap::explore::report::make(&folder, &table).err().expect("no card");
+    let error = apexmap::explore::report::make(&folder, &samples).err().expect("no card");
     assert!(format!("{error:?}").contains("machine.toml"), "{error:?}");
 }
 
@@ -311,9 +312,8 @@ fn a_saved_fit_is_a_card_for_predictions_and_reports() {
     // 8192 ranks of 1024 updates in 50 + 13 x 20 us, and the ends of its band not far from it.
     let last = rows[13].as_object().expect("a row").values().filter_map(|v| v.as_f64()).fold(0.0, f64::max);
     assert!((last / (8192.0 * 1024.0 / 310e-6) - 1.0).abs() < 0.03, "{last}");
-    let table = folder.table().expect("a table");
-    let rows: Vec<usize> = (0..table.rows).collect();
+    let samples = Samples::from(folder.table().expect("a table"));
     let model = models::find("random_access.hypercube").expect("a model");
-    let (_, predicted) = predict(&table, &rows, model, &Card::read(&path).expect("a card")).expect("predictions");
+    let (_, predicted) = predict(&samples, model, &Card::read(&path).expect("a card")).expect("predictions");
     assert!(predicted.smape < 0.02 && (predicted.bias - 1.0).abs() < 0.01, "{predicted:?}");
 }

@@ -1,12 +1,12 @@
 //! Samples for other programs, and that those read them.
 
-use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table};
+use super::common::{Scratch, apexmap, file, launch, printed, sample, samples, small_point, table, write};
 use crate::needs;
 use apexmap::explore::export::{csv, extra_p, jsonl, metadata};
-use apexmap::explore::figure::select;
 use apexmap::explore::store::journal::Record;
 use apexmap::explore::store::table::Column;
-use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::explore::store::tabulate::tabulate;
+use apexmap::explore::store::{Folder, Samples, Table, TableBuilder};
 use apexmap::point::Value;
 use apexmap::sample::{Sample, Status};
 use proptest::prelude::*;
@@ -41,10 +41,10 @@ fn random_table() -> impl Strategy<Value = Table> {
         prop_oneof![any::<f64>().prop_filter("finite", |v| v.is_finite()), Just(1e-300), Just(-0.0), Just(1e16)];
     let row = (prop::option::of(number), prop::option::of(any::<u64>()), prop::option::of("[a,\"\n\r# é\u{1b}]{0,5}"));
     prop::collection::vec(row, 1..20).prop_map(|rows| {
-        let mut table = Table::default();
+        let mut table = TableBuilder::default();
         for (number, whole, word) in rows {
             table.begin_row();
-            table.set("row", &Value::Integer(table.rows as u64));
+            table.set("row", &Value::Integer(table.rows() as u64));
             for (name, value) in [
                 ("real", number.map(Value::Real)),
                 ("whole, too", whole.map(Value::Integer)),
@@ -53,7 +53,7 @@ fn random_table() -> impl Strategy<Value = Table> {
                 value.iter().for_each(|value| table.set(name, value));
             }
         }
-        table
+        table.finish()
     })
 }
 
@@ -170,10 +170,10 @@ fn a_csv_file_has_a_description_of_its_columns_beside_it() {
 fn samples_of_other_plans_are_written_only_when_asked_for() {
     let scratch = Scratch::new();
     let record = Record { launch: Some(launch("0001", 2, "b1")), samples: samples(), ..Record::default() };
-    let some = parquet::tabulate(&[record], |key| key != "L2");
-    assert_eq!((select::rows(&some, None).len(), select::all_rows(&some, None).len()), (9, 15));
+    let some = Samples::from(tabulate(&[record], |key| key != "L2"));
+    assert_eq!((some.current().len(), some.len()), (9, 15));
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
-    parquet::write(&folder, &some).expect("written");
+    write(&folder, some.table());
     let path = folder.samples();
     let path = path.to_str().expect("a path");
     assert_eq!(printed(&["export", path, "--format", "jsonl"]).lines().count(), 9);
@@ -197,8 +197,8 @@ fn scaling() -> Vec<Sample> {
 
 #[test]
 fn extra_p_gets_parameters_points_and_the_samples_of_each() {
-    let table = table(scaling());
-    let input = extra_p::input(&table, &select::rows(&table, None), &["ranks", "seed"], &["seconds"]).expect("input");
+    let input =
+        extra_p::input(&Samples::from(table(scaling())).current(), &["ranks", "seed"], &["seconds"]).expect("input");
     // Extra-P 4.2.5 reads this text (`extrap --text`).
     let expected = "# Some samples\n# P: P (ranks)\n# seconds: time of the slowest rank, in s\nPARAMETER P\n\
                     POINTS (1) (2)\nMETRIC seconds\nREGION apex_map.two_sided\nDATA 1.0 1.5\nDATA 2.0 2.5\n";
@@ -209,13 +209,12 @@ fn extra_p_gets_parameters_points_and_the_samples_of_each() {
 
 #[test]
 fn extra_p_is_given_no_mixtures_and_at_most_four_parameters() {
-    let table = table(samples());
-    let rows = select::rows(&table, None);
-    let refused = extra_p::input(&table, &rows, &["alpha"], &["seconds"]).expect_err("L varies");
+    let all = Samples::from(table(samples())).current();
+    let refused = extra_p::input(&all, &["alpha"], &["seconds"]).expect_err("L varies");
     assert!(refused.what.contains("differ in I") && refused.next.contains("--parameters"), "{refused}");
     let many = ["ranks", "alpha", "block_words", "indices", "memory_words"];
-    assert!(extra_p::input(&table, &rows, &many, &["seconds"]).expect_err("five").what.contains("one to 4"));
-    assert!(extra_p::input(&table, &rows, &["kernel"], &["seconds"]).expect_err("none").what.contains("here are 0"));
+    assert!(extra_p::input(&all, &many, &["seconds"]).expect_err("five").what.contains("one to 4"));
+    assert!(extra_p::input(&all, &["kernel"], &["seconds"]).expect_err("none").what.contains("here are 0"));
     let scratch = Scratch::new();
     let parquet = file(&scratch, scaling());
     let text = printed(&["export", parquet.to_str().expect("a path"), "--format", "extra-p"]);

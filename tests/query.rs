@@ -1,17 +1,16 @@
 //! Medians by groups, by the library and by `apexmap query`.
 
-use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table};
+use super::common::{Scratch, apexmap, file, printed, sample, samples, small_point, table, write};
 use apexmap::explore::condition::Condition;
-use apexmap::explore::figure::select;
 use apexmap::explore::query::{self, groups};
-use apexmap::explore::store::{Folder, Table, columns, parquet};
+use apexmap::explore::store::{Folder, Samples, TableBuilder};
 use apexmap::point::Value;
 use apexmap::sample::Status;
 
 #[test]
 fn medians_and_intervals_are_those_of_the_order_statistics() {
-    let table = table(samples());
-    let found = groups(&table, &select::rows(&table, None), &["block_words"], &["seconds"]).expect("groups");
+    let samples = Samples::from(table(samples())).current();
+    let found = groups(&samples, &["block_words"], &["seconds"]).expect("groups");
     let [one, two] = found.groups.as_slice() else { panic!("two groups: {found:?}") };
     // n = 9: the second and the eighth value cover the median with 96.1 % (scipy.stats.binom.cdf(1, 9, 0.5) = 0.01953).
     let summary = one.summaries[0].expect("a summary");
@@ -27,30 +26,27 @@ fn medians_and_intervals_are_those_of_the_order_statistics() {
 
 #[test]
 fn what_follows_from_another_column_does_not_tell_points_apart() {
-    let table = table(samples());
-    let rows = select::rows(&table, None);
-    assert!(!columns::constant(table.require("indices").expect("a column"), &rows));
-    let both = columns::axes(&table, &rows);
+    let all = Samples::from(table(samples())).current();
+    assert!(!all.constant("indices"));
+    let both = all.axes();
     assert_eq!(both.len(), 1, "I follows from L and L from I: {both:?}");
     let mut wider = samples();
     wider.push(sample(&small_point("apex_map.two_sided", 2).with("L", 4u64).with("I", 32u64), "c", 0, 1.0));
-    let table = self::table(wider);
-    assert_eq!(columns::axes(&table, &select::rows(&table, None)), ["block_words"]);
+    assert_eq!(Samples::from(table(wider)).current().axes(), ["block_words"]);
 }
 
 #[test]
 fn mixtures_and_samples_without_a_value_are_told() {
     let mut mixed = samples();
     mixed.push(sample(&small_point("apex_map.sequential", 1), "s", 0, 1.0));
-    let table = table(mixed);
-    let rows = select::rows(&table, None);
-    let found = groups(&table, &rows, &["receive_buffers"], &["seconds"]).expect("groups");
+    let samples = Samples::from(table(mixed)).current();
+    let found = groups(&samples, &["receive_buffers"], &["seconds"]).expect("groups");
     assert_eq!(found.left_out, 1, "the sequential kernel has no buffers");
     assert_eq!(found.mixed, ["indices", "block_words"]);
-    let all = groups(&table, &rows, &[], &["seconds"]).expect("one group");
+    let all = groups(&samples, &[], &["seconds"]).expect("one group");
     assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
     let only = Condition::parse("P == 1", &[("P", apexmap::explore::condition::Kind::Number)]).expect("a condition");
-    assert_eq!(select::rows(&table, Some(&only)).len(), 1);
+    assert_eq!(samples.filter(&only).len(), 1);
 }
 
 #[test]
@@ -63,7 +59,7 @@ fn the_command_prints_the_same_numbers_as_a_table_as_csv_and_as_json() {
     assert_eq!(lines[0], ["L", "n", "failed", "seconds", "95", "%", "interval"]);
     assert_eq!(lines[1], ["1", "9", "0", "5", "s", "[2", "s,", "8", "s]"]);
     assert_eq!(lines[2], ["2", "5", "1", "3", "s", "-"]);
-    assert!(text.contains("Below six samples"), "{text}");
+    assert!(text.contains("needs at least six samples"), "{text}");
     let csv = printed(&["query", file, "--group-by", "L", "--select", "seconds", "--format", "csv"]);
     let head = "block_words,samples,failed,seconds_n,seconds_median,seconds_low,seconds_high,seconds_min,seconds_max";
     assert_eq!(csv, format!("{head}\n1,9,0,9,5.0,2.0,8.0,1.0,9.0\n2,5,1,5,3.0,,,1.0,10.0\n"));
@@ -85,7 +81,7 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
     let file = file.to_str().expect("a path");
     let (query, export, plot) = (&["query", file][..], &["export", file][..], &["plot", file, "curves"][..]);
     for (command, arguments, what) in [
-        (query, ["--select", "host"], "holds words"),
+        (query, ["--select", "host"], "holds text"),
         (query, ["--select", "sceonds"], "--select sceonds: the result has no column \"sceonds\""),
         (query, ["--select", "sceonds"], "did you mean \"seconds\"?"),
         (query, ["--select", ""], "no column is selected"),
@@ -98,9 +94,9 @@ fn wrong_columns_and_conditions_that_nothing_meets_are_refused_with_what_to_do()
         (export, ["--format=csv", "--parameters=L"], "--parameters is for --format extra-p"),
         (query, ["--where", "Lx > 99"], "[--where:1:1]"),
         (export, ["--select", "kernel,hots"], "did you mean \"host\"?"),
-        (export, ["--format=extra-p", "--select=host"], "holds words"),
+        (export, ["--format=extra-p", "--select=host"], "holds text"),
         (export, ["--format=extra-p", "--parameters=Q"], "--parameters Q: the result has no column"),
-        (plot, ["--z", "kernel"], "holds words"),
+        (plot, ["--z", "kernel"], "holds text"),
         (plot, ["--y", "alhpa"], "did you mean \"alpha\"?"),
         (plot, ["--x", "B,L"], "--x B,L: the result has no column \"B,L\""),
     ] {
@@ -115,14 +111,14 @@ fn files_without_samples_are_refused_and_named() {
     let scratch = Scratch::new();
     let text = scratch.join("text.parquet");
     std::fs::write(&text, "no Parquet\n").expect("written");
-    let mut other = Table::default();
+    let mut other = TableBuilder::default();
     other.begin_row();
     other.set("price", &Value::Real(1.0));
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
-    parquet::write(&folder, &other).expect("written");
+    write(&folder, &other.finish());
     for (file, code, what) in [
         (text, 3, "text.parquet as Parquet"),
-        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no column \"kernel\""),
+        (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no valid column \"kernel\""),
         (scratch.join("none"), 2, "none does not exist"),
     ] {
         for command in [&["query"][..], &["export"], &["plot", "--x=L", "--y=", "--z=seconds"]] {
@@ -138,13 +134,10 @@ fn files_without_samples_are_refused_and_named() {
 
 #[test]
 fn words_of_a_file_cannot_move_the_cursor() {
-    let table = {
-        let mut table = Table::default();
-        table.begin_row();
-        table.set("host", &Value::from("\u{1b}[2Jnode\u{7}"));
-        table.set("seconds", &Value::Real(1.0));
-        table
-    };
-    let text = query::text(&groups(&table, &[0], &["host"], &["seconds"]).expect("a group"));
+    let mut table = TableBuilder::default();
+    table.begin_row();
+    table.set("host", &Value::from("\u{1b}[2Jnode\u{7}"));
+    table.set("seconds", &Value::Real(1.0));
+    let text = query::text(&groups(&table.finish().into(), &["host"], &["seconds"]).expect("a group"));
     assert!(text.contains("[2Jnode") && !text.contains(['\u{1b}', '\u{7}']), "{text:?}");
 }

@@ -2,23 +2,23 @@
 
 use crate::common::Scratch;
 use apexmap::explore::report::ratio::ratios;
-use apexmap::explore::store::Table;
+use apexmap::explore::store::TableBuilder;
 use apexmap::point::Value;
 use std::process::Command;
 
-fn row(table: &mut Table, values: &[(&str, Value)]) {
+fn row(table: &mut TableBuilder, values: &[(&str, Value)]) {
     table.begin_row();
     table.set("status", &"ok".into());
     values.iter().for_each(|(name, value)| table.set(name, value));
 }
 
-fn pong(table: &mut Table, ranks: u64, operation: &str, bytes: u64, rate: f64) {
+fn pong(table: &mut TableBuilder, ranks: u64, operation: &str, bytes: u64, rate: f64) {
     let numbers = [("ranks", ranks.into()), ("message_bytes", bytes.into()), ("bytes_per_second", rate.into())];
     row(table, &[("kernel", "message_rate.ping_pong".into()), ("operation", operation.into())]);
     numbers.iter().for_each(|(name, value)| table.set(name, value));
 }
 
-fn apex(table: &mut Table, alpha: f64, buffers: u64, block: u64, rate: f64) {
+fn apex(table: &mut TableBuilder, alpha: f64, buffers: u64, block: u64, rate: f64) {
     row(table, &[("kernel", "apex_map.two_sided".into()), ("ranks", 2u64.into()), ("alpha", alpha.into())]);
     let numbers = [("receive_buffers", buffers.into()), ("block_words", block.into())];
     numbers.iter().for_each(|(name, value)| table.set(name, value));
@@ -27,7 +27,7 @@ fn apex(table: &mut Table, alpha: f64, buffers: u64, block: u64, rate: f64) {
 
 #[test]
 fn a_block_is_compared_with_a_message_of_its_length() {
-    let mut table = Table::default();
+    let mut table = TableBuilder::default();
     for i in 0..7u64 {
         pong(&mut table, 2, "send", 64, 1000.0 + i as f64);
         apex(&mut table, 1.0, 1, 8, 500.0 + i as f64);
@@ -38,8 +38,7 @@ fn a_block_is_compared_with_a_message_of_its_length() {
     pong(&mut table, 2, "put", 64, 1.0);
     apex(&mut table, 0.5, 1, 8, 1.0);
     apex(&mut table, 1.0, 1, 4, 1.0);
-    let rows: Vec<usize> = (0..table.rows).collect();
-    let series = ratios(&table, &rows).expect("columns are there");
+    let series = ratios(&table.finish().into()).expect("columns are there");
     assert_eq!(
         series.iter().map(|series| series.label.as_str()).collect::<Vec<_>>(),
         ["apex_map.two_sided, B = 1", "apex_map.two_sided, B = 16"]
@@ -55,12 +54,12 @@ fn a_block_is_compared_with_a_message_of_its_length() {
 
 #[test]
 fn without_both_there_is_no_ratio() {
-    let mut table = Table::default();
+    let mut table = TableBuilder::default();
     apex(&mut table, 1.0, 1, 8, 500.0);
-    assert!(ratios(&table, &[0]).expect("readable").is_empty());
-    let mut table = Table::default();
+    assert!(ratios(&table.finish().into()).expect("readable").is_empty());
+    let mut table = TableBuilder::default();
     pong(&mut table, 2, "send", 64, 1000.0);
-    assert!(ratios(&table, &[0]).expect("readable").is_empty());
+    assert!(ratios(&table.finish().into()).expect("readable").is_empty());
 }
 
 #[test]

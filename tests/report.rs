@@ -1,9 +1,9 @@
 //! The report, opened in a real browser, and the figures that `apexmap plot` draws.
 
 use crate::browser;
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, write};
 use apexmap::explore::store::table::Column;
-use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::explore::store::{Folder, Table};
 
 const SWEEP: &str = r#"
 title = "<script>document.title='stolen'</script> & \"quotes\""
@@ -75,6 +75,21 @@ fn names_from_files_show_as_text() {
 }
 
 #[test]
+fn a_report_needs_no_journals_but_a_manifest() {
+    let scratch = Scratch::new();
+    let out = result(&scratch);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    std::fs::remove_dir_all(out.join("journals")).unwrap();
+    let report = || apexmap(&["report", out.to_str().unwrap()]);
+    assert!(report().status.success());
+    assert_eq!(std::fs::read_to_string(out.join("report.html")).unwrap(), page);
+    std::fs::remove_file(out.join("manifest.json")).unwrap();
+    let error = report();
+    assert_eq!(error.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&error.stderr).contains("no manifest.json"));
+}
+
+#[test]
 fn names_from_a_parquet_file_show_as_text() {
     needs!(Browser);
     let scratch = Scratch::new();
@@ -94,7 +109,7 @@ fn names_from_a_parquet_file_show_as_text() {
         table.insert(name, column);
     }
     table.rows = read.rows;
-    parquet::write(&folder, &table).unwrap();
+    write(&folder, &table);
     assert!(apexmap(&["report", out.to_str().unwrap()]).status.success());
     let told = browser::ask(
         &out.join("report.html"),
@@ -142,7 +157,7 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
     let mixed = apexmap(&["plot", out, "heat"]);
     assert_eq!(mixed.status.code(), Some(2));
     let told = String::from_utf8_lossy(&mixed.stderr);
-    assert!(told.contains("would mix points") && told.contains("--where"), "{told}");
+    assert!(told.contains("several points share a cell") && told.contains("--where"), "{told}");
 }
 
 #[test]

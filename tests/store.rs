@@ -1,12 +1,12 @@
 //! Results on disk: nothing readable is lost, nothing is written by halves.
 
-use super::common::{Scratch, launch, sample, small_point};
+use super::common::{Scratch, launch, sample, small_point, write};
 use crate::needs;
 use apexmap::error::Error;
-use apexmap::explore::store::cells::cells;
 use apexmap::explore::store::journal::{self, Journal, Record, Run};
 use apexmap::explore::store::table::Column;
-use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::explore::store::tabulate::tabulate;
+use apexmap::explore::store::{Folder, Samples, Table, TableBuilder, parquet};
 use apexmap::measure::numerics::statistics::Summary;
 use apexmap::point::Value;
 use apexmap::sample::{Event, Sample, Status};
@@ -112,7 +112,7 @@ fn launches_are_numbered_beyond_the_highest_and_read_in_order() {
 
 #[test]
 fn whole_numbers_become_reals_when_a_real_comes() {
-    let mut table = Table::default();
+    let mut table = TableBuilder::default();
     for value in
         [Some(Value::Integer(1)), None, Some(Value::Integer(3)), Some(Value::Real(0.5)), Some(Value::Integer(2))]
     {
@@ -121,6 +121,7 @@ fn whole_numbers_become_reals_when_a_real_comes() {
             table.set("x", &value);
         }
     }
+    let table = table.finish();
     assert_eq!(table.rows, 5);
     let values: Vec<_> = (0..5).map(|row| table.value("x", row)).collect();
     let real = |v| Some(Value::Real(v));
@@ -129,10 +130,11 @@ fn whole_numbers_become_reals_when_a_real_comes() {
 
 #[test]
 fn a_column_that_is_missing_is_named_with_those_that_are_there() {
-    let mut table = Table::default();
+    let mut table = TableBuilder::default();
     table.begin_row();
     table.set("alpha", &Value::Real(1.0));
-    let error = table.require("alhpa").expect_err("no such column");
+    let samples = Samples::from(table.finish());
+    let error = samples.require("alhpa").expect_err("no such column");
     assert!(error.what.contains("\"alhpa\"") && error.next.contains("alpha"), "{error}");
 }
 
@@ -149,8 +151,8 @@ fn record(samples: Vec<Sample>) -> Record {
 #[test]
 fn parquet_gives_back_the_table() {
     let (_scratch, folder) = folder();
-    let table = parquet::tabulate(&[record(some_samples()), Record::default()], |key| key != "b");
-    parquet::write(&folder, &table).expect("written");
+    let table = tabulate(&[record(some_samples()), Record::default()], |key| key != "b");
+    write(&folder, &table);
     let read = parquet::read(&folder.samples()).expect("readable");
     assert_eq!(contents(&read), contents(&table));
     assert_eq!((read.rows, read.word("status", 5), read.value("seconds", 5)), (12, "timed-out", None));
@@ -159,21 +161,9 @@ fn parquet_gives_back_the_table() {
 }
 
 #[test]
-fn rows_can_be_added_to_a_table_that_was_read() {
-    let (_scratch, folder) = folder();
-    parquet::write(&folder, &parquet::tabulate(&[record(some_samples())], |_| true)).expect("written");
-    let mut table = parquet::read(&folder.samples()).expect("readable");
-    table.begin_row();
-    table.set("status", &Value::from("ok"));
-    table.set("key", &Value::from("new"));
-    assert_eq!((table.word("status", 12), table.word("key", 12), table.word("key", 0)), ("ok", "new", "a"));
-    assert_eq!(table.words("status"), ["ok", "timed-out"]);
-}
-
-#[test]
 fn rates_follow_from_seconds_and_work() {
     let point = small_point("apex_map.two_sided", 2);
-    let table = parquet::tabulate(&[record(vec![sample(&point, "a", 0, 0.5)])], |_| true);
+    let table = tabulate(&[record(vec![sample(&point, "a", 0, 0.5)])], |_| true);
     // 2 ranks x 64 x 2 accesses of 8 words in half a second at 2 GHz.
     let expected = [
         ("operations", 256.0),
@@ -220,7 +210,7 @@ proptest! {
         let (_scratch, folder) = folder();
         let read = journal::read(&write_journal(&folder, "0001", &events(&samples))).expect("readable");
         prop_assert_eq!(&read.samples, &samples);
-        let table = parquet::tabulate(&[read], |_| true);
+        let table = tabulate(&[read], |_| true);
         prop_assert_eq!(table.rows, samples.len());
         for (row, sample) in samples.iter().enumerate() {
             prop_assert_eq!(table.value("seconds", row), sample.seconds.map(Value::Real));
@@ -228,7 +218,7 @@ proptest! {
             prop_assert_eq!(table.word("message", row), &sample.message);
         }
         if table.rows > 0 {
-            parquet::write(&folder, &table).expect("written");
+            write(&folder, &table);
             prop_assert_eq!(contents(&parquet::read(&folder.samples()).expect("readable")), contents(&table));
         }
     }
@@ -268,7 +258,7 @@ proptest! {
     fn cells_are_those_of_a_plain_computation(
         rows in prop::collection::vec((0u64..3, 0u8..3, prop::option::of(1.0f64..9.0), any::<bool>()), 0..80),
     ) {
-        let mut table = Table::default();
+        let mut table = TableBuilder::default();
         let mut plain: BTreeMap<(u64, String), (Vec<f64>, usize)> = BTreeMap::new();
         for (ranks, word, seconds, listed) in &rows {
             table.begin_row();
@@ -286,13 +276,13 @@ proptest! {
         }
         let listed: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].3).collect();
         if !rows.is_empty() {
-            let found = cells(&table, &listed, &["ranks", "kernel"], "seconds").expect("cells");
+            let found = Samples::from(table.finish()).at(listed).cells(&["ranks", "kernel"]).expect("cells");
             prop_assert_eq!(found.len(), plain.len());
             for (cell, ((ranks, kernel), (seconds, failed))) in found.iter().zip(&plain) {
                 prop_assert_eq!(&cell.by, &[Value::Integer(*ranks), Value::Text(kernel.clone())]);
-                prop_assert_eq!(cell.summary, Summary::of(seconds));
+                prop_assert_eq!(cell.summary("seconds"), Summary::of(seconds));
                 prop_assert_eq!(&cell.failures, &vec![Status::Failed; *failed]);
-                prop_assert_eq!(cell.rows.len(), seconds.len());
+                prop_assert_eq!(cell.samples.len(), seconds.len());
             }
         }
     }
@@ -304,10 +294,11 @@ fn rows_without_a_grouping_value_are_in_no_cell() {
     let words = Column::Words { codes: vec![Some(0), None, Some(0)], dictionary: vec!["x".into()] };
     table.insert("kernel", words);
     table.insert("seconds", Column::Numbers(vec![1.0, 2.0, 3.0]));
-    let found = cells(&table, &[0, 1, 2], &["kernel"], "seconds").expect("cells");
+    let samples = Samples::from(table);
+    let found = samples.cells(&["kernel"]).expect("cells");
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].rows.clone(), found[0].summary.map(|s| s.median)), (vec![0, 2], Some(2.0)));
-    assert!(cells(&table, &[0], &["alpha"], "seconds").is_err());
+    assert_eq!((found[0].samples.rows(), found[0].summary("seconds").map(|s| s.median)), (&[0, 2][..], Some(2.0)));
+    assert!(samples.cells(&["alpha"]).is_err());
 }
 
 fn temporary_files(folder: &Folder) -> Vec<PathBuf> {
@@ -406,7 +397,7 @@ for key, ranks, block, alpha, status, seconds in rows:
 fn python_reads_the_parquet_file_as_it_stands() {
     needs!(Python);
     let (_scratch, folder) = folder();
-    parquet::write(&folder, &parquet::tabulate(&[record(some_samples())], |_| true)).expect("written");
+    write(&folder, &tabulate(&[record(some_samples())], |_| true));
     let output =
         Command::new(needs::python()).args(["-c", READER]).arg(folder.samples()).output().expect("Python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

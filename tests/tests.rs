@@ -29,6 +29,7 @@
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `store`: journals, Parquet, cells
+//! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
 //! - `processes`: launches as real processes, their limits and their ends
@@ -95,6 +96,7 @@ mod random_access_shared;
 mod ratio;
 mod report;
 mod resume;
+mod samples;
 mod spec;
 mod store;
 mod subsample;

@@ -96,7 +96,7 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
         };
         kernel.parameters().iter().map(one).collect()
     };
-    for cells in shared(family, |kernel| parameters(kernel)) {
+    for cells in shared(family, parameters) {
         row(&mut text, &cells);
     }
     let _ = writeln!(text, "\n### Outputs of {name}\n\nBesides the time and the rates, the headline of which is:\n");
@@ -110,7 +110,7 @@ fn describe(name: &str, family: &[&dyn Kernel]) -> String {
         };
         kernel.outputs().iter().map(one).collect()
     };
-    for cells in shared(family, |kernel| outputs(kernel)) {
+    for cells in shared(family, outputs) {
         row(&mut text, &cells);
     }
     text

@@ -1,27 +1,25 @@
 //! The distribution of samples: which share of them is at or below a value. One curve for each value of a column.
 
 use apexmap::error::{Error, Result};
-use apexmap::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series, select};
-use apexmap::explore::store::cells::cells;
-use apexmap::explore::store::{Table, columns};
+use apexmap::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
+use apexmap::explore::store::{Samples, columns};
 use apexmap::units::Unit;
 
-/// The distribution of `column` over these rows, by `by`.
+/// The distribution of `column` over these samples, by `by`.
 ///
 /// # Errors
 /// If a column is missing or no sample has a value.
-pub fn distribution(table: &Table, rows: &[usize], by: &str, column: &str) -> Result<Figure> {
+pub fn distribution(samples: &Samples, by: &str, column: &str) -> Result<Figure> {
     let mut series = Vec::new();
-    for cell in cells(table, rows, &[by], column)? {
-        let mut values: Vec<f64> =
-            cell.rows.iter().map(|&row| table.number(column, row)).filter(|value| !value.is_nan()).collect();
+    for cell in samples.cells(&[by])? {
+        let mut values = cell.samples.numbers(column);
         values.sort_by(f64::total_cmp);
         let share = |at: usize| (at + 1) as f64 / values.len() as f64;
         // No interval is known here.
         let point = |(at, &x): (usize, &f64)| CurvePoint { x, y: share(at), low: f64::NAN, high: f64::NAN };
         let points: Vec<CurvePoint> = values.iter().enumerate().map(point).collect();
         if !points.is_empty() {
-            series.push(Series { label: select::label(by, &cell.by[0]), points });
+            series.push(Series { label: columns::label(by, &cell.by[0]), points });
         }
     }
     if series.is_empty() {

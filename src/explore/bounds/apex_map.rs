@@ -13,57 +13,61 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: ISSUE,
-            formula: "an access takes the time of a random read in the smallest region, or of 8 L bytes in the fastest stream",
+            formula: "time per access: a random read in the smallest region, or 8 L bytes in the fastest stream",
             source: &APEX_MAP,
             place: "Table 1 (the sum of the words read)",
         },
         Limit {
             name: IN_FLIGHT,
-            formula: "Little's law: lines of an access x mean time in flight / lines in flight at most; and the fastest random \
-                      reads of any region, for the part of the accesses that goes so far",
+            formula: "Little's law: lines per access x mean time in flight / maximum lines in flight; and the \
+                 fastest random reads of any region, for the fraction of the accesses that reach it",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: WALKS,
-            formula: "the fastest random reads on base pages of any region, for the part of the accesses that goes so far",
+            formula: "the fastest random reads on base pages of any region, for the fraction of the accesses that \
+                 reach it",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: L2,
-            formula: "lines of an access x share of addresses beyond a region x least time of a line from it",
+            formula: "lines per access x fraction of addresses beyond a region x minimum time per line from it",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit { name: L3, formula: "as L2", source: &APEX_MAP, place: "Section 2 (power law)" },
         Limit {
             name: MEMORY,
-            formula: "as L2; and for all ranks of a node, 64 bytes a line beyond all of its caches / bandwidth of the node",
+            formula: "as L2; and for all ranks of a node, 64 bytes per line beyond all of its caches / bandwidth of \
+                 the node",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
         Limit {
             name: MESSAGES,
-            formula: "remote share x least time: two_sided of 2 messages (a request and a reply sent, as many received), one_sided of a get",
+            formula: "remote fraction x minimum time: two_sided of 2 messages (a request and a reply sent, as many \
+                 received), one_sided of a get",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
         },
         Limit {
             name: LINK,
-            formula: "remote share x 8 L bytes x least time of a byte, sent or got",
+            formula: "remote fraction x 8 L bytes x minimum time per byte, sent or fetched",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1), (2)",
         },
         Limit {
             name: LATENCY,
-            formula: "remote share x round trip of two short messages, or of a short get / B outstanding",
+            formula: "remote fraction x round trip of two short messages, or of a short get / B outstanding",
             source: &APEX_MAP,
             place: "Section 2.1 (B)",
         },
         Limit {
             name: BISECTION,
-            formula: "two_sided: remote share x P / (2 (P - 1)) cross it, half of them each way: x 8 L bytes / bisection bandwidth",
+            formula: "two_sided: remote fraction x P / (2 (P - 1)) cross it, half of them in each direction: x 8 L \
+                 bytes / bisection bandwidth",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1)",
         },

@@ -9,19 +9,20 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: MESSAGES,
-            formula: "least time between two messages of a pair of ranks, of any length, by the same operation in any pattern",
+            formula: "minimum time between two messages of a pair of ranks, of any length, by the same operation in \
+                 any pattern",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4), (5)",
         },
         Limit {
             name: INJECTION,
-            formula: "one to many: time of a sender to start a send, or to put a short message",
+            formula: "one to many: time for a sender to start a send, or to put a short message",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equation (6)",
         },
         Limit {
             name: LINK,
-            formula: "bytes of a message x least time of a byte of a pair of ranks, of messages of any length",
+            formula: "bytes per message x minimum time per byte of a pair of ranks, over messages of any length",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (3)",
         },
@@ -33,8 +34,8 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: L2,
-            formula: "threads, distinct buffers: lines of a message x share of the window beyond a region x least time of a \
-                      line from it, as the messages are read one after the other",
+            formula: "threads, distinct buffers: lines per message x fraction of the window beyond a region x \
+                 minimum time per line from it, because the messages are read one after the other",
             source: &NIC_MESSAGE_RATE,
             place: "Section 5 (distinct buffers)",
         },

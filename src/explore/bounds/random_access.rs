@@ -12,14 +12,15 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: ISSUE,
-            formula: "an update takes the time of a value of the random stream (tg; that of the shift register, made in batches), \
-                      or of a random read in the smallest region",
+            formula: "time per update: a value of the random stream (tg; that of the shift register, generated in \
+                 batches), or a random read in the smallest region",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tg",
         },
         Limit {
             name: IN_FLIGHT,
-            formula: "the fastest random read in a region as large as a rank's part of the table: most lines in flight / latency",
+            formula: "the fastest random read in a region as large as a rank's part of the table: maximum lines in \
+                 flight / latency",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
@@ -31,19 +32,20 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: MEMORY,
-            formula: "128 bytes an update (a line read, a line written back) beyond the caches of a node / bandwidth of the node",
+            formula: "128 bytes per update (a line read, a line written back) beyond the caches of a node / \
+                 bandwidth of the node",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
         Limit {
             name: MESSAGES,
-            formula: "messages an update, as counted in the run, x least time of a message of a rank",
+            formula: "messages per update, as counted in the run, x minimum time per message of a rank",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
         },
         Limit {
             name: LINK,
-            formula: "bytes sent an update, as counted in the run, x least time of a byte of a rank",
+            formula: "bytes sent per update, as counted in the run, x minimum time per byte of a rank",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1), (2)",
         },

@@ -6,8 +6,7 @@ mod ladders;
 
 use crate::error::Result;
 use crate::explore::machine::{Card, Number, NumberName, Word};
-use crate::explore::store::Table;
-use crate::explore::store::cells::cells;
+use crate::explore::store::Samples;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
@@ -61,8 +60,9 @@ impl Probe {
         (self.kernel, self.ranks, &self.settings)
     }
 
-    /// Rows of the table that are of this point.
-    fn rows(&self, table: &Table, rows: &[usize]) -> Vec<usize> {
+    /// The samples of this point.
+    fn chosen(&self, samples: &Samples) -> Samples {
+        let table = samples.table();
         let column = |name: &str| self.parameters().iter().find(|parameter| parameter.name == name).map(|p| p.column);
         let is = |row: usize, (name, value): &(&str, Value)| {
             let found = column(name).and_then(|column| table.value(column, row));
@@ -73,28 +73,25 @@ impl Probe {
             }
         };
         let unset = |p: &&Parameter| self.settings.iter().all(|(name, _)| *name != p.name);
-        let of_point = |&row: &usize| {
+        let of_point = |row: usize| {
             table.word("kernel", row) == self.kernel
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| is(row, setting))
                 && self.parameters().iter().filter(unset).all(|p| is(row, &(p.name, p.default_value())))
         };
-        rows.iter().copied().filter(of_point).collect()
+        samples.only(of_point)
     }
 
     /// Median, interval and best run, if there are samples.
-    fn measured(&self, table: &Table, rows: &[usize]) -> Result<Option<Number>> {
-        let cell = cells(table, &self.rows(table, rows), &["kernel"], self.column)?.into_iter().next();
-        let Some(Summary { n, min, median, max, interval, .. }) = cell.and_then(|cell| cell.summary) else {
-            return Ok(None);
-        };
+    fn measured(&self, samples: &Samples) -> Option<Number> {
+        let Summary { n, min, median, max, interval, .. } = self.chosen(samples).good().summary(self.column)?;
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
         let number = Number::new(value(median), self.number.entry.unit.symbol(), self.how(n)).with_best(value(best));
-        Ok(Some(match interval.map(|(low, high)| (value(low), value(high))) {
+        Some(match interval.map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
             None => number,
-        }))
+        })
     }
 
     fn how(&self, n: usize) -> String {
@@ -232,18 +229,18 @@ pub fn sweep(probes: &[Probe], launch: &str) -> String {
 }
 
 /// The card of what has been measured; numbers that were not are absent.
-pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host: &Host) -> Result<Card> {
+pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
         .into_iter()
-        .filter_map(|name| Some(table.value(name, *rows.first()?)?.to_string()))
+        .filter_map(|name| Some(samples.first(name)?.to_string()))
         .filter(|word| !word.is_empty())
         .collect();
     let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
     let told = "as the operating system tells";
     for name in ["host", "cpu_model", "transport", "library", "launcher"] {
-        if let Some(text) = rows.first().map(|&row| table.word(name, row)) {
-            card.provenance.insert(name.into(), text.into());
+        if !samples.is_empty() {
+            card.provenance.insert(name.into(), samples.first_word(name).into());
         }
     }
     if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
@@ -261,7 +258,7 @@ pub fn card(probes: &[Probe], table: &Table, rows: &[usize], machine: &str, host
         }
     }
     for probe in probes {
-        if let Some(number) = probe.measured(table, rows)? {
+        if let Some(number) = probe.measured(samples) {
             card.set(&probe.number.to_string(), number)?;
         }
     }

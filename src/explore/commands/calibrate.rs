@@ -5,9 +5,8 @@ use super::run::carry_out;
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::calibrate;
-use crate::explore::figure::select;
 use crate::explore::launch::{self, LauncherEntry};
-use crate::explore::store::Folder;
+use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
 use crate::provenance;
@@ -72,9 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         },
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), false, false);
-    let table = Folder::open(&folder)?.table()?;
-    let rows = select::rows(&table, None);
-    let card = calibrate::card(&probes, &table, &rows, &setup.plan.context.machine, &host)?;
+    let samples = Samples::from(Folder::open(&folder)?.table()?).current();
+    let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
     print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;

@@ -4,17 +4,17 @@ use super::plot::style;
 use super::predict::pretty;
 use super::samples::{self, condition};
 use crate::error::{Error, Kind, Result};
-use crate::explore::compare::comparability::Allowed;
+use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::published;
 use crate::explore::compare::regression::{self, Check, Limit};
 use crate::explore::compare::{self, Comparison, compare};
-use crate::explore::figure::{Style, select};
+use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
 use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table, columns, parquet};
+use crate::explore::store::{Folder, Samples, columns, parquet};
 use crate::nearest::suggest;
 use crate::terminal::print;
 use std::path::{Path, PathBuf};
@@ -187,14 +187,14 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
         _ => (given, None),
     };
     let file = Path::new(path);
-    let (table, manifest, card) = if file.is_dir() {
+    let (samples, manifest, card) = if file.is_dir() {
         let folder = Folder::open(file)?;
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
-        (samples::table(&folder)?, manifest, folder.card()?)
+        (samples::of_folder(&folder)?, manifest, folder.card()?)
     } else if file.is_file() {
         let table = parquet::read(file)?;
         table.check_samples(given)?;
-        (table, None, None)
+        (table.into(), None, None)
     } else {
         let known: Vec<&str> = crate::explore::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
         return Err(Error::input(
@@ -202,22 +202,21 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
             format!("{}; or name a result folder, or a Parquet file of samples", suggest(path, &known)),
         ));
     };
-    let rows = chosen(given, &table, [everywhere, own])?;
-    let mut machine = Machine::measured(given, table, rows, manifest)?;
+    let samples = chosen(given, &samples, [everywhere, own])?;
+    let mut machine = Machine::measured(given, samples, manifest)?;
     machine.card = card.or(machine.card);
     Ok(machine)
 }
 
-fn chosen(given: &str, table: &Table, conditions: [Option<&str>; 2]) -> Result<Vec<usize>> {
-    let mut rows = select::rows(table, None);
+fn chosen(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Result<Samples> {
+    let mut chosen = samples.current();
     for (text, place) in conditions.into_iter().zip([given, "--where"]) {
         let Some(text) = text else { continue };
-        let condition = condition(text, table).map_err(|mut error| {
+        let condition = condition(text, samples).map_err(|mut error| {
             error.place.iter_mut().for_each(|found| found.file = place.into());
             Error { what: format!("{given}: {}", error.what), ..error }
         })?;
-        let kept: std::collections::HashSet<usize> = select::rows(table, Some(&condition)).into_iter().collect();
-        rows.retain(|row| kept.contains(row));
+        chosen = chosen.filter(&condition);
     }
-    Ok(rows)
+    Ok(chosen)
 }

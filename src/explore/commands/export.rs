@@ -3,9 +3,6 @@
 use super::samples::{condition, names, none, read};
 use crate::error::{Error, Result};
 use crate::explore::export;
-use crate::explore::figure::select;
-use crate::explore::query::headlines;
-use crate::explore::store::columns;
 use crate::units::plural;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -55,47 +52,47 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let table = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| condition(text, &table)).transpose()?;
+    let all = read(&arguments.result)?;
+    let condition = arguments.condition.as_deref().map(|text| condition(text, &all)).transpose()?;
     let stale = arguments.stale && arguments.format != Format::ExtraP;
-    let rows =
-        if stale { select::all_rows(&table, condition.as_ref()) } else { select::rows(&table, condition.as_ref()) };
-    if rows.is_empty() {
-        return Err(none(&table, condition.as_ref()));
+    let samples = if stale { all.clone() } else { all.current() };
+    let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));
+    if samples.is_empty() {
+        return Err(none(&all.current(), condition.as_ref()));
     }
     if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
         return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));
     }
-    let selected = arguments.select.as_deref().map(|list| names("--select", list, &table)).transpose()?;
+    let selected = arguments.select.as_deref().map(|list| names("--select", list, &samples)).transpose()?;
     let title = format!("Samples of {}", arguments.result.display());
     match arguments.format {
         Format::Csv | Format::Jsonl => {
-            let all = || table.names().iter().map(String::as_str).collect();
+            let all = || samples.table().names().iter().map(String::as_str).collect();
             let selected = selected.unwrap_or_else(all);
-            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, table.column(name)?))).collect();
+            let chosen: Vec<_> = selected.iter().filter_map(|name| Some((*name, samples.column(name)?))).collect();
             match arguments.format {
-                Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, &rows, out))?,
-                _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, &rows, out))?,
+                Format::Csv => to(arguments.out.as_deref(), |out| export::csv::write(&chosen, samples.rows(), out))?,
+                _ => to(arguments.out.as_deref(), |out| export::jsonl::write(&chosen, samples.rows(), out))?,
             }
             if let Some(out) = arguments.out.as_deref().filter(|_| arguments.format == Format::Csv) {
                 let side = export::metadata::path(out);
                 let text = export::metadata::of(&chosen, out, &title);
                 to(Some(&side), |out| out.write_all(text.as_bytes()))?;
-                eprintln!("{}: {}; {}: their columns", out.display(), plural(rows.len(), "sample"), side.display());
+                eprintln!("{}: {}; {}: their columns", out.display(), plural(samples.len(), "sample"), side.display());
             }
         }
         Format::ExtraP => {
             let metrics = selected.unwrap_or_else(|| {
-                let mut metrics = headlines(&table, &rows);
+                let mut metrics = samples.headlines();
                 metrics.retain(|name| *name != "seconds");
                 metrics.insert(0, "seconds");
                 metrics
             });
             let parameters = match &arguments.parameters {
-                Some(list) => names("--parameters", list, &table)?,
-                None => columns::axes(&table, &rows),
+                Some(list) => names("--parameters", list, &samples)?,
+                None => samples.axes(),
             };
-            let input = export::extra_p::input(&table, &rows, &parameters, &metrics)?;
+            let input = export::extra_p::input(&samples, &parameters, &metrics)?;
             to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
             for note in input.notes() {
                 eprintln!("note: {note}");

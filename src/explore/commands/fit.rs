@@ -1,7 +1,7 @@
 //! `apexmap fit`: a model's parameters from a result.
 
 use super::predict::{Format, number, pretty};
-use super::samples::{self, rows};
+use super::samples;
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
 use crate::explore::fit::{self, Fit, Options, Role};
@@ -9,7 +9,7 @@ use crate::explore::machine::Card;
 use crate::explore::model_fit::{self, Data, figures};
 use crate::explore::models::{self, Model};
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::{Folder, Samples};
 use crate::terminal::print;
 use crate::units::amount;
 use std::fmt::Write;
@@ -59,11 +59,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let model = models::find(&arguments.model)?;
     let folder = Folder::open(&arguments.result)?;
-    let table = samples::table(&folder)?;
-    let rows = rows(&table, arguments.condition.as_deref())?;
-    let data = model_fit::observations(&table, &rows, model, &variables(model, &arguments.set)?)?;
+    let samples = samples::chosen(&samples::of_folder(&folder)?, arguments.condition.as_deref())?;
+    let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
-    let roles = roles(model, arguments, &manifest, (&table, &rows))?;
+    let roles = roles(model, arguments, &manifest, &samples)?;
     let options = Options { seed: arguments.seed, ..Options::default() };
     let fit = fit::fit(model, &data.observations, &roles, options)?;
     let work = model_fit::work(model);
@@ -119,12 +118,7 @@ fn variables(model: &dyn Model, settings: &[String]) -> Result<Vec<(String, f64)
 }
 
 /// What is held, fitted, or not known.
-fn roles(
-    model: &dyn Model,
-    arguments: &Arguments,
-    manifest: &Manifest,
-    (table, rows): (&Table, &[usize]),
-) -> Result<Vec<Role>> {
+fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples: &Samples) -> Result<Vec<Role>> {
     let card = arguments.machine.as_deref().map(Card::find).transpose()?;
     let mut held = Vec::new();
     for text in &arguments.hold {
@@ -137,7 +131,7 @@ fn roles(
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
     let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(table, rows, number));
+    let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
     Ok(model_fit::roles(model, &told, card.as_ref(), &held, &free))
 }
 

@@ -1,4 +1,4 @@
-//! The commands of the exploring wing: one file each, and one line in [`commands!`].
+//! The commands of the exploring wing: one file each, and one line in `commands!`.
 
 mod calibrate;
 mod card;

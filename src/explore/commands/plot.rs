@@ -1,10 +1,10 @@
 //! `apexmap plot`: any figure from any result.
 
-use super::samples::{column, names, read, rows};
+use super::samples::{chosen, column, names, read};
 use crate::error::{Error, Result};
-use crate::explore::figure::select::{self, Kind, Request};
 use crate::explore::figure::{self, Figure, Style};
-use crate::explore::store::bound_columns;
+use crate::explore::plot::{self, Kind, Request};
+use crate::explore::store::derive::SHARE;
 use crate::explore::store::{Folder, columns};
 use crate::measure::kernels;
 use crate::terminal::print;
@@ -54,25 +54,23 @@ pub fn style(name: &str) -> Style {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let table = read(&arguments.result)?;
-    let rows = rows(&table, arguments.condition.as_deref())?;
+    let samples = chosen(&read(&arguments.result)?, arguments.condition.as_deref())?;
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
-    let headline =
-        || rows.first().and_then(|&row| kernels::find(table.word("kernel", row)).ok()).map(|k| k.about().headline);
-    let share = (kind == Kind::Bottleneck).then_some(bound_columns::SHARE);
+    let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
+    let share = (kind == Kind::Bottleneck).then_some(SHARE);
     let z = match &arguments.z {
-        Some(given) => column("--z", given, &table)?,
+        Some(given) => column("--z", given, &samples)?,
         None => share.or_else(headline).unwrap_or("seconds"),
     };
     let request = Request {
         kind,
         title: arguments.title.clone().unwrap_or_else(|| columns::describe(z).label),
-        x: column("--x", &arguments.x, &table)?.into(),
-        by: names("--y", &arguments.y, &table)?.into_iter().map(str::to_owned).collect(),
+        x: column("--x", &arguments.x, &samples)?.into(),
+        by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),
     };
-    let drawn = select::figure(&table, &rows, &request)?;
-    let drawn = select::with_bounds(&table, &rows, &request, drawn)?;
+    let drawn = plot::figure(&samples, &request)?;
+    let drawn = plot::with_bounds(&samples, &request, drawn)?;
     let files = match &arguments.out {
         Some(out) => vec![out.clone()],
         None if arguments.result.is_file() => vec![PathBuf::from(&arguments.kind).with_extension("svg")],

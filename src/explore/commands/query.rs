@@ -1,9 +1,9 @@
 //! `apexmap query`: medians by groups, from any result.
 
 use super::predict::pretty;
-use super::samples::{names, read, rows};
+use super::samples::{chosen, names, read};
 use crate::error::Result;
-use crate::explore::query::{self, Groups};
+use crate::explore::query::{self, QueryGroups};
 use crate::explore::store::columns;
 use crate::terminal::print;
 use crate::units::plural;
@@ -49,17 +49,16 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let table = read(&arguments.result)?;
-    let rows = rows(&table, arguments.condition.as_deref())?;
+    let samples = chosen(&read(&arguments.result)?, arguments.condition.as_deref())?;
     let by = match &arguments.group_by {
-        Some(list) => names("--group-by", list, &table)?,
-        None => columns::axes(&table, &rows),
+        Some(list) => names("--group-by", list, &samples)?,
+        None => samples.axes(),
     };
     let selected = match &arguments.select {
-        Some(list) => names("--select", list, &table)?,
-        None => query::headlines(&table, &rows),
+        Some(list) => names("--select", list, &samples)?,
+        None => samples.headlines(),
     };
-    let groups = query::groups(&table, &rows, &by, &selected)?;
+    let groups = query::groups(&samples, &by, &selected)?;
     print(&match arguments.format {
         Format::Table => query::text(&groups),
         Format::Csv => query::csv(&groups),
@@ -70,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Notes about the table; on standard error, because standard output may be a file.
-fn warn(groups: &Groups) {
+fn warn(groups: &QueryGroups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
         let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };

@@ -8,7 +8,7 @@ use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
 use crate::explore::report::{self, summary};
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::{Folder, Samples};
 use crate::terminal::print;
 use std::path::PathBuf;
 
@@ -33,6 +33,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
     if arguments.card.card.is_some() {
         let _lock = folder.lock()?;
+        if folder.journal_files()?.is_empty() {
+            return Err(Error::input(
+                format!("{} has no journals, from which bounds are made", arguments.result.display()),
+                "draw the report without --card, or with the whole result folder",
+            ));
+        }
         let manifest = Manifest::read(&folder)?;
         let hosts: Vec<_> = manifest.launches.iter().map(|end| &end.launch.host).collect();
         if let Some(card) = arguments.card.find(&manifest.machine, &hosts)? {
@@ -44,11 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    print(&make(&folder, &samples::table(&folder)?)?)
+    print(&make(&folder, &samples::of_folder(&folder)?)?)
 }
 
 /// Makes the report; returns the summary for the terminal.
-pub fn make(folder: &Folder, table: &Table) -> Result<String> {
-    let made = report::make(folder, table)?;
+pub fn make(folder: &Folder, samples: &Samples) -> Result<String> {
+    let made = report::make(folder, samples)?;
     Ok(format!("{}report: {}\n", summary::text(&made.rows), folder.report().display()))
 }

@@ -72,7 +72,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
     driven?;
     let table = compacted?;
     if with_report && table.rows > 0 {
-        let summary = report::make(&folder, &table)?;
+        let summary = report::make(&folder, &table.into())?;
         print(&summary)?;
     }
     verdict(setup, &folder)

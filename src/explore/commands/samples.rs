@@ -2,24 +2,23 @@
 
 use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, Kind};
-use crate::explore::figure::select;
 use crate::explore::store::folder::Damage;
 use crate::explore::store::table::Column;
-use crate::explore::store::{Folder, Table, columns, parquet};
+use crate::explore::store::{Folder, Samples, columns, parquet};
 use std::path::Path;
 
-/// The samples of a result folder, or of a Parquet file.
-pub fn read(result: &Path) -> Result<Table> {
+/// All samples of a result folder, or of a Parquet file.
+pub fn read(result: &Path) -> Result<Samples> {
     if !result.is_file() {
-        return table(&Folder::open(result)?);
+        return of_folder(&Folder::open(result)?);
     }
     let table = parquet::read(result)?;
     table.check_samples(&result.display().to_string())?;
-    Ok(table)
+    Ok(table.into())
 }
 
-/// The samples of a result folder. Damage that has cost some is told on standard error.
-pub fn table(folder: &Folder) -> Result<Table> {
+/// All samples of a result folder. Damage that has cost some is told on standard error.
+pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let (table, damages) = folder.table_and_damage()?;
     for Damage { journal, lines } in damages {
         let journal = journal.display();
@@ -27,14 +26,14 @@ pub fn table(folder: &Folder) -> Result<Table> {
             "note: unreadable lines in {journal}: {lines}; their samples are missing until the sweep is run again"
         );
     }
-    Ok(table)
+    Ok(table.into())
 }
 
-/// A condition over the table's columns, by their own or the papers' names.
-pub fn condition(text: &str, table: &Table) -> Result<Condition> {
+/// A condition over the samples' columns, by their own or the papers' names.
+pub fn condition(text: &str, samples: &Samples) -> Result<Condition> {
     let mut known = Vec::new();
-    for name in table.names() {
-        let kind = match table.column(name) {
+    for name in samples.table().names() {
+        let kind = match samples.column(name) {
             Some(Column::Words { dictionary, .. }) => Kind::Word(dictionary.clone()),
             _ => Kind::Number,
         };
@@ -52,32 +51,32 @@ pub fn condition(text: &str, table: &Table) -> Result<Condition> {
     })
 }
 
-/// The current rows that meet a condition, if one is given.
+/// The current ones that meet a condition, if one is given.
 ///
 /// # Errors
 /// If the condition is wrong, or none does: then the values that there are of its columns are named.
-pub fn rows(table: &Table, text: Option<&str>) -> Result<Vec<usize>> {
-    let condition = text.map(|text| condition(text, table)).transpose()?;
-    let rows = select::rows(table, condition.as_ref());
-    if rows.is_empty() { Err(none(table, condition.as_ref())) } else { Ok(rows) }
+pub fn chosen(samples: &Samples, text: Option<&str>) -> Result<Samples> {
+    let condition = text.map(|text| condition(text, samples)).transpose()?;
+    let current = samples.current();
+    let found = condition.as_ref().map_or_else(|| current.clone(), |condition| current.filter(condition));
+    if found.is_empty() { Err(none(&current, condition.as_ref())) } else { Ok(found) }
 }
 
-/// That there is nothing, and what there is.
-pub fn none(table: &Table, condition: Option<&Condition>) -> Error {
-    let all = select::rows(table, None);
-    let Some(condition) = condition.filter(|_| !all.is_empty()) else {
+/// That none of the `current` ones meets a condition, and what there is.
+pub fn none(current: &Samples, condition: Option<&Condition>) -> Error {
+    let Some(condition) = condition.filter(|_| !current.is_empty()) else {
         return Error::input("the result contains no samples", "run its sweep first: apexmap run");
     };
-    let there = |name: &String| format!("{name} is {}", columns::listed(table, columns::resolve(name), &all));
+    let there = |name: &String| format!("{name} is {}", current.listed(current.resolve(name)));
     let known: Vec<String> = condition.names().iter().map(there).collect();
     Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }
 
 /// The columns that a flag lists with commas.
-pub fn names<'a>(flag: &str, list: &'a str, table: &Table) -> Result<Vec<&'a str>> {
+pub fn names<'a>(flag: &str, list: &'a str, samples: &Samples) -> Result<Vec<&'a str>> {
     let mut found = Vec::new();
     for given in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        let name = column(flag, given, table)?;
+        let name = column(flag, given, samples)?;
         if found.contains(&name) {
             return Err(Error::input(format!("{flag} names {given} twice"), "name each column once"));
         }
@@ -93,8 +92,8 @@ pub fn names<'a>(flag: &str, list: &'a str, table: &Table) -> Result<Vec<&'a str
 }
 
 /// A column that a flag names, by its own or the paper's name.
-pub fn column<'a>(flag: &str, given: &'a str, table: &Table) -> Result<&'a str> {
-    let name = columns::resolve(given);
-    let known = table.require(name).map(|_| name);
+pub fn column<'a>(flag: &str, given: &'a str, samples: &Samples) -> Result<&'a str> {
+    let name = samples.resolve(given);
+    let known = samples.require(name).map(|_| name);
     known.map_err(|error| Error { what: format!("{flag} {given}: {}", error.what), ..error })
 }

@@ -2,11 +2,11 @@
 //! faster by its clock, its memory or its network, or by more than any of them?
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::ratio::ratio;
 use super::statistics::MannWhitney;
 use crate::explore::machine::CATALOGUE;
-use crate::explore::report::groups::{ALPHA, BLOCK};
+use crate::explore::store::columns::{ALPHA, BLOCK};
 use crate::measure::numerics::statistics::median;
 use crate::units::{amount, significant};
 use serde::Serialize;
@@ -48,10 +48,10 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
 fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         ("clock_hz", "clock"),
-        ("memory_bandwidth_bytes_per_second", "memory bandwidth of a processor"),
-        ("node_bandwidth_bytes_per_second", "memory bandwidth of a node"),
+        ("memory_bandwidth_bytes_per_second", "memory bandwidth per processor"),
+        ("node_bandwidth_bytes_per_second", "memory bandwidth per node"),
         ("network_bandwidth_bytes_per_second", "network bandwidth"),
-        ("node_network_bandwidth_bytes_per_second", "network bandwidth of a node"),
+        ("node_network_bandwidth_bytes_per_second", "network bandwidth per node"),
         ("message_rate_per_second", "message rate"),
         ("memory_latency_seconds", "memory latency"),
         ("network_latency_seconds", "network latency"),
@@ -64,7 +64,7 @@ fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
 }
 
 /// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
-pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize) -> Option<String> {
+pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of: usize) -> Option<String> {
     let speeds = speeds(rows, of);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
@@ -83,7 +83,7 @@ pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize)
     let each: Vec<String> = speeds.iter().map(|(name, ratio)| format!("{name} {}", significant(*ratio))).collect();
     let name = &comparison.machines[of].name;
     let mut text = format!(
-        "{}, {name} over {}: the measured ratio lies between {} and {}; that of the cards is {}. ",
+        "{}, {name} / {}: the measured ratios lie between {} and {}; the hardware ratios are {}. ",
         group.label,
         comparison.machines[0].name,
         significant(least),
@@ -92,14 +92,15 @@ pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize)
     );
     let within = found.len() - above - below;
     text += &format!(
-        "Of {} points {above} lie above all of these (most: {high_name}), {below} below all (least: {low_name}), {within} between. ",
+        "Of {} points, {above} exceed every hardware ratio (largest: {high_name}), {below} are below every one \
+         (smallest: {low_name}), {within} lie between. ",
         found.len()
     );
     if group.is_surface() {
         let corner = |alpha_high: bool, block_high: bool| -> Option<f64> {
             let ends = |column: &str, high: bool| {
                 let mut values: Vec<f64> =
-                    found.iter().filter_map(|(at, _)| number(&comparison.points.points[*at], column)).collect();
+                    found.iter().filter_map(|(at, _)| comparison.points.points[*at].number(column)).collect();
                 values.sort_by(f64::total_cmp);
                 values.dedup();
                 let half = values.len().div_ceil(2);
@@ -108,15 +109,15 @@ pub fn argument(comparison: &Comparison, group: &Group, rows: &[Row], of: usize)
             let (alphas, blocks) = (ends(ALPHA, alpha_high), ends(BLOCK, block_high));
             let inside = |at: usize| {
                 let point = &comparison.points.points[at];
-                number(point, ALPHA).is_some_and(|v| alphas.contains(&v))
-                    && number(point, BLOCK).is_some_and(|v| blocks.contains(&v))
+                point.number(ALPHA).is_some_and(|v| alphas.contains(&v))
+                    && point.number(BLOCK).is_some_and(|v| blocks.contains(&v))
             };
             let values: Vec<f64> = found.iter().filter(|(at, _)| inside(*at)).map(|(_, ratio)| ratio.ln()).collect();
             median(&values).map(f64::exp)
         };
         let shown = |v: Option<f64>| v.map(significant).unwrap_or_else(|| "-".into());
         text += &format!(
-            "Medians by quarter: both localities high {}, temporal only {}, spatial only {}, both low {}.",
+            "Median ratio by quadrant: both localities high {}, temporal only {}, spatial only {}, both low {}.",
             shown(corner(false, true)),
             shown(corner(false, false)),
             shown(corner(true, true)),
@@ -135,8 +136,8 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
     let mut found = Vec::new();
     if both("cheetah", "seaborg") {
         found.push(format!(
-            "Cheetah over Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low localities, \
-             higher than any ratio of simple architectural parameters.",
+            "Cheetah / Seaborg (Figure 5): {} to {} for high temporal or high spatial locality, {} to {} for low \
+             localities, higher than any ratio of simple architectural parameters.",
             one("cheetah_over_seaborg_local_least"),
             one("cheetah_over_seaborg_local_most"),
             one("cheetah_over_seaborg_far_least"),
@@ -145,21 +146,22 @@ pub fn read_off(comparison: &Comparison) -> Vec<String> {
     }
     if both("phoenix", "cheetah") {
         found.push(format!(
-            "Phoenix over Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; below 1 where \
-             spatial locality is poor or temporal locality high.",
+            "Phoenix / Cheetah (Figure 6): up to {} where spatial locality is high and temporal locality poor; \
+             below 1 where spatial locality is poor or temporal locality high.",
             one("phoenix_over_cheetah_most")
         ));
     }
     let trades = [("cheetah", "Cheetah", "cheetah_trade_factor"), ("phoenix", "Phoenix", "phoenix_trade_factor")];
     for (_, name, figure) in trades.iter().filter(|(card, _, _)| given.contains(card)) {
         found.push(format!(
-            "{name}: L must grow {} times to hold 10 MB/s when alpha goes from 0.001 to 1 (Section 3.3).",
+            "{name}: L must grow by a factor of {} to sustain 10 MB/s when alpha goes from 0.001 to 1 (Section \
+             3.3).",
             one(figure)
         ));
     }
     if given.contains(&"seaborg") {
         found.push(format!(
-            "Seaborg: 1 MB/s takes L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
+            "Seaborg: 1 MB/s needs L = 1 at alpha = 0.005 and up to L = {} as alpha grows (Section 3.3).",
             one("seaborg_trade_words")
         ));
     }

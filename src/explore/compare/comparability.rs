@@ -1,97 +1,11 @@
 //! What makes a comparison unfair, and what was allowed all the same.
 
+use super::facts::{Allowed, Facts};
 use super::machine::Machine;
 use super::points::{Point, Points};
 use crate::error::{Error, Result};
-use crate::explore::store::Table;
-use crate::explore::store::table::Column;
-use crate::nearest::suggest;
 use crate::units;
 use std::collections::BTreeSet;
-
-/// Differences that are refused unless allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
-    /// Pages granted, and the parameter that asks for them.
-    pub page_size: bool,
-    /// More ranks than processors on one side only.
-    pub oversubscription: bool,
-    /// What carried the messages: threads or MPI. Libraries of MPI may always differ.
-    pub transport: bool,
-    /// Another build of the measuring code.
-    pub version: bool,
-    /// Another kernel of the same family; points are then matched by the parameters that they share.
-    pub kernel: bool,
-    /// A regression check of results with one launch, which cannot know how launches differ.
-    pub one_launch: bool,
-}
-
-/// Names of [`Allowed`]'s fields on the command line.
-pub const NAMES: [&str; 6] = ["page-size", "oversubscription", "transport", "version", "kernel", "one-launch"];
-
-impl Allowed {
-    /// Reads names of differences.
-    ///
-    /// # Errors
-    /// If a name is not one of [`NAMES`].
-    pub fn parse(names: &[String]) -> Result<Self> {
-        let mut allowed = Self::default();
-        for name in names {
-            *allowed.flag(name).ok_or_else(|| {
-                Error::input(format!("--allow {name}: there is no such difference"), suggest(name, &NAMES))
-            })? = true;
-        }
-        Ok(allowed)
-    }
-
-    fn flag(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "page-size" => &mut self.page_size,
-            "oversubscription" => &mut self.oversubscription,
-            "transport" => &mut self.transport,
-            "version" => &mut self.version,
-            "kernel" => &mut self.kernel,
-            "one-launch" => &mut self.one_launch,
-            _ => return None,
-        })
-    }
-}
-
-/// The circumstances of a machine's samples of one point.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
-    /// Bytes of the pages granted; empty if not told.
-    pub pages: BTreeSet<u64>,
-    /// What was asked for.
-    pub pages_asked: BTreeSet<String>,
-    pub oversubscribed: Option<bool>,
-    pub transports: BTreeSet<String>,
-    pub builds: BTreeSet<String>,
-    pub kernels: BTreeSet<String>,
-    /// Of published numbers: what measured or predicted them.
-    pub origins: BTreeSet<String>,
-}
-
-impl Facts {
-    pub fn of(table: &Table, rows: &[usize]) -> Self {
-        let words = |name: &str| -> BTreeSet<String> {
-            let Some(Column::Words { codes, dictionary }) = table.column(name) else { return BTreeSet::new() };
-            let codes: BTreeSet<u32> = rows.iter().filter_map(|&row| codes[row]).collect();
-            codes.into_iter().map(|code| dictionary[code as usize].clone()).collect()
-        };
-        let pages = rows.iter().map(|&row| table.number("page_bytes", row)).filter(|bytes| *bytes > 0.0);
-        let crowded = || rows.iter().any(|&row| table.number("oversubscribed", row) > 0.0);
-        Self {
-            pages: pages.map(|bytes| bytes as u64).collect(),
-            pages_asked: words("pages"),
-            oversubscribed: table.column("oversubscribed").map(|_| crowded()),
-            transports: words("transport"),
-            builds: words("build"),
-            kernels: words("kernel"),
-            origins: words("origin"),
-        }
-    }
-}
 
 /// One way in which matched points differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +56,7 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
         false => facts.pages.iter().map(|&b| units::bytes(b as f64)).collect::<Vec<_>>().join(" and "),
     });
     differ("oversubscription", "ranks and processors", &|facts| {
-        let word = |crowded| if crowded { "oversubscribed" } else { "a processor each" };
+        let word = |crowded| if crowded { "oversubscribed" } else { "one processor per rank" };
         facts.oversubscribed.map(word).unwrap_or_default().to_owned()
     });
     let alone = point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));
@@ -169,6 +83,10 @@ pub fn admitted(differences: Vec<Difference>, mut allowed: Allowed) -> Result<Ve
     let names: Vec<&str> = refused.iter().map(|d| d.name).collect();
     Err(Error::input(
         format!("the comparison would be unfair: {}", each.join("; ")),
-        format!("measure both alike, or allow it, to be printed on every figure: --allow {}", names.join(",")),
+        format!(
+            "measure both under the same conditions, or accept the difference, which is then printed on every \
+             figure: --allow {}",
+            names.join(",")
+        ),
     ))
 }

@@ -88,7 +88,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
                 return "-".into();
             }
             let apart = of.low > to.high || of.high < to.low;
-            format!("{}{}", significant(of.value / to.value), if apart { " (apart)" } else { "" })
+            format!("{}{}", significant(of.value / to.value), if apart { " (intervals disjoint)" } else { "" })
         };
         rows.push(Row {
             number: parameter.number,
@@ -112,18 +112,17 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
 
 /// `None` for a machine without samples of this kernel.
 fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit, String>> {
-    let table = &machine.table;
-    let rows = table.with_word("kernel", &[kernel], &machine.rows);
-    if rows.is_empty() || machine.origin == Origin::Published {
+    let samples = machine.samples.of_kernel(kernel);
+    if samples.is_empty() || machine.origin == Origin::Published {
         return None;
     }
     let told = |number: &str| {
         let told = machine.host().and_then(|host| model_fit::told(host, number));
-        told.or_else(|| model_fit::loads(table, &rows, number))
+        told.or_else(|| model_fit::loads(&samples, number))
     };
     let roles = model_fit::roles(model, &told, machine.card.as_ref(), &[], &[]);
     let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
-    let fit = model_fit::observations(table, &rows, model, &[])
+    let fit = model_fit::observations(&samples, model, &[])
         .and_then(|data| fit::fit(model, &data.observations, &roles, options));
     Some(fit.map_err(|error| error.what))
 }

@@ -1,16 +1,17 @@
 //! How matched points fall into maps: surfaces over alpha and L, or over whatever else varies.
 
-use super::points::{Point, Points};
-use crate::error::Result;
-use crate::explore::report::groups::{self, ALPHA, BLOCK};
-use crate::explore::store::Table;
+use super::points::Points;
+use crate::explore::store::columns::{ALPHA, BLOCK, label};
+use crate::explore::store::design::Design;
+use crate::explore::store::groups::{has_surface, key_label};
+use crate::explore::store::pivot::Pivot;
+use crate::measure::kernels::{self, Kernel};
 use crate::point::Value;
 use ndarray::Array2;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Points that differ in one or two numbers, and in what follows from them.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct MatchedGroup {
     pub label: String,
     pub class: String,
     /// The column that its kernel is judged by.
@@ -21,7 +22,7 @@ pub struct Group {
     pub points: Vec<usize>,
 }
 
-impl Group {
+impl MatchedGroup {
     /// Whether it is a surface over alpha and L.
     pub fn is_surface(&self) -> bool {
         self.axes == [BLOCK, ALPHA]
@@ -33,98 +34,94 @@ impl Group {
 
     /// The values of an axis, ascending.
     pub fn values(&self, points: &Points, axis: usize) -> Vec<f64> {
-        let mut values: Vec<f64> =
-            self.points.iter().filter_map(|&at| number(&points.points[at], &self.axes[axis])).collect();
-        values.sort_by(f64::total_cmp);
-        values.dedup();
-        values
+        numbers(points, &self.points, &self.axes[axis])
     }
 
     /// The grid of its points' indices: [y, x].
     pub fn grid(&self, points: &Points) -> Array2<Option<usize>> {
-        let (x, y) = (self.values(points, 0), self.values(points, 1));
-        let mut grid = Array2::from_elem((y.len(), x.len()), None);
-        for &at in &self.points {
-            let place = |axis: &[f64], name: &str| {
-                let value = number(&points.points[at], name)?;
-                axis.iter().position(|known| *known == value)
-            };
-            if let (Some(i), Some(j)) = (place(&x, &self.axes[0]), place(&y, &self.axes[1])) {
-                grid[(j, i)] = Some(at);
-            }
-        }
-        grid
+        let place = |&at: &usize| {
+            let number = |axis: usize| points.points[at].number(&self.axes[axis]);
+            Some((number(0)?, number(1)?, at))
+        };
+        Pivot::of(self.points.iter().filter_map(place).collect()).cells
     }
 }
 
-/// The number that a point has in a column.
-pub fn number(point: &Point, column: &str) -> Option<f64> {
-    point.at.iter().find(|(name, _)| name == column).and_then(|(_, value)| value.as_f64())
+/// The different numbers of some points in a column, ascending.
+fn numbers(points: &Points, members: &[usize], column: &str) -> Vec<f64> {
+    let mut values: Vec<f64> = members.iter().filter_map(|&at| points.points[at].number(column)).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    values
 }
 
-/// The groups of these points.
-pub fn of(points: &Points, chosen: &[usize]) -> Result<Vec<Group>> {
-    let mut table = Table::default();
-    for &at in chosen {
-        let point = &points.points[at];
-        table.begin_row();
-        table.set("kernel", &Value::from(points.classes[&point.class]));
-        point.at.iter().for_each(|(column, value)| table.set(column, value));
-    }
-    let rows: Vec<usize> = (0..table.rows).collect();
+/// The groups of these points, kernel by kernel.
+pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
     let mut found = Vec::new();
-    for group in groups::groups(&table, &rows)? {
-        let members: Vec<usize> = group.rows.iter().map(|&row| chosen[row]).collect();
-        let Some(class) = members.first().map(|&at| points.points[at].class.clone()) else { continue };
-        let own = |label: String| label.replacen(points.classes[&class], &class, 1);
-        let base =
-            Group { label: own(group.label()), class, headline: group.headline, axes: Vec::new(), points: members };
-        if group.is_surface() {
-            found.push(Group { axes: vec![BLOCK.into(), ALPHA.into()], ..base });
-        } else {
-            found.extend(parts(points, base, &group.axes));
+    for kernel in kernels::ALL.iter().copied() {
+        let Some((class, _)) = points.classes.iter().find(|(_, first)| **first == kernel.id()) else { continue };
+        let members: Vec<usize> = chosen.iter().copied().filter(|&at| points.points[at].class == *class).collect();
+        if !members.is_empty() {
+            found.extend(of_class(points, kernel, class, &members));
         }
     }
-    Ok(found)
+    found
+}
+
+/// The groups of points of one class, by whose kernel it is judged.
+fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
+    let design = points.design(members);
+    let surface = [ALPHA, BLOCK];
+    let beyond = |name: &&str| !surface.contains(name) && *name != "ranks" && !design.follows(name, &surface);
+    let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
+    let is_word = |name: &str| matches!(points.points[members[0]].value(name), Some(Value::Text(_)));
+    let (keys, free): (Vec<&str>, Vec<&str>) =
+        varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
+    let mut found = Vec::new();
+    for (values, members) in points.parts(members, &keys) {
+        let is_surface = surface.iter().all(|name| numbers(points, &members, name).len() > 1);
+        let key: Vec<(String, Value)> = keys.iter().map(|name| name.to_string()).zip(values).collect();
+        let named = std::iter::once(class.to_owned()).chain((!key.is_empty()).then(|| key_label(&key)));
+        let group = MatchedGroup {
+            label: named.collect::<Vec<_>>().join(", "),
+            class: class.to_owned(),
+            headline: kernel.about().headline,
+            axes: surface.iter().rev().map(|name| name.to_string()).collect(),
+            points: members,
+        };
+        if is_surface {
+            found.push(group);
+        } else {
+            let design = points.design(&group.points);
+            let axes = if has_surface(kernel) { surface.to_vec() } else { design.independent(&free) };
+            found.extend(parts(points, &design, group, axes));
+        }
+    }
+    found
 }
 
 /// Splits a group by all numbers but the two that take the most values; what follows from others is no axis.
-fn parts(points: &Points, group: Group, axes: &[String]) -> Vec<Group> {
-    let distinct = |axis: &String| {
-        let bits = group.points.iter().filter_map(|&at| number(&points.points[at], axis)).map(f64::to_bits);
-        bits.collect::<BTreeSet<u64>>().len()
-    };
-    let mut free: Vec<&String> = axes.iter().filter(|axis| distinct(axis) > 1).collect();
+fn parts(points: &Points, design: &Design, group: MatchedGroup, axes: Vec<&str>) -> Vec<MatchedGroup> {
+    let distinct = |axis: &&str| numbers(points, &group.points, axis).len();
+    let mut free: Vec<&str> = axes.into_iter().filter(|axis| distinct(axis) > 1).collect();
     free.sort_by_key(|axis| std::cmp::Reverse(distinct(axis)));
-    let mut kept: Vec<&String> = Vec::new();
+    let mut kept: Vec<&str> = Vec::new();
     for axis in free {
-        if !follows(points, &group.points, axis, &kept) {
+        if !design.follows(axis, &kept) {
             kept.push(axis);
         }
     }
-    let rest: Vec<&String> = kept.iter().skip(2).copied().collect();
-    let axes: Vec<String> = kept.iter().take(2).map(|axis| axis.to_string()).collect();
-    let mut parts: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
-    for &at in &group.points {
-        let key = rest.iter().map(|axis| number(&points.points[at], axis).unwrap_or(-1.0).to_bits()).collect();
-        parts.entry(key).or_default().push(at);
-    }
-    let part = |members: Vec<usize>| {
-        let first = &points.points[members[0]];
-        let named = first.at.iter().filter(|(column, _)| rest.contains(&column));
-        let words = named.map(|(column, value)| crate::explore::figure::select::label(column, value));
+    let (axes, rest) = kept.split_at(kept.len().min(2));
+    let part = |(_, members): (Vec<Value>, Vec<usize>)| {
+        let named = points.points[members[0]].at.iter().filter(|(column, _)| rest.contains(&column.as_str()));
+        let words = named.map(|(column, value)| label(column, value));
         let label = std::iter::once(group.label.clone()).chain(words).collect::<Vec<_>>().join(", ");
-        Group { label, axes: axes.clone(), points: members, ..group.clone() }
+        MatchedGroup {
+            label,
+            axes: axes.iter().map(|axis| axis.to_string()).collect(),
+            points: members,
+            ..group.clone()
+        }
     };
-    parts.into_values().map(part).collect()
-}
-
-/// Whether an axis has one value wherever those kept have theirs.
-fn follows(points: &Points, members: &[usize], axis: &str, kept: &[&String]) -> bool {
-    let mut known: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-    members.iter().all(|&at| {
-        let bits = |name: &str| number(&points.points[at], name).unwrap_or(-1.0).to_bits();
-        let key = kept.iter().map(|name| bits(name)).collect();
-        *known.entry(key).or_insert_with(|| bits(axis)) == bits(axis)
-    })
+    points.parts(&group.points, rest).into_iter().map(part).collect()
 }

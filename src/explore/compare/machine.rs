@@ -2,9 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::store::Table;
+use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::table::Column;
 use crate::measure::kernels;
 use crate::provenance::Host;
 
@@ -24,9 +23,8 @@ pub struct Machine {
     /// As on the command line: for messages and for the page's provenance.
     pub given: String,
     pub origin: Origin,
-    pub table: Table,
-    /// The rows that count: current, and chosen by a condition.
-    pub rows: Vec<usize>,
+    /// Those that count: current, and chosen by a condition.
+    pub samples: Samples,
     pub manifest: Option<Manifest>,
     pub card: Option<Card>,
 }
@@ -35,25 +33,24 @@ impl Machine {
     /// A machine of measured samples.
     ///
     /// # Errors
-    /// If no row is of a known kernel; `given` is named.
-    pub fn measured(given: &str, table: Table, rows: Vec<usize>, manifest: Option<Manifest>) -> Result<Self> {
-        if rows.is_empty() {
-            let (what, next) = match table.rows {
+    /// If no sample is of a known kernel; `given` is named.
+    pub fn measured(given: &str, samples: Samples, manifest: Option<Manifest>) -> Result<Self> {
+        if samples.is_empty() {
+            let (what, next) = match samples.table().rows {
                 0 => ("holds no sample", "run its sweep first: apexmap run"),
                 _ => ("has no sample left to compare", "widen the condition; stale samples are never compared"),
             };
             return Err(Error::input(format!("{given} {what}"), next));
         }
-        let known = |&&row: &&usize| kernels::find(table.word("kernel", row)).is_ok();
-        if rows.iter().find(known).is_none() {
+        if samples.words("kernel").iter().all(|kernel| kernels::find(kernel).is_err()) {
             return Err(Error::input(
-                format!("{given} has no sample of a kernel that this apexmap knows"),
-                "`apexmap kernels` lists those it knows",
+                format!("{given} has no sample of a kernel known to this version of apexmap"),
+                "`apexmap kernels` lists the known kernels",
             ));
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
         let card = manifest.as_ref().map(|manifest| told(manifest, &name));
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, table, rows, manifest, card })
+        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card })
     }
 
     /// The host of rank 0 of its first launch.
@@ -62,43 +59,32 @@ impl Machine {
         Some(manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host))
     }
 
-    /// Distinct words of a column among its rows, in order.
+    /// Distinct words of a column, in order.
     pub fn words(&self, column: &str) -> Vec<String> {
-        let Some(Column::Words { codes, dictionary }) = self.table.column(column) else { return Vec::new() };
-        let mut seen = vec![false; dictionary.len()];
-        self.rows.iter().filter_map(|&row| codes[row]).for_each(|code| seen[code as usize] = true);
-        let mut words: Vec<String> =
-            dictionary.iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.clone()).collect();
+        let mut words: Vec<String> = self.samples.words(column).into_iter().map(str::to_owned).collect();
         words.sort();
         words
     }
 
-    /// Distinct numbers of a column among its rows, ascending.
+    /// Distinct numbers of a column that are not negative, ascending.
     pub fn numbers(&self, column: &str) -> Vec<f64> {
-        let Some(column) = self.table.column(column) else { return Vec::new() };
-        let of = |row: usize| match column {
-            Column::Numbers(values) => values[row],
-            Column::Whole(values) => values[row].map_or(f64::NAN, |v| v as f64),
-            Column::Words { .. } => f64::NAN,
-        };
-        let mut seen = std::collections::BTreeSet::new();
-        // Numbers that are not negative are in the order of their bits.
-        seen.extend(self.rows.iter().map(|&row| of(row)).filter(|v| *v >= 0.0).map(f64::to_bits));
-        seen.into_iter().map(f64::from_bits).collect()
+        let mut numbers = self.samples.distinct(column);
+        numbers.retain(|number| *number >= 0.0);
+        numbers
     }
 }
 
 /// What the operating system told of a machine, as a card.
 fn told(manifest: &Manifest, name: &str) -> Card {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
-    let mut card = Card::new(name, &host.cpu_model, "what the operating system told when it was measured");
+    let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
     let mut numbers =
         vec![("cores".to_owned(), f64::from(host.processors)), ("memory_bytes".to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
     for (number, value) in numbers {
         // A level that cards do not know is left out.
-        let _ = card.set_base(&number, value, "told by the operating system");
+        let _ = card.set_base(&number, value, "reported by the operating system");
     }
     card
 }
@@ -112,7 +98,7 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     if !asked.is_empty() && asked.len() != machines.len() {
         return Err(Error::input(
             format!("--names has {} names for {} machines", asked.len(), machines.len()),
-            "give one name for each, with commas between them",
+            "give one name per machine, separated by commas",
         ));
     }
     for (machine, name) in machines.iter_mut().zip(asked) {
@@ -121,7 +107,7 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
     let twice = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
     if let Some(name) = asked.iter().find(|name| twice(name)) {
-        return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a name of its own"));
+        return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a different name"));
     }
     for (machine, name) in machines.iter_mut().zip(&names) {
         if twice(name) {

@@ -5,8 +5,10 @@
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
 
+mod about;
 pub mod cards;
 pub mod comparability;
+pub mod facts;
 pub mod fits;
 pub mod groups;
 pub mod machine;
@@ -92,14 +94,16 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     let differ = |name: &str| apart.iter().any(|(other, _)| *other == name);
     if differ("pages") {
         return Error::input(
-            format!("{} would be an unfair comparison, of different pages: {why}", names.join(" and ")),
-            "measure both alike, or allow it, to be printed on every figure: --allow page-size",
+            format!("comparing {} would be unfair because the page sizes differ: {why}", names.join(" and ")),
+            "measure both under the same conditions, or accept the difference, which is then printed on every \
+             figure: --allow page-size",
         );
     }
     let next = match differ("P") {
-        true => "run the same sweep on both; other numbers of ranks are never matched",
+        true => "run the same sweep on both; points with different numbers of ranks are never matched",
         false => {
-            "run the same sweep on both; or take parameters out of the matching with --ignore, and kernels with --allow kernel"
+            "run the same sweep on both, or exclude parameters from the matching with --ignore, and kernels with \
+             --allow kernel"
         }
     };
     Error::input(format!("{} have no point in common: {why}", names.join(" and ")), next)
@@ -109,8 +113,8 @@ impl Comparison<'_> {
     /// The first two machines that are the same samples under two names, if there are any.
     pub fn same_samples(&self) -> Option<[&str; 2]> {
         let seconds = |k: usize| {
-            let Machine { table, rows, .. } = &self.machines[k];
-            rows.iter().map(|&row| table.number("seconds", row).to_bits())
+            let samples = &self.machines[k].samples;
+            samples.rows().iter().map(|&row| samples.table().number("seconds", row).to_bits())
         };
         let all = 0..self.machines.len();
         let pairs = all.clone().flat_map(|a| all.clone().skip(a + 1).map(move |b| (a, b)));
@@ -127,11 +131,11 @@ impl Comparison<'_> {
     /// The same for a figure of these points.
     pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
         let mut stamps: Vec<String> =
-            self.differences.iter().map(|difference| format!("NOT ALIKE: {}", difference.text)).collect();
+            self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
         if !self.matching.ignored.is_empty() {
             let names: Vec<&str> =
                 self.matching.ignored.iter().map(|column| crate::explore::store::columns::short(column)).collect();
-            stamps.push(format!("NOT MATCHED BY: {}", names.join(", ")));
+            stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));
         }
         let published: Vec<&str> = self
             .machines
@@ -140,7 +144,7 @@ impl Comparison<'_> {
             .map(|machine| machine.name.as_str())
             .collect();
         if !published.is_empty() {
-            stamps.push(format!("NOT MEASURED HERE: {} as published or by a model", published.join(", ")));
+            stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
         }
         let is_crowded =
             |point: &Point| point.seen.iter().flatten().any(|seen| seen.facts.oversubscribed == Some(true));

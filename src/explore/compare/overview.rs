@@ -10,7 +10,6 @@ use super::regression::Check;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::explore::html::Tile;
-use crate::measure::numerics::statistics::median;
 use crate::units::{significant, utc};
 
 /// A machine against the base, over all points.
@@ -68,22 +67,23 @@ impl Told<'_> {
         let value = written(mean.value);
         let measured = mean.interval.filter(|_| mean.basis != Basis::Nothing);
         let who = match measured {
-            Some((low, _)) if low > 1.0 => format!("{of} is faster than {base}: {value} times its speed"),
-            Some((_, high)) if high < 1.0 => format!("{of} is slower than {base}: {value} times its speed"),
-            Some(_) => format!("Neither is faster on the whole: {of} has {value} times the speed of {base}"),
-            None => format!("{of} has {value} times the speed of {base}"),
+            Some((low, _)) if low > 1.0 => format!("{of} is faster than {base}: {of} / {base} = {value}"),
+            Some((_, high)) if high < 1.0 => format!("{of} is slower than {base}: {of} / {base} = {value}"),
+            Some(_) => format!("No overall difference established: {of} / {base} = {value}"),
+            None => format!("{of} / {base} = {value}"),
         };
         let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
         let known = match (mean.basis, mean.interval) {
             (_, None) => "without an interval",
             (Basis::Launches, _) => "95 % interval over launches",
-            (Basis::Samples, _) => {
-                "95 % interval over samples of single launches, which does not know how launches differ"
+            (Basis::Samples, _) => "95 % interval within single launches; launch-to-launch variation is not included",
+            (Basis::Nothing, _) => {
+                "the interval covers only the choice of points, because the points have no \
+                 intervals"
             }
-            (Basis::Nothing, _) => "the interval is that of the choice of points, as these have none of their own",
         };
         format!(
-            "{who}{interval} (geometric mean over {} points, {known}). {}; from {} at {} to {} at {}.",
+            "{who}{interval} (geometric mean over {} points, {known}). {}; ratios from {} at {} to {} at {}.",
             mean.cells,
             self.counts(),
             written(self.least.0),
@@ -115,12 +115,12 @@ impl Told<'_> {
         let times = |ratio: f64| format!("{} \u{d7}", written(ratio));
         let interval = match (self.mean.interval, self.mean.basis) {
             (Some((low, high)), Basis::Launches | Basis::Samples) => {
-                format!("{} to {} with 95 %, ", written(low), written(high))
+                format!("95 % interval {} to {}, ", written(low), written(high))
             }
             _ => String::new(),
         };
         let mean = tile(
-            format!("{} over {}", self.of, self.base),
+            format!("{} / {}", self.of, self.base),
             times(self.mean.value),
             format!("{interval}geometric mean over {} points", self.mean.cells),
         );
@@ -150,7 +150,7 @@ impl Lead {
         let all: Vec<Option<Told>> = (1..comparison.machines.len()).map(|of| told(comparison, of)).collect();
         let verdict = |(told, machine): (&Option<Told>, &Machine)| match told {
             Some(told) => told.sentence(),
-            None => format!("{} and {} have no number at a common point.", machine.name, comparison.machines[0].name),
+            None => format!("{} and {} have no common point with a value.", machine.name, comparison.machines[0].name),
         };
         let verdicts = match comparison.matched.is_empty() {
             true => Vec::new(),
@@ -180,7 +180,7 @@ fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
     if let Some(first) = ranks.iter().find(|rank| rank.rank == 1) {
         let sure = first.first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
         tiles.push(Tile {
-            label: "Fastest on the whole".into(),
+            label: "Fastest overall".into(),
             value: first.machine.clone(),
             note: sure.unwrap_or_default(),
         });
@@ -191,7 +191,7 @@ fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
 /// When a machine's samples were taken: from, to (seconds since 1970), and the median load average.
 pub fn moments(machine: &Machine) -> Option<(f64, f64, f64)> {
     let times = machine.numbers("unix_seconds");
-    let load = machine.table.column("load").and_then(|_| median(&machine.table.numbers("load", &machine.rows)));
+    let load = machine.samples.median("load");
     Some((*times.first()?, *times.last()?, load.unwrap_or(f64::NAN)))
 }
 
@@ -211,8 +211,9 @@ pub fn one_after_the_other(comparison: &Comparison) -> Option<String> {
         format!("{} {}{load}", machine.name, utc(*from))
     };
     Some(format!(
-        "Measured one after the other on one host ({}): whatever else changed on it in between counts as a difference, and no \
-         interval knows of it. Alternate the runs, or repeat one of them, to see how much that is.",
+        "Measured one after the other on one host ({}): anything else that changed in between appears as a \
+         difference and is not covered by the intervals. Alternate the runs, or repeat one of them, to see how \
+         large this effect is.",
         when.iter().map(one).collect::<Vec<_>>().join("; ")
     ))
 }

@@ -1,14 +1,14 @@
 //! The page of a comparison, and its tables as CSV.
 
 use super::Comparison;
+use super::about::{About, about};
 use super::fits::{self, Fitted};
-use super::groups;
-use super::machine::{Machine, Origin};
+use super::groups::{self, MatchedGroup};
 use super::overview::{self, Lead};
 use super::pictures::{self, Section};
 use super::points::Point;
 use super::ranking;
-use super::rates::{self, Efficiency};
+use super::rates::{self, Efficiency, Rates};
 use super::ratio::Basis;
 use super::regression::Check;
 use super::sensitivity::{self, Shape};
@@ -17,7 +17,6 @@ use super::summary::{self, Checked, Line};
 use super::{cards, tables};
 use crate::error::{Error, Result};
 use crate::explore::html::{self, Picture, Tile, Viewer};
-use crate::units;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -39,11 +38,37 @@ pub struct Made {
 
 #[derive(Serialize)]
 struct Context<'a> {
+    #[serde(flatten)]
+    head: Head<'a>,
+    #[serde(flatten)]
+    overall: Overall,
+    #[serde(flatten)]
+    matching: Matched,
+    #[serde(flatten)]
+    surfaces: Surfaces,
+    #[serde(flatten)]
+    rates: RatePictures,
+    #[serde(flatten)]
+    shapes: Shapes,
+    #[serde(flatten)]
+    numbers: Numbers,
+    fits: Vec<Fitted>,
+}
+
+/// What is compared, and what must be known before using a number.
+#[derive(Serialize)]
+struct Head<'a> {
     title: String,
     stamps: Vec<String>,
     warnings: Vec<String>,
     names: Vec<String>,
     machines: Vec<About>,
+    command: &'a str,
+}
+
+/// Who is faster, over groups and over all.
+#[derive(Serialize)]
+struct Overall {
     /// Sentences about each machine against the base.
     verdicts: Vec<String>,
     tiles: Vec<Tile>,
@@ -52,33 +77,48 @@ struct Context<'a> {
     matrix_cells: usize,
     ranks: Vec<[String; 5]>,
     check: Option<Checked>,
+}
+
+/// Which points match, and which do not.
+#[derive(Serialize)]
+struct Matched {
     matched: usize,
     bases: Vec<String>,
     unmatched: Vec<Unmatched>,
     unmatched_all: usize,
     untold: Vec<String>,
+    unfinished: Vec<String>,
+}
+
+/// The groups that are drawn, and the names of those that are not.
+#[derive(Serialize)]
+struct Surfaces {
     viewer: Viewer,
     sections: Vec<Section>,
     unshown: Vec<String>,
+}
+
+/// Rates over one parameter.
+#[derive(Serialize)]
+struct RatePictures {
     rates: Vec<Picture>,
     efficiencies: Vec<Efficiency>,
     omitted: Vec<String>,
+}
+
+/// What the shapes of the surfaces say.
+#[derive(Serialize)]
+struct Shapes {
     shapes: Vec<Shape>,
     sentences: Vec<String>,
+}
+
+/// The machines' own numbers beside the measured ratios.
+#[derive(Serialize)]
+struct Numbers {
     cards: Vec<cards::Row>,
     arguments: Vec<String>,
     read_off: Vec<String>,
-    fits: Vec<Fitted>,
-    unfinished: Vec<String>,
-    command: &'a str,
-}
-
-/// One machine in the table of what is compared.
-#[derive(Serialize)]
-struct About {
-    name: String,
-    given: String,
-    facts: Vec<(&'static str, String)>,
 }
 
 /// Points of one machine that the others lack.
@@ -96,65 +136,19 @@ struct Unmatched {
 pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Option<&Check>) -> Result<Made> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
-    let groups = groups::of(&comparison.points, &comparison.matched)?;
-    let (mut sections, mut unshown) = (Vec::new(), Vec::new());
-    for group in groups.iter().filter(|group| !group.axes.is_empty()) {
-        if sections.len() < MOST_GROUPS {
-            sections.push(pictures::of_group(comparison, group, sections.len() + 1, &figures)?);
-        } else {
-            unshown.push(group.label.clone());
-        }
-    }
-    sections.retain(|section| !section.pictures.is_empty());
-    let rates = rates::all(comparison, &figures)?;
+    let groups = groups::of(&comparison.points, &comparison.matched);
+    let context = Context {
+        head: Head::of(comparison, command),
+        surfaces: Surfaces::of(comparison, &groups, &figures)?,
+        rates: RatePictures::of(comparison, &figures)?,
+        overall: Overall::of(comparison, &groups, check),
+        matching: Matched::of(comparison),
+        shapes: Shapes::of(comparison, &groups)?,
+        numbers: Numbers::of(comparison, &groups),
+        fits: fits::all(comparison),
+    };
     save(&folder.join("cells.csv"), &tables::cells(comparison))?;
     save(&folder.join("unmatched.csv"), &tables::unmatched(comparison))?;
-    let names: Vec<String> = comparison.machines.iter().map(|machine| machine.name.clone()).collect();
-    let shapes: Vec<Shape> = groups.iter().map(|group| sensitivity::of(comparison, group)).collect::<Result<_>>()?;
-    let cards = cards::rows(comparison);
-    let argue = |of: usize| groups.iter().filter_map(|group| cards::argument(comparison, group, &cards, of)).collect();
-    let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(argue).collect();
-    let several = comparison.machines.len() > 2;
-    let matrix = ranking::matrix(comparison);
-    let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
-    let lead = Lead::of(comparison, &ranks, check);
-    let context = Context {
-        title: names.join(" against "),
-        stamps: comparison.stamps(),
-        warnings: warnings(comparison),
-        tiles: lead.tiles,
-        machines: comparison.machines.iter().map(about).collect(),
-        verdicts: lead.verdicts,
-        lines: summary::lines(comparison, &groups),
-        matrix: if several && matrix.means.iter().flatten().any(Option::is_some) {
-            summary::matrix(&matrix)
-        } else {
-            Vec::new()
-        },
-        matrix_cells: matrix.cells,
-        ranks: summary::ranked(&ranks),
-        check: check.map(summary::checked),
-        matched: comparison.matched.len(),
-        bases: bases(comparison),
-        unmatched: missing(comparison),
-        unmatched_all: comparison.unmatched().count(),
-        untold: untold(comparison),
-        viewer: Viewer { surfaces: sections.iter().flat_map(|section| section.surfaces.clone()).collect() },
-        sections,
-        unshown,
-        rates: rates.pictures,
-        efficiencies: rates.efficiencies,
-        omitted: rates.omitted,
-        sentences: shapes.iter().filter_map(sensitivity::sentence).collect(),
-        shapes,
-        cards,
-        arguments: arguments.into_iter().flatten().collect(),
-        read_off: cards::read_off(comparison),
-        fits: fits::all(comparison),
-        unfinished: unfinished(comparison),
-        command,
-        names,
-    };
     let page = folder.join("compare.html");
     let text = html::render(TEMPLATE, &context)?;
     save(&page, &text)?;
@@ -162,14 +156,101 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     Ok(Made { summary: terminal(&context), page })
 }
 
+impl<'a> Head<'a> {
+    fn of(comparison: &Comparison, command: &'a str) -> Self {
+        let names: Vec<String> = comparison.machines.iter().map(|machine| machine.name.clone()).collect();
+        Self {
+            title: names.join(" against "),
+            stamps: comparison.stamps(),
+            warnings: warnings(comparison),
+            names,
+            machines: comparison.machines.iter().map(about).collect(),
+            command,
+        }
+    }
+}
+
+impl Overall {
+    fn of(comparison: &Comparison, groups: &[MatchedGroup], check: Option<&Check>) -> Self {
+        let several = comparison.machines.len() > 2;
+        let matrix = ranking::matrix(comparison);
+        let shown = several && matrix.means.iter().flatten().any(Option::is_some);
+        let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
+        let Lead { verdicts, tiles } = Lead::of(comparison, &ranks, check);
+        Self {
+            verdicts,
+            tiles,
+            lines: summary::lines(comparison, groups),
+            matrix: if shown { summary::matrix(&matrix) } else { Vec::new() },
+            matrix_cells: matrix.cells,
+            ranks: summary::ranked(&ranks),
+            check: check.map(summary::checked),
+        }
+    }
+}
+
+impl Matched {
+    fn of(comparison: &Comparison) -> Self {
+        Self {
+            matched: comparison.matched.len(),
+            bases: bases(comparison),
+            unmatched: missing(comparison),
+            unmatched_all: comparison.unmatched().count(),
+            untold: untold(comparison),
+            unfinished: unfinished(comparison),
+        }
+    }
+}
+
+impl Surfaces {
+    fn of(comparison: &Comparison, groups: &[MatchedGroup], figures: &Path) -> Result<Self> {
+        let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+        for group in groups.iter().filter(|group| !group.axes.is_empty()) {
+            if sections.len() < MOST_GROUPS {
+                sections.push(pictures::of_group(comparison, group, sections.len() + 1, figures)?);
+            } else {
+                unshown.push(group.label.clone());
+            }
+        }
+        sections.retain(|section| !section.pictures.is_empty());
+        let surfaces = sections.iter().flat_map(|section| section.surfaces.clone()).collect();
+        Ok(Self { viewer: Viewer { surfaces }, sections, unshown })
+    }
+}
+
+impl RatePictures {
+    fn of(comparison: &Comparison, figures: &Path) -> Result<Self> {
+        let Rates { pictures, efficiencies, omitted } = rates::all(comparison, figures)?;
+        Ok(Self { rates: pictures, efficiencies, omitted })
+    }
+}
+
+impl Shapes {
+    fn of(comparison: &Comparison, groups: &[MatchedGroup]) -> Result<Self> {
+        let shapes: Vec<Shape> =
+            groups.iter().map(|group| sensitivity::of(comparison, group)).collect::<Result<_>>()?;
+        Ok(Self { sentences: shapes.iter().filter_map(sensitivity::sentence).collect(), shapes })
+    }
+}
+
+impl Numbers {
+    fn of(comparison: &Comparison, groups: &[MatchedGroup]) -> Self {
+        let cards = cards::rows(comparison);
+        let argue =
+            |of: usize| groups.iter().filter_map(|group| cards::argument(comparison, group, &cards, of)).collect();
+        let arguments: Vec<Vec<String>> = (1..comparison.machines.len()).map(argue).collect();
+        Self { arguments: arguments.concat(), read_off: cards::read_off(comparison), cards }
+    }
+}
+
 /// The summary for the terminal.
-fn terminal(context: &Context) -> String {
-    let mut text = context.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
+fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
+    let mut text = head.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
-        "{} points match (cells.csv), {} are lacking somewhere (unmatched.csv)",
-        context.matched, context.unmatched_all
+        "{} points matched (cells.csv), {} have no counterpart (unmatched.csv)",
+        matching.matched, matching.unmatched_all
     );
-    let lines = context.warnings.iter().chain(&context.verdicts).chain(&context.unfinished).chain([&unmatched]);
+    let lines = head.warnings.iter().chain(&overall.verdicts).chain(&matching.unfinished).chain([&unmatched]);
     lines.for_each(|line| text += &format!("{line}\n"));
     text
 }
@@ -178,65 +259,23 @@ fn save(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|e| Error::file("write", path, e))
 }
 
-fn about(machine: &Machine) -> About {
-    let mut facts = Vec::new();
-    let joined = |column: &str| machine.words(column).join(", ");
-    if let Some(host) = machine.host() {
-        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
-        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
-    }
-    if let (Origin::Published, Some(card)) = (machine.origin, &machine.card) {
-        facts.push(("Machine", card.summary.clone()));
-        facts.push(("Source", card.source.clone()));
-    }
-    if let Some(manifest) = &machine.manifest {
-        facts.push(("Sweep", format!("{}: {}", manifest.name, manifest.title)));
-    }
-    for (name, column) in [
-        ("Numbers", "origin"),
-        ("Host", "host"),
-        ("Kernels", "kernel"),
-        ("Transport", "transport"),
-        ("Library", "library"),
-        ("Launcher", "launcher"),
-        ("Pages asked for", "pages"),
-        ("Measuring code", "build"),
-    ] {
-        facts.push((name, joined(column)));
-    }
-    let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
-    facts.push(("Pages granted", pages.join(", ")));
-    if let Some((from, to, load)) = overview::moments(machine) {
-        facts.push(("Measured", format!("from {} to {}", units::utc(from), units::utc(to))));
-        facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
-    }
-    let launches = machine.words("launch").len();
-    if launches > 0 {
-        facts.push(("Launches", launches.to_string()));
-    }
-    let what = if machine.origin == Origin::Published { "Values" } else { "Samples" };
-    facts.push((what, machine.rows.len().to_string()));
-    facts.retain(|(_, text)| !text.is_empty());
-    About { name: machine.name.clone(), given: machine.given.clone(), facts }
-}
-
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.matched.is_empty() {
         warnings.push(
-            "These machines have no point in common: what is compared here is what their cards say. The papers print no \
-             numbers of their surfaces."
+            "These machines have no point in common, so only their cards are compared. The papers print no numbers \
+             of their surfaces."
                 .to_owned(),
         );
     }
     if let Some([one, other]) = comparison.same_samples() {
-        warnings.push(format!("{one} and {other} are the same samples: all their ratios are 1."));
+        warnings.push(format!("{one} and {other} hold the same samples: all their ratios are 1."));
     }
     warnings.extend(overview::one_after_the_other(comparison));
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(
-                "{}: {unusable} samples have a rate that is not positive and finite; they are left out.",
+                "{}: {unusable} samples are excluded because their rate is not positive and finite.",
                 machine.name
             ));
         }
@@ -259,17 +298,17 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
-            Basis::Launches => format!("{points} by the spread between launches"),
+            Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {
                 format!(
-                    "{points} by the spread of samples within single launches, which does not know how launches differ"
+                    "{points} from the variation within single launches; launch-to-launch variation is not included"
                 )
             }
-            Basis::Nothing => format!("{points} without an interval: too few samples"),
+            Basis::Nothing => format!("{points} without an interval because of too few samples"),
         };
         let words: Vec<String> = counts.iter().map(say).collect();
         let (name, base) = (&comparison.machines[of].name, &comparison.machines[0].name);
-        found.push(format!("{name} over {base}: {}.", words.join("; ")));
+        found.push(format!("{name} / {base}: {}.", words.join("; ")));
     }
     found
 }
@@ -296,7 +335,7 @@ fn missing(comparison: &Comparison) -> Vec<Unmatched> {
 
 fn untold(comparison: &Comparison) -> Vec<String> {
     let one = |(machine, class, names): &(String, String, Vec<String>)| {
-        format!("{machine} does not tell {} of {class}: points are matched without it.", names.join(", "))
+        format!("{machine} does not report {} of {class}: points are matched without it.", names.join(", "))
     };
     comparison.points.untold.iter().map(one).collect()
 }
@@ -313,7 +352,7 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
             .filter(|point| point.seen[k].as_ref().is_some_and(|seen| seen.samples() == 0))
             .collect();
         let Some(first) = failed.first() else { continue };
-        let status = first.seen[k].as_ref().and_then(|seen| seen.failures.first()).map_or("no number", |s| s.name());
+        let status = first.seen[k].as_ref().and_then(|seen| seen.failures.first()).map_or("no value", |s| s.name());
         found.push(format!(
             "{} did not finish {} points, such as {} ({status}).",
             machine.name,

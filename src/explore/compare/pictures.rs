@@ -1,7 +1,7 @@
 //! The figures of a comparison: ratios as maps, contours and surfaces; who wins where; contours side by side.
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
 use super::statistics::MannWhitney;
 use crate::error::Result;
@@ -9,6 +9,7 @@ use crate::explore::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
 use crate::explore::html::{Picture, Surface, picture};
+use crate::explore::plot;
 use crate::explore::store::columns;
 use crate::units::Unit;
 use ndarray::Array2;
@@ -25,7 +26,7 @@ pub struct Section {
 }
 
 /// All figures of a group; `number` is part of their files' names.
-pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &Path) -> Result<Section> {
+pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Section> {
     let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
@@ -45,7 +46,7 @@ pub fn of_group(comparison: &Comparison, group: &Group, number: usize, folder: &
 
 struct Drawer<'a> {
     comparison: &'a Comparison<'a>,
-    group: &'a Group,
+    group: &'a MatchedGroup,
     number: usize,
     folder: &'a Path,
     pictures: Vec<Picture>,
@@ -80,8 +81,8 @@ impl Drawer<'_> {
             return Ok(());
         }
         let caption = format!(
-            "Speed of {} by that of {} at every point; above 1 (blue) {} is faster, below 1 (red) slower. Hatched: the 95 % \
-             interval of the ratio includes 1, or there are too few samples for one.",
+            "Speed of {} relative to {} at every point: above 1 (blue) {} is faster, below 1 (red) slower. Hatched: \
+             not significant (the 95 % interval of the ratio includes 1), or too few samples for an interval.",
             self.name(of),
             self.name(0),
             self.name(of)
@@ -92,15 +93,15 @@ impl Drawer<'_> {
         if !has_square(&found.grid.values) {
             return Ok(());
         }
-        let like = if self.group.is_surface() { " (as Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let marks = "Triangles point up where it is above 1 and down where it is below, beyond the 95 % interval; rings: the \
-                     interval includes 1.";
+        let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
+        let marks = "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: the 95 % \
+             interval includes 1.";
         let caption = format!("The same ratio as contours{like}. {marks}");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
         let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
         // With alpha along x, as the paper's surfaces have it.
         let turned = Ratios { grid: found.grid.turned(), undecided, ..found };
-        let caption = format!("The same ratio as a surface{like}; white, and the bold line, are 1. {marks}");
+        let caption = format!("The same ratio as a surface{like}; white and the bold line mark 1. {marks}");
         let drawn = Figure::RatioSurface(turned, View::default());
         self.add(&drawn, &file("surface"), format!("{title}: surface"), caption)
     }
@@ -135,11 +136,11 @@ impl Drawer<'_> {
         let cells = values.iter().filter(|ratio| !ratio.is_nan()).count();
         let open = undecided.len();
         let grid = Grid {
-            title: format!("Speed of {} over {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{cells} points, at {open} of which the 95 % interval includes 1")),
+            title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
+            subtitle: self.subtitle(format!("{cells} points, {open} of them not significant")),
             x: self.axis(0),
             y: self.axis(1),
-            z: Quantity { label: format!("{} over {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
+            z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
             values,
             failed,
         };
@@ -154,7 +155,7 @@ impl Drawer<'_> {
         for &at in &self.group.points {
             let point = &self.comparison.points.points[at];
             let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
-            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), number(point, &self.group.axes[0])) else {
+            let (Some(found), Some(x)) = (ratio(a, b, &mut tests), point.number(&self.group.axes[0])) else {
                 continue;
             };
             let (low, high) = found.interval.unwrap_or((f64::NAN, f64::NAN));
@@ -164,9 +165,9 @@ impl Drawer<'_> {
             return Ok(());
         }
         let banded = points.iter().any(|point| point.low.is_finite());
-        let band = if banded { "the band is its 95 % interval" } else { "nothing is known of its uncertainty" };
-        let which = format!("{} over {}", self.name(of), self.name(0));
-        let title = format!("Speed of {which}");
+        let band = if banded { "the band is its 95 % interval" } else { "its uncertainty is unknown" };
+        let which = format!("{} / {}", self.name(of), self.name(0));
+        let title = format!("Speed ratio {which}");
         let y = Quantity { label: which, unit: Unit::None, log: true };
         let curves = Curves {
             title: title.clone(),
@@ -215,10 +216,10 @@ impl Drawer<'_> {
             }
             fastest[at] = Some(first);
         }
-        let title = "Who is fastest where".to_owned();
+        let title = "Fastest machine by region".to_owned();
         let winners = Winners {
             title: title.clone(),
-            subtitle: self.subtitle("its speed by that of the next".into()),
+            subtitle: self.subtitle("speed relative to the second fastest".into()),
             x: self.axis(0),
             y: self.axis(1),
             names: self.comparison.machines.iter().map(|machine| machine.name.clone()).collect(),
@@ -227,8 +228,8 @@ impl Drawer<'_> {
             undecided,
             failed,
         };
-        let caption = "The fastest machine at every point, and its speed by that of the next. Pale and hatched: the 95 % interval \
-                       of that ratio includes 1, so that the two may be equally fast.";
+        let caption = "The fastest machine at every point, and its speed relative to the second fastest. Pale and \
+             hatched: not significant (the 95 % interval of that ratio includes 1).";
         self.add(&Figure::Winners(winners), "winners", title, caption.into())
     }
 
@@ -258,10 +259,9 @@ impl Drawer<'_> {
         let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
-            let title = "Contours next to each other, on one scale".to_owned();
-            let caption = "Lines of equal bandwidth of each machine at the matched points (as Figure 7 of the Apex-Map paper). \
-                           Lines along L: spatial locality hardly matters there; lines along alpha: temporal locality hardly \
-                           matters.";
+            let title = "Contours side by side, on the same scale".to_owned();
+            let caption = "Lines of equal bandwidth of each machine at the matched points (as in Figure 7 of the \
+                 Apex-Map paper). Where lines run parallel to an axis, that kind of locality hardly matters.";
             let subtitle = self.subtitle("medians".into());
             let panels = Panels { title: title.clone(), subtitle, grids: grids.to_vec() };
             let name = if k == 0 { "contours".to_owned() } else { format!("contours-{k}") };
@@ -283,11 +283,8 @@ fn has_square(values: &Array2<f64>) -> bool {
 
 /// An axis of a column; log where its values spread.
 pub fn quantity(column: &str, values: &[f64]) -> Quantity {
-    let described = columns::describe(column);
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    let label = if column == "message_bytes" { "message size".into() } else { described.label };
-    Quantity { label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+    let quantity = plot::quantity(column, values.iter().copied());
+    if column == "message_bytes" { Quantity { label: "message size".into(), ..quantity } } else { quantity }
 }
 
 /// The ratio of a machine to the first at a point.

@@ -1,11 +1,11 @@
 //! Points matched by their parameters, and what does not match.
 
-use super::comparability::{Allowed, Facts};
+use super::facts::{Allowed, Facts};
 use super::machine::{Machine, Origin};
 use crate::error::{Error, Result};
-use crate::explore::figure::select::label;
-use crate::explore::store::cells::{self, cells};
-use crate::explore::store::columns;
+use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
+use crate::explore::store::design::Design;
+use crate::explore::store::{Samples, cells};
 use crate::measure::kernels::{self, Kernel};
 use crate::point::Value;
 use crate::sample::Status;
@@ -68,6 +68,16 @@ pub struct Point {
 }
 
 impl Point {
+    /// What it has in a column.
+    pub fn value(&self, column: &str) -> Option<&Value> {
+        self.at.iter().find(|(name, _)| name == column).map(|(_, value)| value)
+    }
+
+    /// The number that it has in a column.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        self.value(column)?.as_f64()
+    }
+
     /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
@@ -111,41 +121,52 @@ impl Points {
     /// Columns that tell points apart; `kernel` if there are several classes. What follows from others, as N does from L where
     /// a sweep moves them together, is left out.
     pub fn varying(&self) -> HashSet<&str> {
-        const FIRST: [&str; 5] = ["alpha", "block_words", "ranks", "look_ahead", "message_bytes"];
-        let mut columns: Vec<&str> = FIRST.to_vec();
-        for (column, _) in self.points.iter().flat_map(|point| &point.at) {
-            if !columns.contains(&column.as_str()) {
-                columns.push(column);
-            }
-        }
-        // Points by the values of the columns kept so far, as numbers of groups.
-        let mut group: Vec<usize> = vec![0; self.points.len()];
-        let mut kept = HashSet::new();
-        if self.classes.len() > 1 {
-            let names: Vec<&String> = self.classes.keys().collect();
-            group = self
-                .points
-                .iter()
-                .map(|point| names.iter().position(|name| **name == point.class))
-                .map(Option::unwrap_or_default)
-                .collect();
-            kept.insert("kernel");
-        }
-        for column in columns {
-            let mut finer: HashMap<(usize, Option<Part>), usize> = HashMap::new();
-            let value =
-                |point: &Point| point.at.iter().find(|(name, _)| name == column).map(|(_, value)| Part::of(value));
-            let mut number = |(point, group): (&Point, &usize)| {
-                let next = finer.len();
-                *finer.entry((*group, value(point))).or_insert(next)
-            };
-            let split: Vec<usize> = self.points.iter().zip(&group).map(&mut number).collect();
-            if split.iter().max() > group.iter().max() {
-                kept.insert(column);
-                group = split;
-            }
-        }
+        const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
+        let all: Vec<usize> = (0..self.points.len()).collect();
+        let design = self.design(&all);
+        let mut names = design.varying();
+        names.sort_by_key(|name| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+        let mut kept: HashSet<&str> = design.independent(&names).into_iter().collect();
+        kept.extend((self.classes.len() > 1).then_some("kernel"));
         kept
+    }
+
+    /// The parameters of some points, and as `kernel` their classes.
+    pub fn design(&self, members: &[usize]) -> Design<'_> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in members.iter().flat_map(|&at| &self.points[at].at) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        let mut design = Design::default();
+        for name in names {
+            let mut known: HashMap<Part, u64> = HashMap::new();
+            let mut code = |value: &Value| {
+                let next = known.len() as u64;
+                *known.entry(Part::of(value)).or_insert(next)
+            };
+            design.add(name, members.iter().map(|&at| self.points[at].value(name).map(&mut code)).collect());
+        }
+        let class = |at: &usize| self.classes.keys().position(|class| *class == self.points[*at].class);
+        design.add("kernel", members.iter().map(|at| class(at).map(|class| class as u64)).collect());
+        design
+    }
+
+    /// The points by their values in some columns, which come in order.
+    pub fn parts(&self, members: &[usize], names: &[&str]) -> Vec<(Vec<Value>, Vec<usize>)> {
+        let mut places: HashMap<Vec<Part>, usize> = HashMap::new();
+        let mut parts: Vec<(Vec<Value>, Vec<usize>)> = Vec::new();
+        for &at in members {
+            let values: Vec<Value> = names.iter().filter_map(|name| self.points[at].value(name).cloned()).collect();
+            let place = *places.entry(values.iter().map(Part::of).collect()).or_insert(parts.len());
+            if place == parts.len() {
+                parts.push((values, Vec::new()));
+            }
+            parts[place].1.push(at);
+        }
+        parts.sort_by(|a, b| cells::compare(&a.0, &b.0));
+        parts
     }
 }
 
@@ -165,24 +186,24 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
     let mut found =
         Points { points: Vec::new(), classes: BTreeMap::new(), untold: Vec::new(), unusable: vec![0; machines.len()] };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
-    let by_kernel: Vec<HashMap<&str, Vec<usize>>> = machines.iter().map(rows_of).collect();
-    for kernel in
-        kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|rows| rows.contains_key(kernel.id())))
+    let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
+    for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
     {
         let class = if matching.allowed.kernel { kernels::family(kernel.id()) } else { kernel.id() };
         classes.entry(class.to_owned()).or_default().push(kernel);
     }
     for (class, kernels) in classes {
-        let rows_of_class = |at: usize| -> Vec<usize> {
-            kernels.iter().filter_map(|kernel| by_kernel[at].get(kernel.id())).flatten().copied().collect()
+        let of_class = |(machine, by_kernel): (&Machine, &HashMap<&'static str, Samples>)| {
+            let rows = kernels.iter().filter_map(|kernel| by_kernel.get(kernel.id())).flat_map(|of| of.rows());
+            machine.samples.at(rows.copied().collect())
         };
-        let rows: Vec<Vec<usize>> = (0..machines.len()).map(rows_of_class).collect();
-        let columns = columns_of(machines, &rows, &kernels, matching, &class, &mut found.untold);
+        let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
+        let columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.untold);
         found.classes.insert(class.clone(), kernels[0].id());
         let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
-        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !rows[*at].is_empty()) {
+        for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
             let headline = kernels[0].about().headline;
-            for (values, seen, unusable) in seen(machine, &rows[at], &columns, headline, matching)? {
+            for (values, seen, unusable) in seen(machine, &samples[at], &columns, headline, matching)? {
                 found.unusable[at] += unusable;
                 let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
                     let at = columns.iter().cloned().zip(values).collect();
@@ -201,19 +222,15 @@ fn values(point: &Point) -> Vec<Value> {
     point.at.iter().map(|(_, value)| value.clone()).collect()
 }
 
-/// Rows by kernel.
-fn rows_of(machine: &Machine) -> HashMap<&str, Vec<usize>> {
-    let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
-    for &row in &machine.rows {
-        found.entry(machine.table.word("kernel", row)).or_default().push(row);
-    }
-    found
+/// The samples of a machine by kernel.
+fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
+    machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
 }
 
 /// The columns that the points of a class are matched by: parameters that all machines tell.
 fn columns_of(
     machines: &[Machine],
-    rows: &[Vec<usize>],
+    samples: &[Samples],
     kernels: &[&'static dyn Kernel],
     matching: &Matching,
     class: &str,
@@ -228,11 +245,10 @@ fn columns_of(
         }
     }
     columns.retain(|column| !matching.ignored.iter().any(|ignored| ignored == column));
-    let tells = |at: usize, column: &str| rows[at].iter().any(|&row| machines[at].table.value(column, row).is_some());
-    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !rows[*at].is_empty()).collect();
+    let has_class: Vec<usize> = (0..machines.len()).filter(|at| !samples[*at].is_empty()).collect();
     let mut missing = HashSet::new();
     for &at in &has_class {
-        let not_told: Vec<&str> = columns.iter().copied().filter(|column| !tells(at, column)).collect();
+        let not_told: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
         if !not_told.is_empty() {
             let names = not_told.iter().map(|column| columns::short(column).to_owned()).collect();
             untold.push((machines[at].name.clone(), class.to_owned(), names));
@@ -267,48 +283,41 @@ type Found = (Vec<Value>, Seen, usize);
 /// The cells of one machine.
 fn seen(
     machine: &Machine,
-    rows: &[usize],
+    samples: &Samples,
     columns: &[String],
     headline: &str,
     matching: &Matching,
 ) -> Result<Vec<Found>> {
-    let table = &machine.table;
-    if table.column(headline).is_none() {
+    if samples.column(headline).is_none() {
         return Err(Error::input(
-            format!("{} has no column \"{headline}\", by which its kernel is judged", machine.given),
-            "compare a store that this version of apexmap wrote",
+            format!("{} has no column \"{headline}\", the headline rate of its kernel", machine.given),
+            "compare a result that this version of apexmap wrote",
         ));
     }
     let by: Vec<&str> = columns.iter().map(String::as_str).collect();
     let smaller_is_better = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
-    let mut found = Vec::new();
-    for cell in cells(table, rows, &by, headline)? {
-        refuse_mixture(machine, &cell.rows, &by, matching)?;
-        let mut launches: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        let mut unusable = 0;
-        for &row in &cell.rows {
-            let value = table.number(headline, row);
-            let speed = if smaller_is_better { -value.ln() } else { value.ln() };
-            match speed.is_finite() {
-                true => launches.entry(table.word("launch", row)).or_default().push(speed),
-                false => unusable += 1,
-            }
-        }
-        let mut launches: Vec<Vec<f64>> = launches.into_values().collect();
-        launches.iter_mut().for_each(|samples| samples.sort_by(f64::total_cmp));
-        let facts = Facts::of(table, &cell.rows);
+    let cells = samples.cells(&by)?;
+    // Seeds may differ.
+    cells::single_points(&cells, &[&by[..], &["seed"]].concat()).map_err(|mixed| {
+        let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
+        Error::input(
+            format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
+            format!("choose one: '{}[{}]'", machine.given, mixed.choice),
+        )
+    })?;
+    let speeds = |samples: &Samples| -> Vec<f64> {
+        let speed = |value: f64| if smaller_is_better { -value.ln() } else { value.ln() };
+        let mut speeds: Vec<f64> = samples.numbers(headline).into_iter().map(speed).filter(|s| s.is_finite()).collect();
+        speeds.sort_by(f64::total_cmp);
+        speeds
+    };
+    let found = |cell: cells::Cell| {
+        let mut launches: Vec<Vec<f64>> = cell.samples.launches().values().map(speeds).collect();
+        launches.retain(|launch| !launch.is_empty());
+        let unusable = cell.samples.len() - launches.iter().map(Vec::len).sum::<usize>();
+        let facts = Facts::of(&cell.samples);
         let exact = machine.origin == Origin::Published;
-        found.push((cell.by, Seen { launches, failures: cell.failures, facts, exact }, unusable));
-    }
-    Ok(found)
-}
-
-/// A cell of one machine must hold samples of one point only; seeds may differ.
-fn refuse_mixture(machine: &Machine, rows: &[usize], by: &[&str], matching: &Matching) -> Result<()> {
-    let Some(mixed) = columns::mixed(&machine.table, rows, &[by, &["seed"]].concat()) else { return Ok(()) };
-    let why = if matching.ignored.is_empty() && matching.allowed == Allowed::default() { "" } else { " now" };
-    Err(Error::input(
-        format!("{}: one point would{why} mix samples with {} = {}", machine.given, mixed.name, mixed.values),
-        format!("choose one: '{}[{}]'", machine.given, mixed.choice),
-    ))
+        (cell.by, Seen { launches, failures: cell.failures, facts, exact }, unusable)
+    };
+    Ok(cells.into_iter().map(found).collect())
 }

@@ -6,8 +6,8 @@ use crate::explore::machine::Card;
 use crate::explore::models::scan::Numbers;
 use crate::explore::models::{self, Model};
 use crate::explore::published::table;
-use crate::explore::store::cells::cells;
-use crate::explore::store::{Table, columns};
+use crate::explore::store::columns::{self, ALPHA};
+use crate::explore::store::{Samples, TableBuilder};
 use crate::measure::kernels::{self, Kernel};
 use crate::point::Value;
 
@@ -92,15 +92,18 @@ const PRINTED: &[Printed] = &[
 /// # Errors
 /// If a published table cannot be read, which is a fault of the program.
 pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
-    let mut rows = Table::default();
+    let mut rates = Vec::new();
     for printed in PRINTED.iter().filter(|printed| printed.machine == given) {
         let table = table(printed.table)?;
         for (at, gups) in table.pairs(printed.axis, printed.rate) {
-            rows.begin_row();
-            rows.set("kernel", &Value::from(printed.kernel));
-            rows.set(printed.column, &Value::Integer((at * printed.times) as u64));
-            printed.fixed.iter().for_each(|(column, value)| rows.set(column, &Value::Integer(*value)));
-            finish(&mut rows, "operations_per_second", gups * 1e9, printed.source);
+            let fixed = printed.fixed.iter().map(|(column, value)| (*column, *value as f64));
+            rates.push(Rate {
+                kernel: printed.kernel,
+                at: std::iter::once((printed.column, at * printed.times)).chain(fixed).collect(),
+                column: "operations_per_second",
+                rate: gups * 1e9,
+                origin: printed.source.to_owned(),
+            });
         }
     }
     for model in models::ALL {
@@ -108,55 +111,72 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
             if kernel.about().headline == model.about().column {
-                predict(&mut rows, *model, &numbers, kernel, others)?;
+                predict(&mut rates, *model, &numbers, kernel, others)?;
             }
         }
     }
-    let count = rows.rows;
     Ok(Machine {
         name: card.name.clone(),
         given: given.to_owned(),
         origin: Origin::Published,
-        table: rows,
-        rows: (0..count).collect(),
+        samples: samples(&rates),
         manifest: None,
         card: Some(card),
     })
 }
 
-fn finish(rows: &mut Table, column: &str, rate: f64, origin: &str) {
-    rows.set(column, &Value::Real(rate));
-    rows.set("status", &Value::from("ok"));
-    rows.set("origin", &Value::from(origin));
+/// A rate of a machine as published.
+struct Rate {
+    kernel: &'static str,
+    /// Columns of parameters and their values.
+    at: Vec<(&'static str, f64)>,
+    column: &'static str,
+    rate: f64,
+    origin: String,
+}
+
+fn samples(rates: &[Rate]) -> Samples {
+    let mut table = TableBuilder::default();
+    for rate in rates {
+        table.begin_row();
+        table.set("kernel", &Value::from(rate.kernel));
+        for (name, value) in &rate.at {
+            let whole = value.fract() == 0.0 && *value >= 0.0 && *name != ALPHA;
+            table.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
+        }
+        table.set(rate.column, &Value::Real(rate.rate));
+        table.set("status", &Value::from("ok"));
+        table.set("origin", &Value::from(rate.origin.as_str()));
+    }
+    table.finish().into()
 }
 
 /// Adds a model's predictions where nothing is printed.
 fn predict(
-    rows: &mut Table,
+    rates: &mut Vec<Rate>,
     model: &dyn Model,
     numbers: &Numbers,
     kernel: &'static dyn Kernel,
     others: &[Machine],
 ) -> Result<()> {
     let about = model.about();
-    let names: Vec<&str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
+    let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
     let origin = format!("predicted: {} with the numbers of the card", about.id);
-    let mut done: Vec<Vec<f64>> = (0..rows.rows)
-        .filter(|&row| rows.word("kernel", row) == kernel.id())
-        .map(|row| names.iter().map(|name| rows.number(name, row)).collect())
+    let number = |rate: &Rate, name: &str| {
+        rate.at.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+    };
+    let mut done: Vec<Vec<f64>> = rates
+        .iter()
+        .filter(|rate| rate.kernel == kernel.id())
+        .map(|rate| names.iter().map(|name| number(rate, name)).collect())
         .collect();
     for x in wanted(model, kernel, &names, others)? {
-        let value = model.predict(&x, &numbers.values).value;
-        if done.contains(&x) || !(value.is_finite() && value > 0.0) {
+        let rate = model.predict(&x, &numbers.values).value;
+        if done.contains(&x) || !(rate.is_finite() && rate > 0.0) {
             continue;
         }
-        rows.begin_row();
-        rows.set("kernel", &Value::from(kernel.id()));
-        for (name, value) in names.iter().zip(&x) {
-            let whole = value.fract() == 0.0 && *value >= 0.0 && *name != "alpha";
-            rows.set(name, &if whole { Value::Integer(*value as u64) } else { Value::Real(*value) });
-        }
-        finish(rows, about.column, value, &origin);
+        let at = names.iter().copied().zip(x.iter().copied()).collect();
+        rates.push(Rate { kernel: kernel.id(), at, column: about.column, rate, origin: origin.clone() });
         done.push(x);
     }
     Ok(())
@@ -167,12 +187,11 @@ fn predict(
 fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others: &[Machine]) -> Result<Vec<Vec<f64>>> {
     let mut wanted: Vec<Vec<f64>> = Vec::new();
     for other in others {
-        let table = &other.table;
-        let rows = table.with_word("kernel", &[kernel.id()], &other.rows);
-        if rows.is_empty() || names.iter().any(|name| table.column(name).is_none()) {
+        let samples = other.samples.of_kernel(kernel.id());
+        if samples.is_empty() || names.iter().any(|name| samples.column(name).is_none()) {
             continue;
         }
-        for cell in cells(table, &rows, names, "ranks")? {
+        for cell in samples.cells(names)? {
             let x: Option<Vec<f64>> = cell.by.iter().map(Value::as_f64).collect();
             wanted.extend(x.filter(|x| !wanted.contains(x)));
         }

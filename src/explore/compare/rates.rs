@@ -1,14 +1,12 @@
 //! Rates of all machines over one parameter: GUPS over P, GUPS over the look-ahead Q, whether the points match or not.
 
 use super::Comparison;
-use super::groups::number;
 use super::pictures::{quantity, warned};
 use super::points::Point;
 use crate::error::Result;
-use crate::explore::figure::select::label;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
-use crate::explore::store::columns;
+use crate::explore::store::columns::{self, label};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::units::{Unit, exact};
@@ -65,7 +63,7 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
             let title = what.title();
             if curves.iter().all(|curve| curve.machine == first.machine) {
                 let machine = &comparison.machines[first.machine].name;
-                found.omitted.push(format!("{title}: not drawn, as only {machine} has it."));
+                found.omitted.push(format!("{title}: not drawn because only {machine} has it."));
                 continue;
             }
             let all = curves.len();
@@ -74,7 +72,7 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
             curves.sort_by(|a, b| (a.machine, &a.label).cmp(&(b.machine, &b.label)));
             if all > curves.len() {
                 found.omitted.push(format!(
-                    "{title}: {} of {all} curves are drawn, those that most machines share.",
+                    "{title}: {} of {all} curves are drawn, those shared by most machines.",
                     curves.len()
                 ));
             }
@@ -142,9 +140,10 @@ fn efficiency(
     let title = "Scaling efficiency".to_owned();
     let mut drawn = figure(comparison, what, title.clone(), curves);
     if let Figure::Curves(curves) = &mut drawn {
-        curves.y = Quantity { label: "rate of a rank by that at the least P".into(), unit: Unit::None, log: true };
+        curves.y =
+            Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
-    let caption = "The rate of a rank by that at the least number of ranks of each machine, by the medians.";
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
     found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
     Ok(())
@@ -183,7 +182,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
                 point.class == *class
-                    && number(point, axis).is_some()
+                    && point.number(axis).is_some()
                     && point.seen[machine].as_ref().is_some_and(|s| s.samples() > 0)
             };
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
@@ -219,8 +218,8 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
 fn origin(point: &Point, machine: usize) -> &'static str {
     let origins = point.seen[machine].iter().flat_map(|seen| &seen.facts.origins);
     match origins.map(|origin| origin.starts_with("predicted")).next() {
-        Some(true) => "by a model",
-        Some(false) => "printed",
+        Some(true) => "predicted",
+        Some(false) => "published",
         None => "",
     }
 }
@@ -232,7 +231,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     let values: Vec<f64> = point.seen[machine].as_ref()?.all().iter().map(back).collect();
     let summary = Summary::of(&values)?;
     let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
-    Some(CurvePoint { x: number(point, axis)?, y: summary.median, low, high })
+    Some(CurvePoint { x: point.number(axis)?, y: summary.median, low, high })
 }
 
 /// Columns that vary at one value of the axis: they tell curves apart. What grows with the axis, as memory does with the
@@ -241,7 +240,7 @@ fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
     let mut seen: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
-        let Some(x) = number(point, axis) else { continue };
+        let Some(x) = point.number(axis) else { continue };
         for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
             if *seen.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
                 keys.push(column);

@@ -30,11 +30,11 @@ impl Limit {
     /// If it is not of this form, or the share not between 0 and 1000 %.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
-        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("there is one condition, slower="))?;
-        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the share is in per cent"))?;
-        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is no number"))?;
+        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the only condition is slower=PERCENT"))?;
+        let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
+        let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;
         if !(0.0..=1000.0).contains(&percent) {
-            return Err(wrong("the share must lie between 0 and 1000 %"));
+            return Err(wrong("the limit must lie between 0 and 1000 %"));
         }
         Ok(Self { slowdown: 1.0 + percent / 100.0 })
     }
@@ -95,7 +95,7 @@ struct Test {
 pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
-            format!("--fail-if checks one result against a base, {} were given", comparison.machines.len()),
+            format!("--fail-if compares one result with a base, but {} results were given", comparison.machines.len()),
             "name two: apexmap compare BASE NEW --fail-if slower=5%",
         ));
     };
@@ -168,16 +168,16 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
     if !comparison.matching.allowed.one_launch {
         return Err(Error::input(
             format!(
-                "--fail-if: {single} of {} points have a single launch in {base} or in {new}, and launches differ more than samples \
-                 within one do: such a check would often fail between two runs of the same thing",
+                "--fail-if: {single} of {} points have a single launch in {base} or {new}; launches vary more than \
+                 samples within a launch, so such a check would often fail for two identical runs",
                 done.len()
             ),
-            "measure both with launches = 5 in the sweep's [launch]; or accept it with --allow one-launch",
+            "measure both with launches = 5 in the sweep's [launch], or accept this with --allow one-launch",
         ));
     }
     let mut warnings = vec![format!(
-        "{single} of {} points have a single launch on a side: their tests do not know how launches differ, and may fail between \
-         two runs of the same thing",
+        "{single} of {} points have a single launch on one side: their tests ignore launch-to-launch variation and \
+         may fail for two identical runs",
         done.len()
     )];
     // If all points were as slow as can be, which would be found? And how many must be at once?
@@ -188,16 +188,17 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
     match needed {
         None => Err(Error::input(
             format!(
-                "--fail-if: no point could be found slower: the least p that so few samples can give is {:.2e}",
+                "--fail-if: no point can be found slower: the smallest p value possible with so few samples is \
+                 {:.2e}",
                 least.first().copied().unwrap_or(1.0)
             ),
-            "take more samples of each point: min = 10 in the sweep's [repeat], or launches = 5 in its [launch]",
+            "take more samples per point: min = 10 in the sweep's [repeat], or launches = 5 in its [launch]",
         )),
         Some(1) => Ok(warnings),
         Some(k) => {
             warnings.push(format!(
-                "so few samples a point give p = {:.2e} at best, which over {} tests is enough only where at least {k} points \
-                 are slower at once",
+                "with so few samples per point the smallest possible p value is {:.2e}, which over {} tests \
+                 suffices only if at least {k} points are slower",
                 least[0],
                 done.len()
             ));

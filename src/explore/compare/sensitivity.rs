@@ -4,13 +4,11 @@
 //! SOURCE: Apex-Map paper, Section 3.3.
 
 use super::Comparison;
-use super::groups::{Group, number};
+use super::groups::MatchedGroup;
 use super::points::Point;
 use crate::error::Result;
-use crate::explore::figure::select::label;
-use crate::explore::report::groups::{ALPHA, BLOCK};
-use crate::explore::report::trade::{self, Trade};
-use crate::explore::store::columns;
+use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
+use crate::explore::trade::{self, Trade};
 use crate::measure::numerics::statistics::median;
 use crate::point::Value;
 use crate::units::{Unit, quantity, significant};
@@ -63,7 +61,7 @@ pub struct Range {
     pub ratio: String,
 }
 
-pub fn of(comparison: &Comparison, group: &Group) -> Result<Shape> {
+pub fn of(comparison: &Comparison, group: &MatchedGroup) -> Result<Shape> {
     let names = comparison.machines.iter().map(|machine| machine.name.as_str());
     let mut shape = Shape {
         label: group.label.clone(),
@@ -85,7 +83,7 @@ pub fn of(comparison: &Comparison, group: &Group) -> Result<Shape> {
 }
 
 /// The speeds of one machine by alpha and L; NaN where it has none.
-fn surface(comparison: &Comparison, group: &Group, machine: usize) -> Vec<Vec<f64>> {
+fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
     let places = group.grid(&comparison.points);
     let speed = |index: &Option<usize>| {
         index.and_then(|at| comparison.points.points[at].seen[machine].as_ref()?.speed()).unwrap_or(f64::NAN)
@@ -94,7 +92,7 @@ fn surface(comparison: &Comparison, group: &Group, machine: usize) -> Vec<Vec<f6
 }
 
 /// The levels of the paper and those of the base's surface, as far as any other machine reaches them.
-fn trades(comparison: &Comparison, group: &Group) -> Vec<Held> {
+fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<Held> {
     let blocks = group.values(&comparison.points, 0);
     let surfaces: Vec<Vec<Vec<f64>>> =
         (0..comparison.machines.len()).map(|machine| surface(comparison, group, machine)).collect();
@@ -113,14 +111,14 @@ fn trades(comparison: &Comparison, group: &Group) -> Vec<Held> {
 }
 
 /// Lines of points that differ along one axis only: (axis, ln speed), ascending.
-fn lines(comparison: &Comparison, group: &Group, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
+fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &str) -> Vec<Vec<(f64, f64)>> {
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for &at in &group.points {
         let point = &comparison.points.points[at];
         let speed = point.seen[machine].as_ref().and_then(|seen| seen.speed());
-        let (Some(x), Some(speed)) = (number(point, axis), speed) else { continue };
+        let (Some(x), Some(speed)) = (point.number(axis), speed) else { continue };
         let others = group.axes.iter().filter(|other| *other != axis);
-        let key: Vec<u64> = others.map(|other| number(point, other).unwrap_or(-1.0).to_bits()).collect();
+        let key: Vec<u64> = others.map(|other| point.number(other).unwrap_or(-1.0).to_bits()).collect();
         lines.entry(key).or_default().push((x, speed.ln()));
     }
     lines
@@ -133,7 +131,13 @@ fn lines(comparison: &Comparison, group: &Group, machine: usize, axis: &str) -> 
         .collect()
 }
 
-fn sensitivity(comparison: &Comparison, group: &Group, machine: usize, name: &str, axis: &str) -> Option<Sensitivity> {
+fn sensitivity(
+    comparison: &Comparison,
+    group: &MatchedGroup,
+    machine: usize,
+    name: &str,
+    axis: &str,
+) -> Option<Sensitivity> {
     let lines = lines(comparison, group, machine, axis);
     let (low, high) = ends(&lines)?;
     // Locality grows as alpha falls.
@@ -172,7 +176,7 @@ fn value_of(axis: &str, value: f64) -> Value {
     if axis == ALPHA { Value::Real(value) } else { Value::Integer(value as u64) }
 }
 
-fn range(comparison: &Comparison, group: &Group, machine: usize, name: &str) -> Option<Range> {
+fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &str) -> Option<Range> {
     let mut known: Vec<(&Point, f64)> = group
         .points
         .iter()
@@ -214,7 +218,7 @@ pub fn sentence(shape: &Shape) -> Option<String> {
         let (temporal, spatial) = (gain(machine, ALPHA)?, gain(machine, BLOCK)?);
         let which = if temporal > spatial { "temporal" } else { "spatial" };
         Some(format!(
-            "{machine} gains {} times from spatial and {} times from temporal locality, more from {which}",
+            "{machine} gains {}x from spatial and {}x from temporal locality, more from {which}",
             significant(spatial),
             significant(temporal)
         ))

@@ -1,7 +1,7 @@
 //! A comparison in few lines: geometric means of ratios, with interval and number of points.
 
 use super::Comparison;
-use super::groups::Group;
+use super::groups::MatchedGroup;
 use super::points::Point;
 use super::ranking::{Matrix, Rank};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 /// Groups first, then all points together.
-pub fn lines(comparison: &Comparison, groups: &[Group]) -> Vec<Line> {
+pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<Line> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
     for of in 1..comparison.machines.len() {
@@ -56,7 +56,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
         most: written(mean.most),
         basis: match mean.basis {
             Basis::Launches => "launches",
-            Basis::Samples => "samples of single launches",
+            Basis::Samples => "samples within single launches",
             Basis::Nothing => "choice of points",
         },
     }
@@ -108,7 +108,7 @@ pub fn checked(check: &Check) -> Checked {
 
 /// A ranking for the page: rank, machine, speed, range of ranks, share of draws in which it is first.
 pub fn ranked(ranks: &[Rank]) -> Vec<[String; 5]> {
-    let unknown = || "not known".to_owned();
+    let unknown = || "unknown".to_owned();
     let row = |rank: &Rank| {
         let range = rank.range.map_or_else(unknown, |(low, high)| match low == high {
             true => low.to_string(),

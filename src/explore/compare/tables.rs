@@ -37,7 +37,7 @@ pub fn cells(comparison: &Comparison) -> String {
         heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
     }
     for machine in &comparison.machines[1..] {
-        let ratio = format!("{} over {}", machine.name, comparison.machines[0].name);
+        let ratio = format!("{} / {}", machine.name, comparison.machines[0].name);
         let heads = [ratio.clone(), format!("{ratio}: low"), format!("{ratio}: high"), format!("{ratio}: basis")];
         heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
     }

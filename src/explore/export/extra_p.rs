@@ -5,9 +5,9 @@
 //! parameters.
 
 use crate::error::{Error, Result};
-use crate::explore::store::cells::{Cell, cells};
+use crate::explore::store::cells::single_points;
 use crate::explore::store::table::Column;
-use crate::explore::store::{Table, columns};
+use crate::explore::store::{Samples, columns};
 use crate::point::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,15 +31,15 @@ pub struct Input {
     pub left_out: usize,
 }
 
-/// Puts the good samples among these rows in order. Numbers among `by` are parameters; words make regions, after the kernel.
+/// Puts the good ones of these samples in order. Numbers among `by` are parameters; words make regions, after the kernel.
 ///
 /// # Errors
 /// If a column is missing, nothing is left, no parameter varies, there are too many, or points would be mixed.
-pub fn input(table: &Table, rows: &[usize], by: &[&str], metrics: &[&str]) -> Result<Input> {
+pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> {
     let mut parameters = Vec::new();
     let mut words = vec!["kernel"];
     for &name in by {
-        match table.require(name)? {
+        match samples.require(name)? {
             // A new seed is a repetition.
             _ if name == "seed" => {}
             Column::Words { .. } if words.contains(&name) => {}
@@ -50,23 +50,29 @@ pub fn input(table: &Table, rows: &[usize], by: &[&str], metrics: &[&str]) -> Re
     if parameters.is_empty() || parameters.len() > MOST_PARAMETERS {
         let shown: Vec<&str> = parameters.iter().map(|name| columns::short(name)).collect();
         let what = format!(
-            "Extra-P takes one to {MOST_PARAMETERS} parameters, here are {}: {}",
+            "Extra-P accepts one to {MOST_PARAMETERS} parameters, but there are {}: {}",
             shown.len(),
             shown.join(", ")
         );
-        return Err(Error::input(what, "name some with --parameters, and hold the others fixed with --where"));
+        return Err(Error::input(what, "choose some with --parameters and fix the others with --where"));
     }
     let grouping: Vec<&str> = words.iter().chain(&parameters).copied().collect();
     let mut regions: BTreeMap<String, BTreeMap<Vec<u64>, Vec<Vec<f64>>>> = BTreeMap::new();
-    metrics.iter().try_for_each(|name| table.require_numbers(name).map(|_| ()))?;
-    let found = cells(table, rows, &grouping, metrics.first().unwrap_or(&"seconds"))?;
-    refuse_mixtures(table, &found, &grouping)?;
+    metrics.iter().try_for_each(|name| samples.require_numbers(name).map(|_| ()))?;
+    let found = samples.cells(&grouping)?;
+    // Seeds may differ.
+    single_points(&found, &[&grouping[..], &["seed"]].concat()).map_err(|mixed| {
+        Error::input(
+            format!("one Extra-P point would mix points that differ in {}", mixed.name),
+            format!("add {} to --parameters, or choose one value with --where '{}'", mixed.name, mixed.choice),
+        )
+    })?;
     let mut all = std::collections::BTreeSet::new();
     for cell in &found {
         let point: Vec<u64> = cell.by[words.len()..].iter().map(|value| order(value.as_f64().unwrap_or(0.0))).collect();
         all.insert(point.clone());
         let samples = |metric: &&str| -> Vec<f64> {
-            cell.rows.iter().map(|&row| table.number(metric, row)).filter(|value| value.is_finite()).collect()
+            cell.samples.numbers(metric).into_iter().filter(|value| value.is_finite()).collect()
         };
         let samples: Vec<Vec<f64>> = metrics.iter().map(samples).collect();
         let region = regions.entry(region(&words, &cell.by)).or_default();
@@ -77,7 +83,7 @@ pub fn input(table: &Table, rows: &[usize], by: &[&str], metrics: &[&str]) -> Re
     let common: Vec<Vec<u64>> =
         all.iter().filter(|point| regions.values().all(|region| region.contains_key(*point))).cloned().collect();
     if common.is_empty() {
-        let what = "no point has good samples of every metric in every region";
+        let what = "no point has valid samples of every metric in every region";
         return Err(Error::input(what, "choose one kernel with --where, or other metrics with --select"));
     }
     let by_metric = |mut region: BTreeMap<Vec<u64>, Vec<Vec<f64>>>| {
@@ -115,17 +121,6 @@ fn region(words: &[&str], values: &[Value]) -> String {
         name => format!("{}={value}", columns::short(name)),
     });
     parts.collect::<Vec<_>>().join(" ").replace("->", "-").split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A `DATA` line must hold samples of one point only; seeds may differ.
-fn refuse_mixtures(table: &Table, found: &[Cell], by: &[&str]) -> Result<()> {
-    let by = [by, &["seed"]].concat();
-    let Some(mixed) = found.iter().find_map(|cell| columns::mixed(table, &cell.rows, &by)) else { return Ok(()) };
-    let (name, choice) = (mixed.name, mixed.choice);
-    Err(Error::input(
-        format!("one point of Extra-P's would mix points that differ in {name}"),
-        format!("add {name} to --parameters, or choose one value with --where '{choice}'"),
-    ))
 }
 
 impl Input {
@@ -166,7 +161,7 @@ impl Input {
         let mut notes = Vec::new();
         if self.left_out > 0 {
             notes.push(format!(
-                "{} points are left out: Extra-P wants every metric of every region at each point",
+                "{} points are left out: Extra-P needs every metric of every region at each point",
                 self.left_out
             ));
         }
@@ -176,7 +171,7 @@ impl Input {
             values.dedup();
             if values.len() < FEWEST_VALUES {
                 let name = columns::short(name);
-                notes.push(format!("{name} has {} values; Extra-P wants at least {FEWEST_VALUES}", values.len()));
+                notes.push(format!("{name} has {} values; Extra-P needs at least {FEWEST_VALUES}", values.len()));
             }
         }
         notes

@@ -82,6 +82,6 @@ impl Drawable for &Classes {
         let each = self.names.iter().enumerate().map(|(class, name)| (name, of(class)));
         let each = each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {count} points"));
         let each = each.collect::<Vec<_>>().join(", ");
-        format!("Map of what binds: {each}. {}", table::extremes(&self.grid))
+        format!("Map of bottlenecks: {each}. {}", table::extremes(&self.grid))
     }
 }

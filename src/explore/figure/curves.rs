@@ -66,7 +66,7 @@ impl Drawable for CurvePlot<'_> {
         let CurvePlot { curves, pairs, level } = *self;
         if curves.series.len() > MOST_SERIES {
             return Err(Error::input(
-                format!("{} curves in one figure, at most {MOST_SERIES} can be told apart", curves.series.len()),
+                format!("{} curves in one figure, but at most {MOST_SERIES} can be distinguished", curves.series.len()),
                 "select fewer of them, or draw a heat map",
             ));
         }
@@ -134,7 +134,7 @@ impl Drawable for CurvePlot<'_> {
             head.insert(0, "curve".into());
         }
         if bands {
-            head.extend(["from (95 %)".to_owned(), "to".to_owned()]);
+            head.extend(["95 % low".to_owned(), "to".to_owned()]);
         }
         let row = |(label, point): &(&str, CurvePoint)| {
             let mut row = vec![write_x(point.x), write_y(point.y)];

@@ -237,7 +237,7 @@ impl Mark {
             Mark::Measured => "measured",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
-            Mark::Undecided => "may be 1",
+            Mark::Undecided => "not significant",
             Mark::Failed => "failed",
             Mark::Gap => "no value",
         }

@@ -40,7 +40,6 @@ mod painter;
 mod panels;
 mod ratios;
 mod regions;
-pub mod select;
 mod sheet;
 mod solid;
 mod surface;
@@ -87,7 +86,7 @@ pub enum Figure {
     Heat(Grid),
     /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
     Ratio(Grid),
-    /// Cells by name: what binds where.
+    /// Cells by name: the bottleneck of each.
     Regions(Regions),
     Curves(Curves),
     /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.

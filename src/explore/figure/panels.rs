@@ -32,7 +32,7 @@ impl Drawable for &Panels {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
         let grids = &self.grids;
         let Some(first) = grids.first().filter(|_| grids.len() <= MOST_PANELS) else {
-            return Err(Error::internal(format!("{} contour plots cannot stand next to each other", grids.len())));
+            return Err(Error::internal(format!("{} contour plots do not fit side by side", grids.len())));
         };
         for grid in grids {
             grid.check()?;
@@ -107,7 +107,7 @@ impl Drawable for &Panels {
 
     fn description(&self) -> String {
         let each = self.grids.iter().map(|grid| format!("{}: {}", grid.title, table::extremes(grid)));
-        format!("Filled contours next to each other. {}", each.collect::<Vec<_>>().join(" "))
+        format!("Filled contours side by side. {}", each.collect::<Vec<_>>().join(" "))
     }
 }
 

@@ -57,14 +57,14 @@ impl Ratios {
             row.push(match unfinished {
                 Some(k) => format!("not finished: {}", self.unfinished[k]),
                 None if self.undecided.contains(&at) => "includes 1".into(),
-                None => "leaves out 1".into(),
+                None => "excludes 1".into(),
             });
         }
         table
     }
 
     fn description(&self) -> String {
-        format!("Ratios. {} {} of them may be 1.", table::extremes(&self.grid), self.undecided.len())
+        format!("Ratios. {} {} of them are not significant.", table::extremes(&self.grid), self.undecided.len())
     }
 }
 
@@ -77,7 +77,7 @@ fn levels(scale: &Scale) -> Vec<f64> {
     (-most..=most).map(|k| (f64::from(k) * step).exp2()).collect()
 }
 
-/// The ratio of every cell; striped where it may be 1.
+/// The ratio of every cell; striped where its difference from 1 is not significant.
 pub struct RatioMap<'a>(pub &'a Ratios);
 
 impl Drawable for RatioMap<'_> {
@@ -113,7 +113,7 @@ impl Drawable for RatioMap<'_> {
         canvas.outline(frame.area, INK, 1.0)?;
         let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
         if !ratios.undecided.is_empty() {
-            key.push(Key::Undecided("may be 1"));
+            key.push(Key::Undecided("not significant"));
         }
         if !grid.failed.is_empty() {
             key.push(Key::Unfinished);

@@ -160,5 +160,5 @@ pub fn net(
     }
     let at = (canvas.sheet.margin, top + 8.0);
     canvas.line(&[at, (at.0 + 28.0, at.1)], BOUND, 1.8)?;
-    canvas.text("the machine's own limit", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
+    canvas.text("bound of the machine", (at.0 + 36.0, at.1), Side::Left, Type::new(text::TICK))
 }

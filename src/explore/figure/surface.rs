@@ -50,7 +50,7 @@ impl Drawable for Surface<'_> {
     }
 
     fn description(&self) -> String {
-        let below = if self.bounds.is_some() { " below the machine's own limit" } else { "" };
+        let below = if self.bounds.is_some() { " below the machine's bound" } else { "" };
         format!("3-D surface{below}. {}", table::extremes(self.grid))
     }
 

@@ -91,7 +91,7 @@ impl Drawable for &Winners {
         }
         let mut key = Vec::new();
         if !self.undecided.is_empty() {
-            key.push(Key::Undecided("may tie"));
+            key.push(Key::Undecided("not significant"));
         }
         if !self.failed.is_empty() {
             key.push(Key::Unfinished);
@@ -106,11 +106,11 @@ impl Drawable for &Winners {
         let (x, write_x) = column(&self.x.quantity, &self.x.values);
         let (y, write_y) = column(&self.y.quantity, &self.y.values);
         let row = |((j, i), who): ((usize, usize), usize)| {
-            let decided = if self.undecided.contains(&(j, i)) { "may be 1" } else { "yes" };
+            let decided = if self.undecided.contains(&(j, i)) { "not significant" } else { "yes" };
             let (x, y) = (write_x(self.x.values[i]), write_y(self.y.values[j]));
             vec![x, y, self.names[who].clone(), number(self.lead[(j, i)]), decided.into()]
         };
-        let head = vec![x, y, "fastest".into(), "times as fast as the next".into(), "decided".into()];
+        let head = vec![x, y, "fastest".into(), "speed / second fastest".into(), "decided".into()];
         Table { head, rows: self.listed().into_iter().map(row).collect() }
     }
 

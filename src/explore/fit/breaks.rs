@@ -47,7 +47,7 @@ pub fn fit(
         let (name, number) = (model.about().variables[variable].name, model.about().parameters[at].number);
         return Err(Error::input(
             format!("{}: {} values of {name} cannot identify {number}", model.about().id, values.len()),
-            format!("measure {}; or hold it with --hold {number}=VALUE", model.about().design),
+            format!("measure {}, or hold it with --hold {number}=VALUE", model.about().design),
         ));
     };
     let held = |value: f64| {

@@ -38,7 +38,7 @@ pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
     let names: Vec<_> = unclear.iter().map(name).collect();
     Err(Error::input(
         format!("{}: these points cannot identify {}", about.id, names.join(", ")),
-        format!("measure {}; or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
+        format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
     ))
 }
 

@@ -204,8 +204,8 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
     if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
-        let what = format!("{} is {} at a point: rates must be positive to be fitted", about.column, wrong.y);
-        return Err(Error::input(what, "leave such points out with --where"));
+        let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
+        return Err(Error::input(what, "exclude such points with --where"));
     }
     Ok(())
 }
@@ -230,7 +230,7 @@ fn prepare<'a>(
     if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
         let parameter = &parameters[at];
         return Err(Error::input(
-            format!("{} is not fitted unless asked, and not known: {}", parameter.number, parameter.meaning()),
+            format!("{} has no value, and is fitted only on request: {}", parameter.number, parameter.meaning()),
             format!("give it with --hold {0}=VALUE or --machine CARD, or fit it with --free {0}", parameter.number),
         ));
     }
@@ -239,7 +239,7 @@ fn prepare<'a>(
     let different = different(data).len();
     if task.free.is_empty() {
         return Err(Error::input(
-            format!("{}: no point depends on a parameter that is to be fitted", about.id),
+            format!("{}: no point depends on a fitted parameter", about.id),
             format!("measure {}", about.design),
         ));
     }
@@ -252,7 +252,7 @@ fn prepare<'a>(
                 names.len(),
                 names.join(", ")
             ),
-            format!("measure {}; or hold a parameter with --hold NAME=VALUE", about.design),
+            format!("measure {}, or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
     task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
@@ -289,7 +289,7 @@ fn solve(task: &Task) -> Result<Optimum> {
 fn no_rates(model: &dyn Model) -> Error {
     Error::input(
         format!("{}: the fit found no parameters that give finite rates at all points", model.about().id),
-        "see that the numbers held with --machine and --hold are right, and leave points out with --where",
+        "check the numbers held with --machine and --hold, or exclude points with --where",
     )
 }
 
@@ -328,7 +328,7 @@ impl Fit {
     /// # Errors
     /// If a parameter is no number of machine cards, which is a fault of the model.
     pub fn card(&self, name: &str, source: &str) -> Result<Card> {
-        let mut card = Card::new(name, &format!("numbers of {} fitted to a measurement", self.model), source);
+        let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
         for (number, value) in &self.held {
             card.set_base(number, *value, "given to the fit")?;
         }

@@ -14,15 +14,52 @@ pub use custom::Custom;
 pub use local::Local;
 pub use mpich::Mpich;
 pub use openmpi::OpenMpi;
-pub use registry::{ALL, LauncherEntry, find, ids, starting};
+pub use registry::{ALL, find, ids, starting};
 pub use srun::Srun;
 
 use crate::error::{Error, Result};
+use crate::measure::comm::TransportKind;
 use crate::provenance;
 use nix::unistd::{AccessFlags, access};
+use serde::{Serialize, Serializer};
 use std::env;
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::{Path, PathBuf};
+
+/// A launcher's line in the registry.
+pub struct LauncherEntry {
+    /// Its name in sweep files and on the command line.
+    pub id: &'static str,
+    /// One line for help and schemas.
+    pub summary: &'static str,
+    /// The transport whose ranks it starts.
+    pub transport: TransportKind,
+    /// It may start ranks on nodes that this process knows nothing about.
+    pub remote: bool,
+    /// It takes its command line from the sweep's `command`, which the others refuse.
+    pub takes_command: bool,
+    /// The launcher, from the sweep's `command` (empty for those that take none).
+    pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+}
+
+impl PartialEq for LauncherEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl fmt::Debug for LauncherEntry {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+impl Serialize for LauncherEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id)
+    }
+}
 
 /// A program to start with its arguments and further environment variables: no shell is involved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

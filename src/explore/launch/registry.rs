@@ -1,33 +1,16 @@
 //! The list of launchers, and the names that sweep files, schemas and command lines take from it.
 
-use super::{Launcher, custom, local, mpich, openmpi, srun};
+use super::{LauncherEntry, custom, local, mpich, openmpi, srun};
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
 use crate::nearest::suggest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
-use std::fmt;
 
 /// Every launcher of the program.
 pub const ALL: &[&LauncherEntry] = &[&local::ENTRY, &openmpi::ENTRY, &mpich::ENTRY, &srun::ENTRY, &custom::ENTRY];
-
-/// A launcher's line in the registry.
-pub struct LauncherEntry {
-    /// Its name in sweep files and on the command line.
-    pub id: &'static str,
-    /// One line for help and schemas.
-    pub summary: &'static str,
-    /// The transport whose ranks it starts.
-    pub transport: TransportKind,
-    /// It may start ranks on nodes that this process knows nothing about.
-    pub remote: bool,
-    /// It takes its command line from the sweep's `command`, which the others refuse.
-    pub takes_command: bool,
-    /// The launcher, from the sweep's `command` (empty for those that take none).
-    pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
-}
 
 const IDS: [&str; ALL.len()] = {
     let mut ids = [""; ALL.len()];
@@ -56,24 +39,6 @@ pub fn ids(entries: impl Iterator<Item = &'static LauncherEntry>) -> String {
     match names.split_last() {
         Some((last, rest @ [_, ..])) => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
-    }
-}
-
-impl PartialEq for LauncherEntry {
-    fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
-    }
-}
-
-impl fmt::Debug for LauncherEntry {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.id)
-    }
-}
-
-impl Serialize for LauncherEntry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::explore::fit::quality::smape;
 use crate::explore::machine::Card;
 use crate::explore::models::Model;
 use crate::explore::models::scan::{Numbers, at};
-use crate::explore::store::Table;
+use crate::explore::store::Samples;
 
 /// Predictions of a card beside a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +23,8 @@ pub struct CardPrediction {
 ///
 /// # Errors
 /// If the card lacks a number that the model needs at these points, or the samples are of several kinds.
-pub fn predict(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
-    let data = observations(table, rows, model, &[])?;
+pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
+    let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
     let point = |seen: &crate::explore::fit::Observation| {
         let row = at(model, &numbers, seen.x.clone());
@@ -45,8 +45,8 @@ pub fn predict(table: &Table, rows: &[usize], model: &dyn Model, card: &Card) ->
     if let Some(wrong) = points.iter().find(|point| !point.predicted.is_finite()) {
         let place = super::place(model, &wrong.x, &(0..wrong.x.len()).collect::<Vec<_>>());
         return Err(crate::error::Error::input(
-            format!("the card of {} lacks what {} needs at {place}", card.name, model.about().id),
-            "calibrate with two ranks or more, which measures the network too: apexmap calibrate",
+            format!("the card of {} lacks inputs that {} needs at {place}", card.name, model.about().id),
+            "calibrate with at least two ranks, which also measures the network: apexmap calibrate",
         ));
     }
     let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();

@@ -34,9 +34,9 @@ pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
     let mut shown = vec![Shown {
         name: "curves".into(),
-        caption:
-            "Measured (marks) and predicted (lines; the bands are where 95 % of further measurements are expected)."
-                .into(),
+        caption: "Measured (marks) and predicted (lines; the bands show where 95 % of further measurements are \
+             expected)."
+            .into(),
         figure: Figure::Model(curves(
             model,
             points,
@@ -140,7 +140,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
             CurvePoint { x: place, y: median(&all).unwrap_or(f64::NAN), low: f64::NAN, high: f64::NAN }
         };
         let predicted = |&place: &f64| {
-            let point = here(place).next().expect("a point at each place");
+            let point = here(place).next().expect("one point per position");
             CurvePoint { x: place, y: point.predicted, low: point.low, high: point.high }
         };
         series.push(Series { label: format!("{name}{comma}measured"), points: places.iter().map(measured).collect() });
@@ -209,18 +209,21 @@ impl<'a> Plane<'a> {
             }
         }
         let ratio = |label: &str| Quantity { label: label.into(), unit: Unit::None, log: true };
-        let caption = "Measured by predicted: blue where the machine is faster than the model, red where it is slower, white at 1.";
-        let grid = self.grid("measured by predicted", ratio("measured by predicted"), &measured / &predicted);
+        let caption = "Measured / predicted: blue where the machine is faster than the model, red where it is \
+             slower, white at 1.";
+        let grid = self.grid("measured / predicted", ratio("measured / predicted"), &measured / &predicted);
         add("ratio", caption, Figure::Ratio(grid));
         let left_out =
             self.cells(|here| middle(here, |p| p.left_out.map_or(f64::NAN, |predicted| p.measured / predicted)));
         if number == 0 && left_out.iter().any(|v| v.is_finite()) {
-            let caption = "The residual of each point as predicted by a fit to all other points: what the model says of a point that it has not seen.";
-            let label = "measured by predicted without it";
-            add("residuals", caption, Figure::Ratio(self.grid("residuals of points left out", ratio(label), left_out)));
+            let caption = "The residual of each point relative to a fit to all other points: the prediction for a \
+                 held-out point.";
+            let label = "measured / held-out prediction";
+            add("residuals", caption, Figure::Ratio(self.grid("residuals of held-out points", ratio(label), left_out)));
         }
         if let Some(regions) = self.regions() {
-            let caption = "The term of the model that takes most of the time, or sets the bound, at each point.";
+            let caption = "The bottleneck at each point: the model's term that takes most of the time, or sets the \
+                 bound.";
             add("bottleneck", caption, Figure::Regions(regions));
         }
         shown

@@ -1,21 +1,19 @@
 //! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
 
-use super::{by_point, good, over_kernels, parts, values_at};
+use super::{by_point, explained, over_kernels, parts, values_at};
 use crate::error::Result;
 use crate::explore::models::Model;
-use crate::explore::store::Table;
-use crate::explore::store::cells::alike;
-use crate::explore::store::columns;
-use crate::explore::store::table::Column;
+use crate::explore::store::Samples;
+use crate::explore::store::columns::{self, label};
 use crate::point::Value;
 use std::collections::HashSet;
 
-/// Rows that one fit may use.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+/// Samples that one fit may use.
+#[derive(Clone, Debug)]
+pub struct FitGroup {
     /// The kernel, then what tells this group from the others: `apex_map.sequential, pages = huge`.
     pub label: String,
-    pub rows: Vec<usize>,
+    pub samples: Samples,
     /// Different points of the model.
     pub points: usize,
 }
@@ -26,73 +24,64 @@ pub struct Group {
 ///
 /// # Errors
 /// If it is about none of them, or a variable that it needs is no column of the store.
-pub fn groups(table: &Table, rows: &[usize], model: &dyn Model) -> Result<Vec<Group>> {
+pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     let mut found = Vec::new();
     let explains = model.about().explains;
     // One kernel at a time, or all at once.
     let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
     for kernels in together {
-        let (about, others): (Vec<Vec<usize>>, Vec<Vec<usize>>) = parts(table, &good(table, rows, kernels), model)
+        let (about, others): (Vec<Samples>, Vec<Samples>) = parts(&explained(samples, kernels), model)
             .into_iter()
-            .partition(|part| values_at(table, part[0], model, &[]).is_ok());
+            .partition(|part| values_at(part, model, &[]).is_ok());
         if let (true, Some(part)) = (about.is_empty(), others.first()) {
-            values_at(table, part[0], model, &[])?;
+            values_at(part, model, &[])?;
         }
-        let mut rows = about.concat();
+        let mut rows: Vec<usize> = about.iter().flat_map(|part| part.rows()).copied().collect();
         rows.sort_unstable();
-        let points = by_point(table, &rows, model, &[])?;
-        let splits = splits(table, model, &rows, &points)?;
-        for (key, rows) in parted(table, &rows, &splits) {
-            let name = |(column, value): (&&str, &Option<Value>)| {
-                value.as_ref().map(|value| crate::explore::figure::select::label(column, value))
-            };
-            let names = splits.iter().zip(&key).filter_map(name);
-            let label = std::iter::once(super::kernels(table, &rows)).chain(names).collect::<Vec<_>>().join(", ");
-            let known: HashSet<usize> = rows.iter().copied().collect();
-            let here = points.iter().filter(|(_, members)| members.iter().any(|row| known.contains(row))).count();
-            found.push(Group { label, rows, points: here });
+        let samples = samples.at(rows);
+        let points = by_point(&samples, model, &[])?;
+        let splits = splits(&samples, model, &points);
+        for (key, samples) in parted(&samples, &splits) {
+            let names = splits.iter().zip(&key).filter_map(|(name, value)| Some(label(name, value.as_ref()?)));
+            let label = std::iter::once(super::kernels(&samples)).chain(names).collect::<Vec<_>>().join(", ");
+            let known: HashSet<usize> = samples.rows().iter().copied().collect();
+            let is_here = |point: &Samples| point.rows().iter().any(|row| known.contains(row));
+            let points = points.iter().filter(|(_, samples)| is_here(samples)).count();
+            found.push(FitGroup { label, samples, points });
         }
     }
     found.sort_by_key(|group| std::cmp::Reverse(group.points));
     Ok(found)
 }
 
-/// Values of some columns, and the rows that have them.
-type Part = (Vec<Option<Value>>, Vec<usize>);
+/// Values of some columns, and the samples that have them.
+type Part = (Vec<Option<Value>>, Samples);
 
-/// The rows by the values of the columns. Where a kernel does not have a column, its rows go with every value of it.
-fn parted(table: &Table, rows: &[usize], splits: &[&str]) -> Vec<Part> {
-    let columns: Vec<&Column> = splits.iter().filter_map(|name| table.column(name)).collect();
-    let key = |rows: &[usize]| columns.iter().map(|column| column.value(rows[0])).collect();
-    let parts: Vec<Part> = alike(&columns, rows).into_iter().map(|rows| (key(&rows), rows)).collect();
+/// The samples by the values of the columns. Where a kernel does not have a column, its samples go with every value of it.
+fn parted(samples: &Samples, splits: &[&str]) -> Vec<Part> {
+    let key = |part: &Samples| splits.iter().map(|name| part.first(name)).collect();
+    let parts: Vec<Part> = samples.alike(splits).into_iter().map(|part| (key(&part), part)).collect();
     let goes_with = |key: &[Option<Value>], with: &[Option<Value>]| {
         key != with && key.iter().zip(with).all(|(a, b)| a.is_none() || a == b)
     };
-    let (lone, mut whole): (Vec<Part>, Vec<Part>) = {
+    let (lone, whole): (Vec<Part>, Vec<Part>) = {
         let all = parts.clone();
         parts.into_iter().partition(|(key, _)| all.iter().any(|(with, _)| goes_with(key, with)))
     };
-    for (key, rows) in lone {
-        whole.iter_mut().filter(|(with, _)| goes_with(&key, with)).for_each(|(_, members)| members.extend(&rows));
-    }
-    whole
+    let joined = |(with, part): Part| {
+        let lone = lone.iter().filter(|(key, _)| goes_with(key, &with)).flat_map(|(_, part)| part.rows());
+        let rows = part.rows().iter().chain(lone).copied().collect();
+        (with, samples.at(rows))
+    };
+    whole.into_iter().map(joined).collect()
 }
 
 /// Columns that differ among the samples of a point of the model, or say which machine it was.
-fn splits<'a>(
-    table: &'a Table,
-    model: &dyn Model,
-    rows: &[usize],
-    points: &[(Vec<f64>, Vec<usize>)],
-) -> Result<Vec<&'a str>> {
-    let mut splits = Vec::new();
-    for name in columns::of_points(table).into_iter().filter(|name| !["seed", "kernel"].contains(name)) {
-        let column = table.require(name)?;
-        let apart = super::OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
-        let whole = apart && !columns::constant(column, rows);
-        if whole || points.iter().any(|(_, rows)| !columns::constant(column, rows)) {
-            splits.push(name);
-        }
-    }
-    Ok(splits)
+fn splits<'a>(samples: &'a Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Vec<&'a str> {
+    let names = columns::of_points(samples.table()).into_iter().filter(|name| !["seed", "kernel"].contains(name));
+    let splits = |name: &&str| {
+        let apart = super::OF_MACHINES.contains(name) || model.apart().contains(&columns::short(name));
+        apart && !samples.constant(name) || points.iter().any(|(_, point)| !point.constant(name))
+    };
+    names.filter(splits).collect()
 }

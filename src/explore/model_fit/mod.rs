@@ -10,16 +10,12 @@ use crate::explore::fit::baseline::Baseline;
 use crate::explore::fit::{Fit, Observation, Point, Role};
 use crate::explore::machine::Card;
 use crate::explore::models::{Break, Model, Parameter, on_card};
-use crate::explore::store::Table;
-use crate::explore::store::cells::alike;
-use crate::explore::store::columns;
-use crate::explore::store::table::Column;
-use crate::measure::numerics::statistics::median;
+use crate::explore::store::samples::Mixture;
+use crate::explore::store::{Samples, columns};
 use crate::nearest::suggest;
-use crate::point::Value;
 use crate::provenance::Host;
 use crate::units;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// What a model is fitted to.
 #[derive(Clone, Debug)]
@@ -33,90 +29,87 @@ pub struct Data {
     pub oversubscribed: bool,
 }
 
-/// The observations of a model among these rows; `given` are variables that stores do not know.
+/// The observations of a model among these samples; `given` are variables that stores do not know.
 ///
 /// # Errors
-/// If no row has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
-pub fn observations(table: &Table, rows: &[usize], model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
+/// If no sample has a kernel that the model explains, or samples would be mixed that differ in something the model does not know.
+pub fn observations(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Data> {
     let about = model.about();
-    let rows = good(table, rows, about.explains);
-    if rows.is_empty() {
+    let samples = explained(samples, about.explains);
+    if samples.is_empty() {
         let next = match about.explains {
-            [] => "no kernel measures what it predicts yet: it can only predict".to_owned(),
+            [] => "no kernel measures what it predicts: it cannot be fitted".to_owned(),
             kernels => format!("widen --where, or run a sweep of {}", kernels.join(" or ")),
         };
-        return Err(Error::input(format!("the result has no good sample that {} explains", about.id), next));
+        return Err(Error::input(
+            format!("the result has no successful sample of a kernel that {} models", about.id),
+            next,
+        ));
     }
-    let points = by_point(table, &rows, model, given)?;
-    refuse_mixtures(table, model, &points)?;
-    let (launch, rate) = (table.column("launch"), table.column(about.column));
-    let launch_of = |row: usize| launch.and_then(|launch| launch.bits(row)).unwrap_or(0) as u32;
+    let points = by_point(&samples, model, given)?;
+    refuse_mixtures(&samples, model, &points)?;
+    let launches = samples.table().words("launch");
+    let number = |name: &str| launches.iter().position(|known| known == name).unwrap_or(0) as u32;
     let mut observations = Vec::new();
-    for (x, rows) in &points {
-        let mut launches: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for &row in rows {
-            launches.entry(launch_of(row)).or_default().push(rate.map_or(f64::NAN, |rate| rate.number(row)));
-        }
-        let one = |(launch, values): (u32, Vec<f64>)| Some(Observation { x: x.clone(), y: median(&values)?, launch });
-        observations.extend(launches.into_iter().filter_map(one));
+    for (x, samples) in &points {
+        let one = |(name, samples): (&str, Samples)| {
+            Some(Observation { x: x.clone(), y: samples.median(about.column)?, launch: number(name) })
+        };
+        observations.extend(samples.launches().into_iter().filter_map(one));
     }
     Ok(Data {
         observations,
-        kernel: kernels(table, &rows),
-        samples: rows.len(),
-        oversubscribed: table.numbers("oversubscribed", &rows).contains(&1.0),
+        kernel: kernels(&samples),
+        samples: samples.len(),
+        oversubscribed: samples.oversubscribed(),
     })
 }
 
 /// The good samples of some kernels.
-fn good(table: &Table, rows: &[usize], kernels: &[&str]) -> Vec<usize> {
-    table.with_word("kernel", kernels, &table.with_word("status", &["ok"], rows))
+fn explained(samples: &Samples, kernels: &[&str]) -> Samples {
+    samples.good().with_word("kernel", kernels)
 }
 
-/// The rows in parts that have one point of the model each: one point of the sweep, or what the model asks for besides.
-fn parts(table: &Table, rows: &[usize], model: &dyn Model) -> Vec<Vec<usize>> {
+/// The samples in parts that have one point of the model each: one point of the sweep, or what the model asks for besides.
+fn parts(samples: &Samples, model: &dyn Model) -> Vec<Samples> {
     let asked = model.about().variables.iter().map(|variable| columns::resolve(variable.name));
-    let columns = columns::of_points(table).into_iter().chain(asked).filter_map(|name| table.column(name));
-    let varied: Vec<&Column> = columns.filter(|column| !columns::constant(column, rows)).collect();
-    alike(&varied, rows)
+    let names = columns::of_points(samples.table()).into_iter().chain(asked);
+    let varied: Vec<&str> = names.filter(|name| !samples.constant(name)).collect();
+    samples.alike(&varied)
 }
 
-/// The model's points, each with its rows.
-fn by_point(
-    table: &Table,
-    rows: &[usize],
-    model: &dyn Model,
-    given: &[(String, f64)],
-) -> Result<Vec<(Vec<f64>, Vec<usize>)>> {
+/// The model's points, each with its samples.
+fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<(Vec<f64>, Samples)>> {
     let mut points: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
     let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-    for part in parts(table, rows, model) {
-        let x = values_at(table, part[0], model, given)?;
+    for part in parts(samples, model) {
+        let x = values_at(&part, model, given)?;
         let bits = x.iter().map(|value| value.to_bits()).collect();
         let at = *places.entry(bits).or_insert(points.len());
         if at == points.len() {
             points.push((x, Vec::new()));
         }
-        points[at].1.extend(part);
+        points[at].1.extend(part.rows());
     }
-    Ok(points)
+    Ok(points.into_iter().map(|(x, rows)| (x, samples.at(rows))).collect())
 }
 
-/// The model's variables in a row of a store; `given` come first.
-fn values_at(table: &Table, row: usize, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+/// The model's variables at the first of these samples; `given` come first.
+fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
+    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64());
     let known = |name: &str| {
         let given = given.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
         // A variable of words is the index of the row's word.
-        let word = table.word(columns::resolve(name), row);
+        let word = samples.first_word(columns::resolve(name));
         let index = words(name).and_then(|words| words.iter().position(|known| *known == word));
         // Threads of one process are on one node.
-        let threads = name == "ranks_per_node" && table.word("transport", row) == "threads";
-        let ranks = threads.then(|| table.number("ranks", row));
+        let threads = name == "ranks_per_node" && samples.first_word("transport") == "threads";
+        let ranks = threads.then(|| number("ranks")).flatten();
         given
             .or(ranks)
             .or(index.map(|index| index as f64))
-            .or_else(|| Some(table.number(columns::resolve(name), row)).filter(|value| value.is_finite()))
+            .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
     };
     model.variables(&known)
 }
@@ -126,9 +119,9 @@ fn over_kernels(model: &dyn Model) -> bool {
     model.about().variables.iter().any(|variable| variable.name == "kernel")
 }
 
-/// The kernels of these rows.
-fn kernels(table: &Table, rows: &[usize]) -> String {
-    let mut all: Vec<String> = table.values("kernel", rows).iter().map(Value::to_string).collect();
+/// The kernels of these samples.
+fn kernels(samples: &Samples) -> String {
+    let mut all = samples.words("kernel");
     all.sort_unstable();
     all.join(" with ")
 }
@@ -138,22 +131,19 @@ const OF_MACHINES: [&str; 2] = ["host", "transport"];
 
 /// One kernel, and one point of the sweep at each point of the model. What changes together with the model's variables is
 /// theirs, but seeds.
-fn refuse_mixtures(table: &Table, model: &dyn Model, points: &[(Vec<f64>, Vec<usize>)]) -> Result<()> {
-    let all: Vec<usize> = points.iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
-    for name in columns::of_points(table).into_iter().filter(|name| *name != "seed") {
-        let column = table.require(name)?;
+fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Samples)]) -> Result<()> {
+    for name in samples.mixed(&["seed"]) {
         let apart = OF_MACHINES.contains(&name) || model.apart().contains(&columns::short(name));
         let whole = name == "kernel" && !over_kernels(model) || apart;
-        let mixed = if whole {
-            Some(&all)
-        } else {
-            points.iter().map(|(_, rows)| rows).find(|rows| !columns::constant(column, rows))
+        let mixed = match whole {
+            true => Some(samples),
+            false => points.iter().map(|(_, point)| point).find(|point| !point.constant(name)),
         };
-        let Some(rows) = mixed.filter(|rows| !columns::constant(column, rows)) else { continue };
-        let columns::Mixed { name, values, choice } = columns::mixed_in(table, name, rows);
+        let Some(mixed) = mixed else { continue };
+        let Mixture { name, values, choice } = mixed.mixture(name);
         return Err(Error::input(
-            format!("{} does not know {name}, and the samples have {name} = {values}", model.about().id),
-            format!("choose one with --where '{choice}'"),
+            format!("{} has no variable {name}, but the samples differ in it ({name} = {values})", model.about().id),
+            format!("fix one value with --where '{choice}'"),
         ));
     }
     Ok(())
@@ -169,10 +159,9 @@ pub fn told(host: &Host, number: &str) -> Option<f64> {
 }
 
 /// A number that samples tell beside their rate: the load of a core with a role.
-pub fn loads(table: &Table, rows: &[usize], number: &str) -> Option<f64> {
+pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
-    let column = format!("core{role}_load_seconds");
-    median(&table.numbers(&column, rows))
+    samples.median(&format!("core{role}_load_seconds"))
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
@@ -206,7 +195,7 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let quality = &fit.quality;
     let beaten = baseline.zip(quality.left_out).is_some_and(|(curve, left_out)| curve.left_out < left_out);
     let verb = if beaten { "describes" } else { "explains" };
-    let mut text = format!("{} {verb} the measurement within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
+    let mut text = format!("{} {verb} the measurement to within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
     if let Some((largest, error)) = quality.largest_left_out {
         text += &format!(", and predicts P = {largest} from smaller P to within {:.1} %", 100.0 * error);
     }

@@ -59,7 +59,7 @@ fn bandwidth(parameters: &[f64]) -> Drawing {
     let series = vec![
         line("I/O bus, Eq. (1)", of(1)),
         line("link, Eq. (2)", of(2)),
-        line("I/O bus at best, Eq. (3)", |bytes| potential_io_bandwidth(bytes, parameters)),
+        line("I/O bus, best case, Eq. (3)", |bytes| potential_io_bandwidth(bytes, parameters)),
     ];
     Drawing {
         file: "nic-figure-11",
@@ -91,7 +91,7 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
          (6), with one cycle more for every 4 bytes. Of the values of N the text names 20, 50 and 100 cycles. The paper prints \
          no numbers of its measured points."
     );
-    let y = Quantity { label: "messages a second".into(), unit: Unit::PerSecond, log: true };
+    let y = Quantity { label: "messages per second".into(), unit: Unit::PerSecond, log: true };
     Ok(Drawing { file, caption, figure: curves(&title, y, series), title })
 }
 

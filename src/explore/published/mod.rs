@@ -49,7 +49,7 @@ pub fn quoted(name: &str) -> Result<f64> {
     let table = table("quoted")?;
     let found = (0..table.rows.len()).find(|&row| table.word(row, "name") == name);
     found.and_then(|row| table.number(row, "value")).ok_or_else(|| {
-        Error::input(format!("no text quotes \"{name}\""), "see models/quoted.csv for the figures that are quoted")
+        Error::input(format!("no text quotes \"{name}\""), "see models/quoted.csv for the quoted figures")
     })
 }
 
@@ -63,8 +63,7 @@ pub fn parse(name: &str, text: &str) -> Result<Table> {
     let fields = |line: &str| line.split(',').map(|field| field.trim().to_owned()).collect::<Vec<_>>();
     let mut lines = text.lines().enumerate().filter(|(_, line)| !comment(line) && !line.trim().is_empty());
     let wrong = |what: String| Error::input(format!("table {name}: {what}"), "see the tables of models/ for examples");
-    let columns =
-        lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("it has no line of columns".into()))?;
+    let columns = lines.next().map(|(_, line)| fields(line)).ok_or_else(|| wrong("it has no header line".into()))?;
     let mut rows = Vec::new();
     for (at, line) in lines {
         let row = fields(line);

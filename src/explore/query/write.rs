@@ -1,6 +1,6 @@
-//! Groups as a table for people, as CSV and as JSON.
+//! QueryGroups as a table for people, as CSV and as JSON.
 
-use super::{Group, Groups};
+use super::{QueryGroup, QueryGroups};
 use crate::explore::export::csv::field;
 use crate::explore::store::columns;
 use crate::point::Value;
@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use std::fmt::Write;
 
 /// For people: short names, units, an interval beside each median.
-pub fn text(groups: &Groups) -> String {
+pub fn text(groups: &QueryGroups) -> String {
     let mut head: Vec<String> = groups.by.iter().map(|name| columns::short(name).to_owned()).collect();
     head.push("n".into());
     let failures = groups.groups.iter().any(|group| !group.failures.is_empty());
@@ -34,12 +34,12 @@ pub fn text(groups: &Groups) -> String {
         let _ = writeln!(text, "{}", row.trim_end());
     }
     if groups.groups.iter().any(|group| group.samples < 6) {
-        text.push_str("\nBelow six samples a median has no 95 % interval.\n");
+        text.push_str("\nA 95 % interval of the median needs at least six samples.\n");
     }
     text
 }
 
-fn line(groups: &Groups, group: &Group, failures: bool) -> Vec<String> {
+fn line(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
     let mut cells: Vec<String> = group.by.iter().map(shown).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
@@ -70,7 +70,7 @@ const PARTS: [&str; 6] = ["n", "median", "low", "high", "min", "max"];
 
 /// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
 /// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units.
-pub fn csv(groups: &Groups) -> String {
+pub fn csv(groups: &QueryGroups) -> String {
     let mut head: Vec<String> = groups.by.iter().map(|name| field(name)).collect();
     head.extend(["samples".to_owned(), "failed".to_owned()]);
     head.extend(groups.selected.iter().flat_map(|name| PARTS.map(|part| field(&format!("{name}_{part}")))));
@@ -99,8 +99,8 @@ pub fn csv(groups: &Groups) -> String {
 
 /// An array of objects: `by`, `samples`, `failures` (the statuses) and of each selected column its summary in base units,
 /// `null` where there is none.
-pub fn json(groups: &Groups) -> serde_json::Value {
-    let one = |group: &Group| {
+pub fn json(groups: &QueryGroups) -> serde_json::Value {
+    let one = |group: &QueryGroup| {
         let by: Map<_, _> = groups.by.iter().zip(&group.by).map(|(name, value)| (name.clone(), json!(value))).collect();
         let summary = |(name, summary): (&String, &Option<_>)| {
             let summary: &Option<crate::measure::numerics::statistics::Summary> = summary;

@@ -1,17 +1,16 @@
 //! The surfaces that a reader of the report can turn.
 
-use super::groups::{ALPHA, BLOCK, Group};
-use crate::error::Result;
 use crate::explore::figure::Figure;
-use crate::explore::figure::select::{Kind, Request, figure};
 use crate::explore::html::{Surface, Viewer};
-use crate::explore::store::Table;
+use crate::explore::plot::{Kind, Request, figure};
+use crate::explore::store::columns::{ALPHA, BLOCK};
+use crate::explore::store::groups::SampleGroup;
 
 /// Values in all surfaces of a page at most.
 const MOST_VALUES: usize = 40_000;
 
 /// All surfaces of a result, those not drawn as figures too.
-pub fn viewer(table: &Table, groups: &[Group], machine: &str) -> Result<Viewer> {
+pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
     let (mut viewer, mut values) = (Viewer::default(), 0);
     for group in groups.iter().filter(|group| group.is_surface()) {
         values += group.alphas.len() * group.blocks.len();
@@ -22,9 +21,9 @@ pub fn viewer(table: &Table, groups: &[Group], machine: &str) -> Result<Viewer> 
         let request =
             Request { kind: Kind::Surface, title, x: ALPHA.into(), by: vec![BLOCK.into()], z: group.headline.into() };
         // A group without a number has no surface.
-        if let Ok(Figure::Surface(grid, _)) = figure(table, &group.rows, &request) {
+        if let Ok(Figure::Surface(grid, _)) = figure(&group.samples, &request) {
             viewer.surfaces.extend(Surface::of(machine, group.label(), &grid).ok());
         }
     }
-    Ok(viewer)
+    viewer
 }

@@ -2,7 +2,7 @@
 //!
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
-pub mod groups;
+mod input;
 mod live;
 mod model_fits;
 pub mod nic_figures;
@@ -12,23 +12,23 @@ pub mod ratio;
 pub mod regimes;
 pub mod share;
 pub mod summary;
-pub mod trade;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::bounds;
-use crate::explore::figure::select;
 use crate::explore::html::{self, Picture, Viewer};
+use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
+use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::manifest::{LaunchEnd, Manifest};
-use crate::explore::store::{Folder, Table, cells, columns};
+use crate::explore::store::{Folder, Samples};
+use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
 use crate::point::Value;
 use crate::sample::Status;
 use crate::units;
-use groups::{ALPHA, BLOCK, Group};
+use input::Input;
 use overview::Lead;
 use regimes::Regime;
 use serde::Serialize;
-use trade::Trade;
 
 const TEMPLATE: &str = include_str!("report.html");
 
@@ -40,27 +40,55 @@ pub struct Made {
 
 #[derive(Serialize)]
 struct Context<'a> {
-    manifest: &'a Manifest,
-    made: String,
-    facts: Vec<(&'static str, String)>,
-    warnings: Vec<String>,
+    #[serde(flatten)]
+    head: Head<'a>,
+    #[serde(flatten)]
+    surfaces: Surfaces,
+    #[serde(flatten)]
+    parameters: Parameters,
+    #[serde(flatten)]
+    sources: Sources,
     lead: Lead,
     viewer: Viewer,
     summary: &'a [summary::Row],
     shares: Option<share::Shares>,
-    /// Some of its kernels could have bounds.
-    unbounded: bool,
+    explained: model_fits::Explained,
+    failures: Vec<Failure>,
+}
+
+/// What was measured, where and when.
+#[derive(Serialize)]
+struct Head<'a> {
+    manifest: &'a Manifest,
+    made: String,
+    facts: Vec<(&'static str, String)>,
+    warnings: Vec<String>,
+    launches: Vec<Launched<'a>>,
+    samples_good: usize,
+}
+
+/// The surfaces that are drawn, and the names of those that are not.
+#[derive(Serialize)]
+struct Surfaces {
     sections: Vec<Section>,
     unshown: Vec<String>,
-    explained: model_fits::Explained,
+}
+
+/// The effects of other parameters, and in words what could not be drawn.
+#[derive(Serialize)]
+struct Parameters {
     effects: Vec<Picture>,
     undrawn: Vec<String>,
+}
+
+/// How it was measured, and after whom.
+#[derive(Serialize)]
+struct Sources {
     methods: Vec<&'static str>,
     sources: Vec<String>,
     rates: Vec<String>,
-    failures: Vec<Failure>,
-    launches: Vec<Launched<'a>>,
-    samples_good: usize,
+    /// Some of its kernels could have bounds.
+    unbounded: bool,
 }
 
 /// One surface and what follows from it.
@@ -90,62 +118,93 @@ struct Launched<'a> {
 }
 
 /// Draws all figures of a result and writes its report.
-pub fn make(folder: &Folder, table: &Table) -> Result<Made> {
+pub fn make(folder: &Folder, samples: &Samples) -> Result<Made> {
+    if !folder.manifest().is_file() {
+        return Err(Error::input(
+            format!("{} holds samples but no manifest.json, which a report needs", folder.path.display()),
+            "take the whole result folder; `apexmap plot`, `query`, `export` and `compare` need samples.parquet only",
+        ));
+    }
     let manifest = Manifest::read(folder)?;
-    let rows = select::rows(table, None);
-    let groups = groups::groups(table, &rows)?;
+    let current = samples.current();
+    let input = Input::of(folder, &manifest, &current)?;
     let mut summary = Vec::new();
-    let (mut sections, mut unshown) = (Vec::new(), Vec::new());
-    for group in &groups {
-        summary.extend(summary::rows(table, group)?);
+    for group in &input.groups {
+        summary.extend(summary::rows(group)?);
     }
-    let drawable: Vec<&Group> =
-        groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
-    let most = most_surfaces(&drawable);
-    for (number, group) in drawable.iter().enumerate() {
-        if shown(number, drawable.len(), most) {
-            sections.push(section(folder, table, group, sections.len() + 1, &manifest)?);
-        } else {
-            unshown.push(group.label());
-        }
-    }
-    let (mut effects, undrawn) = pictures::of_parameters(folder, table, &rows, &manifest)?;
-    effects.extend(ratio::of_ping_pong(folder, table, &rows)?);
-    effects.extend(nic_figures::of_streams(folder, table, &rows)?);
+    let surfaces = Surfaces::of(&input)?;
     let held: Vec<(&str, &[Trade])> =
-        sections.iter().map(|section: &Section| (section.label.as_str(), section.trades.as_slice())).collect();
-    let abouts: Vec<&About> = groups::kernels_of(table, &rows).iter().map(|(kernel, _)| kernel.about()).collect();
-    let lead = overview::lead(&manifest, table, &rows, &groups, &held)?;
+        surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let context = Context {
-        lead,
-        viewer: live::viewer(table, &groups, &manifest.machine)?,
-        made: units::utc(manifest.unix_seconds),
-        facts: facts(&manifest, table, &rows),
-        warnings: warnings(&manifest, table, &rows),
+        head: Head::of(&input, samples.len() - current.len()),
+        lead: overview::lead(&input, &held)?,
+        viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
-        shares: share::of(folder, table, &groups)?,
-        unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
-        sections,
-        unshown,
-        explained: model_fits::section(folder, table, &rows, &manifest)?,
-        effects,
-        undrawn,
-        methods: distinct(abouts.iter().map(|about| about.method)),
-        sources: abouts.iter().map(|about| cited(about)).collect(),
-        rates: distinct(
-            abouts
-                .iter()
-                .map(|about| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label)),
-        ),
-        failures: failures(table, &rows),
-        launches: manifest.launches.iter().map(launched).collect(),
-        samples_good: table.with_word("status", &[Status::Ok.name()], &rows).len(),
-        manifest: &manifest,
+        shares: share::of(&input)?,
+        surfaces,
+        explained: model_fits::section(&input)?,
+        parameters: Parameters::of(&input)?,
+        sources: Sources::of(&current),
+        failures: failures(&current),
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(Made { rows: summary })
+}
+
+impl<'a> Head<'a> {
+    fn of(input: &Input<'a>, stale: usize) -> Self {
+        let Input { manifest, samples, .. } = *input;
+        Self {
+            made: units::utc(manifest.unix_seconds),
+            facts: facts(manifest, samples),
+            warnings: warnings(manifest, samples, stale),
+            launches: manifest.launches.iter().map(launched).collect(),
+            samples_good: samples.good().len(),
+            manifest,
+        }
+    }
+}
+
+impl Surfaces {
+    fn of(input: &Input) -> Result<Self> {
+        let drawable: Vec<&SampleGroup> =
+            input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
+        let most = most_surfaces(&drawable);
+        let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+        for (number, group) in drawable.iter().enumerate() {
+            if shown(number, drawable.len(), most) {
+                sections.push(section(input, group, sections.len() + 1)?);
+            } else {
+                unshown.push(group.label());
+            }
+        }
+        Ok(Self { sections, unshown })
+    }
+}
+
+impl Parameters {
+    fn of(input: &Input) -> Result<Self> {
+        let (mut effects, undrawn) = pictures::of_parameters(input.folder, input.samples, input.manifest)?;
+        effects.extend(ratio::of_ping_pong(input.folder, input.samples)?);
+        effects.extend(nic_figures::of_streams(input)?);
+        Ok(Self { effects, undrawn })
+    }
+}
+
+impl Sources {
+    fn of(samples: &Samples) -> Self {
+        let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
+        let rate =
+            |about: &&About| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label);
+        Self {
+            methods: distinct(abouts.iter().map(|about| about.method)),
+            sources: abouts.iter().map(|about| cited(about)).collect(),
+            rates: distinct(abouts.iter().map(rate)),
+            unbounded: abouts.iter().any(|about| bounds::family(about.id).is_some()),
+        }
+    }
 }
 
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
@@ -171,25 +230,25 @@ fn shown(number: usize, groups: usize, most: usize) -> bool {
 }
 
 /// How many of these groups a page has room for.
-fn most_surfaces(groups: &[&Group]) -> usize {
-    let points = |group: &&Group| group.alphas.len().max(1) * group.blocks.len().max(1);
+fn most_surfaces(groups: &[&SampleGroup]) -> usize {
+    let points = |group: &&SampleGroup| group.alphas.len().max(1) * group.blocks.len().max(1);
     let largest = groups.iter().map(points).max().unwrap_or(1);
     (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
 }
 
-fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifest: &Manifest) -> Result<Section> {
+fn section(input: &Input, group: &SampleGroup, number: usize) -> Result<Section> {
     let (mut trades, mut levels) = (Vec::new(), Vec::new());
     if group.is_surface() {
-        let bandwidths = bandwidths(table, group)?;
+        let bandwidths = bandwidths(group)?;
         for level in trade::levels(&bandwidths) {
             trades.push(trade::trade(&group.blocks, &bandwidths, level));
             levels.push(units::significant(level / 1e6));
         }
     }
-    let regimes = regimes(table, group, manifest);
+    let regimes = regimes(group, input.manifest);
     Ok(Section {
         label: group.label(),
-        pictures: pictures::of_group(folder, table, group, number)?,
+        pictures: pictures::of_group(input.folder, group, number)?,
         trades,
         levels,
         alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
@@ -202,30 +261,16 @@ fn section(folder: &Folder, table: &Table, group: &Group, number: usize, manifes
 }
 
 /// Median bandwidths of a process by alpha and L; NaN where nothing was measured.
-fn bandwidths(table: &Table, group: &Group) -> Result<Vec<Vec<f64>>> {
-    let mut grid = vec![vec![f64::NAN; group.blocks.len()]; group.alphas.len()];
-    for cell in cells::cells(table, &group.rows, &[ALPHA, BLOCK], group.headline)? {
-        let at = |axis: &[f64], by: usize| axis.iter().position(|&v| cell.by[by].as_f64() == Some(v));
-        if let (Some(a), Some(b), Some(summary)) = (at(&group.alphas, 0), at(&group.blocks, 1), cell.summary) {
-            grid[a][b] = summary.median;
-        }
-    }
-    Ok(grid)
+fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
+    let medians = group.samples.grid(BLOCK, ALPHA)?.values(|cell| cell.samples.median(group.headline));
+    Ok(medians.rows().into_iter().map(|row| row.to_vec()).collect())
 }
 
 /// Only where memory size, ranks and host are the same all over the group.
-fn regimes(table: &Table, group: &Group, manifest: &Manifest) -> Vec<Regime> {
-    let same = |name: &str| {
-        let column = table.column(name)?;
-        columns::constant(column, &group.rows).then(|| table.value(name, *group.rows.first()?)).flatten()
-    };
-    let number = |name: &str| same(name).and_then(|value| value.as_f64());
-    let Some(launch) = same("launch").or_else(|| table.value("launch", *group.rows.first()?)) else {
-        return Vec::new();
-    };
-    let Some(launch) = manifest.launches.iter().find(|l| Value::from(l.launch.launch.as_str()) == launch) else {
-        return Vec::new();
-    };
+fn regimes(group: &SampleGroup, manifest: &Manifest) -> Vec<Regime> {
+    let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
+    let launch = group.samples.first_word("launch");
+    let Some(launch) = manifest.launches.iter().find(|end| end.launch.launch == launch) else { return Vec::new() };
     let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
     let on_node = launch.launch.placement.iter().filter(|place| place.node == launch.launch.host.name).count().max(1);
     let page = number("page_bytes");
@@ -234,9 +279,9 @@ fn regimes(table: &Table, group: &Group, manifest: &Manifest) -> Vec<Regime> {
     group.alphas.iter().map(of).collect()
 }
 
-fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static str, String)> {
+fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
-        let mut values: Vec<String> = table.values(column, rows).iter().map(Value::to_string).collect();
+        let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
         values.sort();
         values
     };
@@ -255,7 +300,7 @@ fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static st
         }
     }
     let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
-    facts.push(("Pages granted", if pages.is_empty() { "mixed or not told".into() } else { pages.join(", ") }));
+    facts.push(("Page size granted", if pages.is_empty() { "mixed or unknown".into() } else { pages.join(", ") }));
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
@@ -263,33 +308,44 @@ fn facts(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<(&'static st
 }
 
 /// What a reader must know before using a number.
-fn warnings(manifest: &Manifest, table: &Table, rows: &[usize]) -> Vec<String> {
+fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
     let mut warnings = Vec::new();
-    if table.numbers("oversubscribed", rows).iter().any(|&is| is > 0.0) {
-        warnings.push("Oversubscribed: some launches had more ranks than processors. Their times are not those of a machine with enough.".into());
+    if samples.oversubscribed() {
+        warnings.push(
+            "Oversubscribed: some launches had more ranks than processors. Their times do not represent a \
+             machine with one processor per rank."
+                .into(),
+        );
     }
     if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
-        warnings.push("Embedded transport: the ranks were threads of one process, their messages went through its memory. No network was measured.".into());
+        warnings.push(
+            "Ranks were threads of one process and exchanged messages through shared memory. No network \
+             was measured."
+                .into(),
+        );
     }
-    let stale = table.rows - rows.len();
     if stale > 0 {
         warnings.push(format!(
-            "{stale} samples of another build, machine or plan are in the store and not in this report."
+            "{stale} samples of another build, machine or plan are in the result but not in this report."
         ));
     }
     if manifest.launches.iter().any(|l| l.budget_spent) {
-        warnings.push("The time budget ended before every point was as precise as asked; n and intervals say how precise each is.".into());
+        warnings.push(
+            "The time budget was used up before every point reached the requested precision; n and the \
+             interval show the precision of each point."
+                .into(),
+        );
     }
     warnings
 }
 
-fn failures(table: &Table, rows: &[usize]) -> Vec<Failure> {
-    let status = table.column("status");
-    let failed = rows.iter().filter(|&&row| status.is_none_or(|status| status.word(row) != Status::Ok.name()));
+fn failures(samples: &Samples) -> Vec<Failure> {
+    let table = samples.table();
+    let failed = samples.only(|row| table.word("status", row) != Status::Ok.name());
     let point = |row: usize| {
         let shown =
             columns::of_points(table).into_iter().filter(|name| !["host", "library", "launcher"].contains(name));
-        let one = |name: &str| table.value(name, row).map(|value| select::label(name, &value));
+        let one = |name: &str| table.value(name, row).map(|value| label(name, &value));
         shown.filter_map(one).collect::<Vec<_>>().join(", ")
     };
     let failure = |&row: &usize| Failure {
@@ -297,7 +353,7 @@ fn failures(table: &Table, rows: &[usize]) -> Vec<Failure> {
         point: point(row),
         message: table.word("message", row).to_owned(),
     };
-    failed.map(failure).collect()
+    failed.rows().iter().map(failure).collect()
 }
 
 fn launched(end: &LaunchEnd) -> Launched<'_> {

@@ -1,16 +1,15 @@
 //! Model against measurement: each model that explains a kernel of the result, fitted to it, and what a machine card alone
 //! predicts.
 
+use super::input::Input;
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
 use crate::explore::fit::{self, Fit, Options};
 use crate::explore::html::{Picture, picture};
 use crate::explore::machine::Card;
-use crate::explore::model_fit::groups::{Group, groups};
+use crate::explore::model_fit::groups::{FitGroup, groups};
 use crate::explore::model_fit::{self, Data, card, figures};
 use crate::explore::models::{self, Model};
-use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table};
 use crate::units::{Unit, amount};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,9 +22,6 @@ const RESAMPLES: u32 = 199;
 
 /// Points fitted to at most; `apexmap fit` takes more.
 const MOST_POINTS: usize = 200;
-
-/// The machine card in a result's folder, whose numbers models predict from.
-const CARD: &str = "machine.toml";
 
 /// The section of a report.
 #[derive(Serialize)]
@@ -75,14 +71,12 @@ struct Refused {
 /// Fits every model to what it explains, and draws it.
 ///
 /// # Errors
-/// If the result's machine card is wrong or a file cannot be written. A model that cannot be fitted is no error.
-pub fn section(folder: &Folder, table: &Table, rows: &[usize], manifest: &Manifest) -> Result<Explained> {
-    let path = folder.figures().with_file_name(CARD);
-    let card = if path.is_file() { Some(Card::read(&path)?) } else { None };
-    let mut section = Section { folder, table, manifest, card: card.as_ref(), number: 0, explained: empty(&card) };
+/// If a file cannot be written. A model that cannot be fitted is no error.
+pub fn section(input: &Input) -> Result<Explained> {
+    let mut section = Section { input, number: 0, explained: empty(&input.card) };
     for model in models::ALL {
         let about = model.about();
-        let groups = match groups(table, rows, *model) {
+        let groups = match groups(input.samples, *model) {
             Ok(groups) => groups,
             Err(refusal) => {
                 section.refuse(*model, about.explains.join(", "), &refusal);
@@ -112,17 +106,14 @@ fn empty(card: &Option<Card>) -> Explained {
 
 /// The section being made.
 struct Section<'a> {
-    folder: &'a Folder,
-    table: &'a Table,
-    manifest: &'a Manifest,
-    card: Option<&'a Card>,
+    input: &'a Input<'a>,
     /// Entries with pictures so far.
     number: usize,
     explained: Explained,
 }
 
 impl Section<'_> {
-    fn add(&mut self, model: &dyn Model, group: &Group) -> Result<()> {
+    fn add(&mut self, model: &dyn Model, group: &FitGroup) -> Result<()> {
         match self.fitted(model, group) {
             Ok((fit, data, curve)) => {
                 let entry = self.of_fit(model, group, &fit, &data, curve.as_ref())?;
@@ -131,8 +122,10 @@ impl Section<'_> {
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
-        let Some(card) = self.card.filter(|_| ["random_access", "apex_map"].contains(&family)) else { return Ok(()) };
-        match card::predict(self.table, &group.rows, model, card) {
+        let Some(card) = self.input.card.as_ref().filter(|_| ["random_access", "apex_map"].contains(&family)) else {
+            return Ok(());
+        };
+        match card::predict(&group.samples, model, card) {
             Ok((data, predicted)) => {
                 let entry = self.of_card(model, group, card, &data, &predicted)?;
                 self.explained.entries.push(entry);
@@ -142,14 +135,14 @@ impl Section<'_> {
         Ok(())
     }
 
-    fn fitted(&self, model: &dyn Model, group: &Group) -> Result<(Fit, Data, Option<Baseline>)> {
-        let data = model_fit::observations(self.table, &group.rows, model, &[])?;
-        let name = group.rows.first().map(|&row| self.table.word("launch", row));
-        let launch = self.manifest.launches.iter().find(|end| Some(end.launch.launch.as_str()) == name);
-        let host = launch.map_or(&self.manifest.driver_host, |end| &end.launch.host);
-        let told =
-            |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(self.table, &group.rows, number));
-        let roles = model_fit::roles(model, &told, self.card, &[], &[]);
+    fn fitted(&self, model: &dyn Model, group: &FitGroup) -> Result<(Fit, Data, Option<Baseline>)> {
+        let (samples, manifest) = (&group.samples, self.input.manifest);
+        let data = model_fit::observations(samples, model, &[])?;
+        let name = samples.first_word("launch");
+        let launch = manifest.launches.iter().find(|end| end.launch.launch == name);
+        let host = launch.map_or(&manifest.driver_host, |end| &end.launch.host);
+        let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
+        let roles = model_fit::roles(model, &told, self.input.card.as_ref(), &[], &[]);
         let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;
         let curve = baseline::choose(&data.observations, &model_fit::work(model));
@@ -173,7 +166,7 @@ impl Section<'_> {
     fn of_fit(
         &mut self,
         model: &dyn Model,
-        group: &Group,
+        group: &FitGroup,
         fit: &Fit,
         data: &Data,
         curve: Option<&Baseline>,
@@ -194,12 +187,12 @@ impl Section<'_> {
     fn of_card(
         &mut self,
         model: &dyn Model,
-        group: &Group,
+        group: &FitGroup,
         card: &Card,
         data: &Data,
         predicted: &card::CardPrediction,
     ) -> Result<Entry> {
-        let what = format!("from the card of {} alone, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
+        let what = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
         let pictures = self.pictures(figures::of(model, &predicted.points, &subtitle(group, data, &what)))?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
@@ -217,7 +210,7 @@ impl Section<'_> {
             numbers: known.map(number).collect(),
             quality: vec![
                 ("SMAPE", percent(predicted.smape)),
-                ("median of measured by predicted", format!("{:.2}", predicted.bias)),
+                ("median of measured / predicted", format!("{:.2}", predicted.bias)),
             ],
             pictures,
             ..entry(model, group, data)
@@ -230,14 +223,14 @@ impl Section<'_> {
         let draw = |shown: figures::Shown| {
             let file = format!("model-{number}-{}", shown.name);
             let title = shown.caption.clone();
-            picture(&self.folder.figures(), &shown.figure, file, title, shown.caption)
+            picture(&self.input.folder.figures(), &shown.figure, file, title, shown.caption)
         };
         shown.into_iter().map(draw).collect()
     }
 }
 
 /// What a fit and a card have in common.
-fn entry(model: &dyn Model, group: &Group, data: &Data) -> Entry {
+fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> Entry {
     let about = model.about();
     Entry {
         title: format!("{}: {}", about.id, group.label),
@@ -253,7 +246,7 @@ fn entry(model: &dyn Model, group: &Group, data: &Data) -> Entry {
     }
 }
 
-fn subtitle(group: &Group, data: &Data, what: &str) -> String {
+fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than cores" } else { "" };
     format!("{}; {} samples of {} points; {what}{over}", group.label, data.samples, group.points)
 }
@@ -299,17 +292,20 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     if quality.fitted_points < quality.points {
         lines.push(("points fitted to, evenly spread; the others are predicted", quality.fitted_points.to_string()));
     }
-    lines.extend(quality.left_out.map(|error| ("SMAPE of points left out", percent(error))));
+    lines.extend(quality.left_out.map(|error| ("SMAPE of held-out points", percent(error))));
     lines.extend(quality.largest_left_out.map(|(ranks, error)| {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
-    lines.extend(curve.map(|curve| ("the same of the baseline, a curve without knowledge", percent(curve.left_out))));
+    lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
         *terms.entry(point.bottleneck).or_default() += 1;
         terms
     });
     let share = |(name, count): (&str, usize)| format!("{name} {}", percent(count as f64 / fit.points.len() as f64));
-    lines.push(("what binds, share of the observations", terms.into_iter().map(share).collect::<Vec<_>>().join(", ")));
+    lines.push((
+        "bottleneck, fraction of the observations",
+        terms.into_iter().map(share).collect::<Vec<_>>().join(", "),
+    ));
     lines
 }

@@ -1,64 +1,60 @@
 //! Figures 11 to 13 of the NIC message-rate paper for the machine of a result: a stream of messages against each of the
 //! machine's limits.
 
-use super::share;
+use super::input::Input;
 use crate::error::Result;
-use crate::explore::bounds::{self, Limits, Terms};
+use crate::explore::bounds;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, picture};
-use crate::explore::store::cells::{Cell, cells};
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::Samples;
+use crate::explore::store::cells::Cell;
 use crate::units::Unit;
-use std::collections::HashMap;
 
 /// Draws them for each operation and number of senders, where the result has streams over message sizes and a card.
-pub fn of_streams(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Vec<Picture>> {
+pub fn of_streams(input: &Input) -> Result<Vec<Picture>> {
     let needed = ["message_bytes", "operation"];
-    let Some(card) = folder.card()?.filter(|_| needed.iter().all(|name| table.column(name).is_some())) else {
+    if needed.iter().any(|name| input.samples.column(name).is_none()) {
         return Ok(Vec::new());
-    };
-    let streams = table.with_word("kernel", &["message_rate.streaming"], rows);
-    let terms = share::terms(folder, &Limits::of(&card))?;
+    }
     let mut pictures = Vec::new();
-    for group in cells(table, &streams, &["operation", "ranks"], "seconds")? {
+    for group in input.samples.of_kernel("message_rate.streaming").cells(&["operation", "ranks"])? {
         let (operation, senders) = (group.by[0].to_string(), group.by[1].as_f64().unwrap_or(2.0) / 2.0);
-        let stream = Stream { folder, table, terms: &terms, operation, senders, rows: &group.rows };
+        let stream = Stream { input, operation, senders, samples: group.samples };
         pictures.extend(stream.picture("bytes_per_second", "11", "bandwidth", Unit::BytesPerSecond)?);
         let which = if senders < 4.0 { "12" } else { "13" };
-        pictures.extend(stream.picture("operations_per_second", which, "messages a second", Unit::PerSecond)?);
+        pictures.extend(stream.picture("operations_per_second", which, "messages per second", Unit::PerSecond)?);
     }
     Ok(pictures)
 }
 
 struct Stream<'a> {
-    folder: &'a Folder,
-    table: &'a Table,
-    terms: &'a HashMap<String, Terms>,
+    input: &'a Input<'a>,
     operation: String,
     senders: f64,
-    rows: &'a [usize],
+    samples: Samples,
 }
 
 impl Stream<'_> {
     /// `None` below two message sizes, or without a limit.
     fn picture(&self, column: &str, number: &str, quantity: &str, unit: Unit) -> Result<Option<Picture>> {
-        let found = cells(self.table, self.rows, &["message_bytes"], column)?;
+        let found = self.samples.cells(&["message_bytes"])?;
         let limits = self.limits(&found, unit == Unit::BytesPerSecond);
         if found.len() < 2 || limits.is_empty() {
             return Ok(None);
         }
         let point = |cell: &Cell| {
-            let summary = cell.summary?;
+            let summary = cell.summary(column)?;
             let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
             Some(CurvePoint { x: cell.by[0].as_f64()?, y: summary.median, low, high })
         };
         let measured = Series { label: "measured".into(), points: found.iter().filter_map(point).collect() };
         let senders = if self.senders == 1.0 { "one sender".to_owned() } else { format!("{} senders", self.senders) };
         let title =
-            format!("Stream of messages by {}s of {senders} against the machine's limits: {quantity}", self.operation);
+            format!("Message stream by {}s from {senders}, and the machine's limits: {quantity}", self.operation);
         let caption = format!(
-            "As Figure {number} of the NIC message-rate paper, for this machine: medians with 95 % intervals, and each limit \
-             by itself. The theoretical lines of the paper's own machine: apexmap models message_rate.nic --figures FOLDER."
+            "As in Figure {number} of the NIC message-rate paper, for this machine: medians with 95 % intervals, \
+             and each limit separately. For the theoretical lines of the paper's machine, run apexmap models \
+             message_rate.nic --figures FOLDER."
         );
         let curves = Curves {
             title: title.clone(),
@@ -69,7 +65,7 @@ impl Stream<'_> {
             marks: Vec::new(),
         };
         let file = format!("nic-figure-{number}-{}-{}", self.operation, self.senders);
-        picture(&self.folder.figures(), &Figure::Curves(curves), file, title, caption).map(Some)
+        picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title, caption).map(Some)
     }
 
     /// A line for each limit that applies somewhere, in messages or bytes a second.
@@ -77,7 +73,7 @@ impl Stream<'_> {
         let line = |name: &&'static str| {
             let point = |cell: &Cell| {
                 let bytes = cell.by[0].as_f64()?;
-                let terms = self.terms.get(self.table.word("key", *cell.rows.first()?))?;
+                let terms = self.input.terms.get(cell.samples.first_word("key"))?;
                 let rates = terms.found.iter().filter(|term| term.name == *name).map(|term| term.rate);
                 let rate = rates.reduce(f64::min)?;
                 let y = if in_bytes { rate * bytes } else { rate };

@@ -1,17 +1,15 @@
 //! What a manager reads first: a few plain sentences and key numbers, computed from the samples.
 
 use super::distinct;
-use super::groups::{ALPHA, BLOCK, Group, independent, kernels_of, key_columns};
-use super::trade::Trade;
+use super::input::Input;
 use crate::error::Result;
 use crate::explore::html::Tile;
-use crate::explore::store::cells::cells;
-use crate::explore::store::manifest::Manifest;
-use crate::explore::store::table::Column;
-use crate::explore::store::{Table, columns};
+use crate::explore::store::Samples;
+use crate::explore::store::columns::{self, ALPHA, BLOCK};
+use crate::explore::store::groups::SampleGroup;
+use crate::explore::trade::Trade;
 use crate::measure::numerics::statistics::{median, quantile};
 use crate::point::Value;
-use crate::sample::Status;
 use crate::units::{self, NumberStyle, number, quantity, significant};
 use serde::Serialize;
 
@@ -23,32 +21,27 @@ pub struct Lead {
 }
 
 /// What a result says at a glance. `held` are, of each surface shown, its name and what holding a bandwidth asks for there.
-pub fn lead(
-    manifest: &Manifest,
-    table: &Table,
-    rows: &[usize],
-    groups: &[Group],
-    held: &[(&str, &[Trade])],
-) -> Result<Lead> {
-    let mut lead = Lead { sentences: vec![measured(manifest, table, rows)], tiles: Vec::new() };
+pub fn lead(input: &Input, held: &[(&str, &[Trade])]) -> Result<Lead> {
+    let (samples, groups) = (input.samples, &input.groups);
+    let mut lead = Lead { sentences: vec![measured(input)], tiles: Vec::new() };
     for headline in distinct(groups.iter().map(|group| group.headline)) {
-        if let Some(extremes) = extremes(table, groups, headline)? {
+        if let Some(extremes) = extremes(groups, headline)? {
             extremes.tell(headline, &mut lead);
         }
     }
-    let effects = effects(table, rows)?;
+    let effects = effects(samples)?;
     lead.sentences.extend(most(&effects));
     if let Some((kernel, of)) = effects.first()
         && let Some((column, factor)) = of.first()
     {
         lead.tiles.push(Tile {
             value: format!("{} ×", number(*factor, NumberStyle::Factor)),
-            label: format!("matters most: {}", columns::short(column)),
-            note: format!("its best value over its worst, all else equal; median, {kernel}"),
+            label: format!("largest effect: {}", columns::short(column)),
+            note: format!("best value / worst value, other parameters fixed; median, {kernel}"),
         });
     }
     lead.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
-    precision(table, groups, &mut lead)?;
+    precision(groups, &mut lead)?;
     Ok(lead)
 }
 
@@ -63,9 +56,9 @@ fn list(words: &[String]) -> String {
     }
 }
 
-fn measured(manifest: &Manifest, table: &Table, rows: &[usize]) -> String {
-    let kernels: Vec<String> = table.values("kernel", rows).iter().map(Value::to_string).collect();
-    let ranks = table.distinct("ranks", rows);
+fn measured(Input { manifest, samples, .. }: &Input) -> String {
+    let kernels: Vec<String> = samples.values("kernel").iter().map(Value::to_string).collect();
+    let ranks = samples.distinct("ranks");
     let one = ranks == [1.0];
     let ranks: Vec<String> = ranks.iter().map(f64::to_string).collect();
     let host = manifest.launches.last().map_or(String::new(), |launch| {
@@ -73,11 +66,11 @@ fn measured(manifest: &Manifest, table: &Table, rows: &[usize]) -> String {
         let memory = units::bytes(host.memory_bytes as f64);
         format!(" ({}, {} processors, {memory})", host.cpu_model, host.processors)
     });
-    let good = table.with_word("status", &[Status::Ok.name()], rows).len();
-    let failed = rows.len() - good;
+    let good = samples.good().len();
+    let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
-        "Measured on {}{host}: {} on {} rank{}; {} points, {good} good samples, {failures}.",
+        "Measured on {}{host}: {} on {} rank{}; {} points, {good} valid samples, {failures}.",
         manifest.machine,
         list(&kernels),
         list(&ranks),
@@ -92,12 +85,12 @@ struct Extremes {
     best: (f64, String),
 }
 
-fn extremes(table: &Table, groups: &[Group], headline: &str) -> Result<Option<Extremes>> {
+fn extremes(groups: &[SampleGroup], headline: &str) -> Result<Option<Extremes>> {
     let mut all: Vec<(f64, String)> = Vec::new();
     let of_headline = || groups.iter().filter(|group| group.headline == headline);
     let several = of_headline().count() > 1;
     for group in of_headline() {
-        for (cell, summary) in group.measured(table, group.headline)? {
+        for (cell, summary) in group.measured(group.headline)? {
             let mut place = vec![group.place(&cell)];
             if several {
                 place.insert(0, group.label());
@@ -123,12 +116,12 @@ impl Extremes {
             return;
         }
         let ratio = if self.worst.0 > 0.0 {
-            format!(": a factor of {} between the worst and the best point", number(factor, NumberStyle::Factor))
+            format!(", a factor of {} apart", number(factor, NumberStyle::Factor))
         } else {
             String::new()
         };
         lead.sentences.push(format!(
-            "The {name} reached {best}{} and fell to {worst}{}{ratio}.",
+            "Highest {name}: {best}{}; lowest: {worst}{}{ratio}.",
             at(&self.best.1),
             at(&self.worst.1)
         ));
@@ -139,12 +132,12 @@ impl Extremes {
                 label: format!("{which} {name}"),
                 note: note.into(),
             };
-            lead.tiles.push(tile(&best, "best", &self.best.1));
-            lead.tiles.push(tile(&worst, "worst", &self.worst.1));
+            lead.tiles.push(tile(&best, "highest", &self.best.1));
+            lead.tiles.push(tile(&worst, "lowest", &self.worst.1));
             if self.worst.0 > 0.0 {
                 lead.tiles.push(Tile {
                     value: format!("{} ×", number(factor, NumberStyle::Factor)),
-                    label: "best over worst".into(),
+                    label: "highest / lowest".into(),
                     note: String::new(),
                 });
             }
@@ -153,28 +146,27 @@ impl Extremes {
 }
 
 /// What was varied, and by what factor it mattered.
-type Effect<'a> = (&'a str, f64);
+type Effect = (String, f64);
 
 /// For each kernel, those with most cells first: what was varied and the factor between its best and its worst value with all
 /// else equal, the median over all else; largest first.
-fn effects<'a>(table: &'a Table, rows: &[usize]) -> Result<Vec<(&'static str, Vec<Effect<'a>>)>> {
+fn effects(samples: &Samples) -> Result<Vec<(&'static str, Vec<Effect>)>> {
     let mut found = Vec::new();
-    for (kernel, rows) in kernels_of(table, rows) {
+    for (kernel, samples) in samples.kernels() {
         let about = kernel.about();
-        let mut names: Vec<&str> = key_columns(table, &rows)?.into_iter().filter(|name| *name != "kernel").collect();
-        let surface = [ALPHA, BLOCK].into_iter().filter(|name| !table.numbers(name, &rows).is_empty());
-        names.extend(surface.filter(|name| table.column(name).is_some()));
-        // Rows without one of these would be left out of all cells.
-        let everywhere = |column: &Column| rows.iter().all(|&row| column.bits(row).is_some());
-        names.retain(|name| table.column(name).is_some_and(everywhere));
-        let names = independent(table, &rows, names)?;
-        let all: Vec<(Vec<Value>, f64)> = cells(table, &rows, &names, about.headline)?
+        let mut names: Vec<&str> = samples.key_columns().into_iter().filter(|name| *name != "kernel").collect();
+        names.extend([ALPHA, BLOCK]);
+        // Samples without one of these would be left out of all cells.
+        names.retain(|name| samples.all_have(name));
+        let names = samples.independent(&names);
+        let all: Vec<(Vec<Value>, f64)> = samples
+            .cells(&names)?
             .into_iter()
-            .filter_map(|cell| cell.summary.map(|summary| (cell.by, summary.median)))
+            .filter_map(|cell| cell.summary(about.headline).map(|summary| (cell.by, summary.median)))
             .filter(|(_, rate)| *rate > 0.0)
             .collect();
         let mut of: Vec<Effect> =
-            names.iter().enumerate().filter_map(|(at, name)| Some((*name, effect(&all, at)?))).collect();
+            names.iter().enumerate().filter_map(|(at, name)| Some((name.to_string(), effect(&all, at)?))).collect();
         of.sort_by(|a, b| b.1.total_cmp(&a.1));
         found.push((all.len(), about.id, of));
     }
@@ -198,19 +190,15 @@ fn effect(cells: &[(Vec<Value>, f64)], at: usize) -> Option<f64> {
 /// What matters most in the kernels with the most points.
 fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
     const KERNELS: usize = 2;
-    let one = |(column, factor): &Effect| {
-        format!("{} ({} times)", columns::short(column), number(*factor, NumberStyle::Factor))
-    };
+    let one =
+        |(column, factor): &Effect| format!("{} ({}x)", columns::short(column), number(*factor, NumberStyle::Factor));
     let of_kernel = |(kernel, of): &(&str, Vec<Effect>)| {
         let names: Vec<String> = of.iter().take(3).map(one).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
     let told: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
     (!told.is_empty()).then(|| {
-        format!(
-            "What matters most, as the best value over the worst with all else equal (median): {}.",
-            told.join("; ")
-        )
+        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", told.join("; "))
     })
 }
 
@@ -219,17 +207,17 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
     let possible: Vec<&Trade> = trades.iter().filter(|trade| trade.factor.is_some()).collect();
     let trade = possible.get(possible.len() / 2)?;
     Some(format!(
-        "To hold {} in {name} without temporal locality (alpha from its smallest to its largest value), blocks must become {} times as long.",
+        "To sustain {} in {name} at the largest alpha, blocks must be {} times as long as at the smallest alpha.",
         quantity(trade.level, units::Unit::BytesPerSecond),
         trade.factor.as_deref()?
     ))
 }
 
 /// Half-widths of the intervals, relative to the medians.
-fn precision(table: &Table, groups: &[Group], lead: &mut Lead) -> Result<()> {
+fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
     let (mut widths, mut without) = (Vec::new(), 0);
     for group in groups {
-        for (_, summary) in group.measured(table, group.headline)? {
+        for (_, summary) in group.measured(group.headline)? {
             match summary.relative_width() {
                 Some(width) if width.is_finite() => widths.push(width / 2.0),
                 _ => without += 1,
@@ -240,20 +228,31 @@ fn precision(table: &Table, groups: &[Group], lead: &mut Lead) -> Result<()> {
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
         if without > 0 {
-            lead.sentences.push("No point has the six samples that a 95 % interval needs: single numbers may be off by more than they differ.".into());
+            lead.sentences.push(
+                "No point has the six samples needed for a 95 % interval; differences between these \
+                 numbers may be noise."
+                    .into(),
+            );
         }
         return Ok(());
     };
-    let rest = if without == 0 { String::new() } else { format!("; {without} have too few samples for an interval") };
+    let rest = if without == 0 {
+        String::new()
+    } else {
+        format!(
+            "; {without} points have too few samples for an \
+         interval"
+        )
+    };
     lead.sentences.push(format!(
-        "Half of the medians are known within {}, nine in ten within {} (95 % intervals){rest}.",
+        "95 % interval half-width: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
     ));
     lead.tiles.push(Tile {
         value: percent(half),
         label: "precision".into(),
-        note: format!("half of the points are this sharp or sharper; nine in ten {}", percent(most)),
+        note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),
     });
     Ok(())
 }

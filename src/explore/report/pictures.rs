@@ -1,15 +1,14 @@
 //! Which figures a result deserves.
 
-use super::groups::{ALPHA, BLOCK, Group, kernels_of, key_columns, varies};
 use crate::error::Result;
-use crate::explore::figure::select::{Kind, Request, figure, with_bounds};
 use crate::explore::figure::{Figure, Landmark, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
-use crate::explore::store::bound_columns;
-use crate::explore::store::cells::cells;
+use crate::explore::plot::{Kind, Request, figure, with_bounds};
+use crate::explore::store::columns::{self, ALPHA, BLOCK};
+use crate::explore::store::derive::SHARE;
+use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::table::Column;
-use crate::explore::store::{Folder, Table, columns};
+use crate::explore::store::{Folder, Samples};
 use crate::provenance::Cache;
 use crate::units::Unit;
 
@@ -21,13 +20,13 @@ pub const MOST_POINTS: usize = 4000;
 const MOST_CURVES: usize = 12;
 
 /// Figures of one group: surface, contours, heat map, and the curves of both axes.
-pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) -> Result<Vec<Picture>> {
+pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<Vec<Picture>> {
     let label = group.label();
     let mut pictures = Vec::new();
     let mut add = |kind: Kind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
         let title = format!("{}: {label}", capital(name));
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
-        let mut drawn = figure(table, &group.rows, &request)?;
+        let mut drawn = figure(&group.samples, &request)?;
         let mut caption = caption.to_owned();
         if let Figure::Curves(curves) = &mut drawn
             && curves.series.len() > MOST_CURVES
@@ -36,7 +35,7 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             thin(&mut curves.series);
         }
         if kind == Kind::Surface {
-            drawn = with_bounds(table, &group.rows, &request, drawn)?;
+            drawn = with_bounds(&group.samples, &request, drawn)?;
         }
         let file = format!("{}-{number}", name.replace(' ', "-"));
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption)?);
@@ -48,16 +47,18 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             "performance surface",
             ALPHA,
             BLOCK,
-            "Bandwidth of a process over spatial locality L and temporal locality alpha (as Figures 3 and 4 of the Apex-Map paper). Dots are measured.",
+            "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
+             the Apex-Map paper). Dots mark measured points.",
         )?;
         add(
             Kind::Contour,
             "contours",
             BLOCK,
             ALPHA,
-            "Lines of equal bandwidth (as Figure 7 of the paper). Lines along L: spatial locality hardly matters there; lines along alpha: temporal locality hardly matters.",
+            "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
+             of locality hardly matters.",
         )?;
-        add(Kind::Heat, "heat map", BLOCK, ALPHA, "Median of every measured point.")?;
+        add(Kind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?;
     }
     if group.blocks.len() > 1 {
         add(Kind::Curves, "bandwidth over L", BLOCK, ALPHA, "Medians; the bands are 95 % intervals of the median.")?;
@@ -71,20 +72,16 @@ pub fn of_group(folder: &Folder, table: &Table, group: &Group, number: usize) ->
             "Medians; the bands are 95 % intervals of the median.",
         )?;
     }
-    if group.is_surface() && has_bounds(table, &group.rows) {
-        let title = format!("What binds: {label}");
+    if group.is_surface() && group.samples.has(SHARE) {
+        let title = format!("Bottleneck: {label}");
         let by = vec![ALPHA.into()];
-        let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: bound_columns::SHARE.into() };
-        let drawn = figure(table, &group.rows, &request)?;
-        let caption = "The limit of the machine that binds at each point, and the share of it that was reached.";
+        let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
+        let drawn = figure(&group.samples, &request)?;
+        let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
         let file = format!("binding-{number}");
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
     }
     Ok(pictures)
-}
-
-fn has_bounds(table: &Table, rows: &[usize]) -> bool {
-    rows.iter().any(|&row| !table.number(bound_columns::SHARE, row).is_nan())
 }
 
 /// Leaves as many as can be told apart, evenly spread, the first and the last among them.
@@ -97,28 +94,24 @@ fn thin(series: &mut Vec<Series>) {
 
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
 /// and, in words, what could not be drawn.
-pub fn of_parameters(
-    folder: &Folder,
-    table: &Table,
-    rows: &[usize],
-    manifest: &Manifest,
-) -> Result<(Vec<Picture>, Vec<String>)> {
+pub fn of_parameters(folder: &Folder, samples: &Samples, manifest: &Manifest) -> Result<(Vec<Picture>, Vec<String>)> {
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (kernel, rows) in kernels_of(table, rows) {
-        let headline = kernel.about().headline;
+    for (kernel, samples) in samples.kernels() {
+        let (headline, rows) = (kernel.about().headline, samples.rows());
         match by_headline.iter_mut().find(|(known, _)| *known == headline) {
             Some((_, all)) => all.extend(rows),
-            None => by_headline.push((headline, rows)),
+            None => by_headline.push((headline, rows.to_vec())),
         }
     }
     let (mut pictures, mut undrawn) = (Vec::new(), Vec::new());
     let several = by_headline.len() > 1;
     for (headline, rows) in by_headline {
         let which = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
-        let keys = key_columns(table, &rows)?;
+        let samples = samples.at(rows);
+        let keys = samples.key_columns();
         for &axis in &keys {
-            let Some((request, chosen)) = effect(table, &rows, &keys, axis, headline)? else { continue };
-            let mut drawn = match figure(table, &chosen, &request) {
+            let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
+            let mut drawn = match figure(&chosen, &request) {
                 Ok(drawn) => drawn,
                 Err(error) => {
                     undrawn.push(format!("{} is not drawn: {}.", request.title, error.what));
@@ -126,12 +119,13 @@ pub fn of_parameters(
                 }
             };
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
-                curves.marks = landmarks(table, &chosen, manifest);
+                curves.marks = landmarks(&chosen, manifest);
             }
-            let caption = "Medians with 95 % intervals; parameters not named are at the values of most points.";
+            let caption = "Medians with 95 % intervals; parameters not named have their most frequent values.";
             let file = format!("effect-of-{}{which}", columns::short(axis));
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
-                let caption = "Rate of a rank among P over the rate of one alone, by the medians; intervals are those of the rate.";
+                let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
+                     of the rate.";
                 let file = format!("efficiency{which}");
                 pictures.push(picture(
                     &folder.figures(),
@@ -141,34 +135,28 @@ pub fn of_parameters(
                     caption.into(),
                 )?);
             }
-            let drawn = with_bounds(table, &chosen, &request, drawn)?;
+            let drawn = with_bounds(&chosen, &request, drawn)?;
             pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
         }
     }
     Ok((pictures, undrawn))
 }
 
-/// What shows the effect of one parameter, and the rows for it. `None` if it has no effect to show.
-fn effect(
-    table: &Table,
-    rows: &[usize],
-    keys: &[&str],
-    axis: &str,
-    headline: &str,
-) -> Result<Option<(Request, Vec<usize>)>> {
-    let chosen: Vec<usize> = rows.iter().copied().filter(|&row| !table.number(axis, row).is_nan()).collect();
-    let surface = chosen.iter().any(|&row| !table.number(ALPHA, row).is_nan());
-    let is_word = |name: &&str| matches!(table.column(name), Some(Column::Words { .. }));
+/// What shows the effect of one parameter, and the samples for it. `None` if it has no effect to show.
+fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Result<Option<(Request, Samples)>> {
+    let chosen = samples.only(|row| !samples.table().number(axis, row).is_nan());
+    let surface = chosen.has(ALPHA);
+    let is_word = |name: &&str| samples.column(name).is_some_and(|column| column.is_words());
     let by: Vec<&str> = match surface {
         true => vec![ALPHA, BLOCK],
-        false => keys.iter().copied().filter(is_word).filter(|name| varies(table, name, &chosen)).collect(),
+        false => keys.iter().copied().filter(is_word).filter(|name| chosen.varies(name)).collect(),
     };
     let others: Vec<&str> = keys.iter().copied().filter(|&key| key != axis && !by.contains(&key)).collect();
     let chosen = match surface {
-        true => at_corners(table, chosen, &others, axis, headline)?,
-        false => by_words(table, chosen, &others, axis, &by)?,
+        true => at_corners(chosen, &others, axis)?,
+        false => by_words(chosen, &others, axis, &by)?,
     };
-    if chosen.is_empty() || cells(table, &chosen, &[axis], headline)?.len() < 2 {
+    if chosen.is_empty() || chosen.cells(&[axis])?.len() < 2 {
         return Ok(None);
     }
     let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
@@ -176,73 +164,54 @@ fn effect(
     Ok(Some((Request { kind: Kind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }
 
-/// Rows at the corners of alpha and L; the remaining parameters at the values of most points.
-fn at_corners(
-    table: &Table,
-    mut chosen: Vec<usize>,
-    others: &[&str],
-    axis: &str,
-    headline: &str,
-) -> Result<Vec<usize>> {
-    for &other in others {
-        // What grows with the ranks, as memory does, goes with them; so does the number of messages with their length.
-        let column = table.require(other)?;
-        let may_follow = matches!(axis, "ranks" | "message_bytes") && other != "kernel";
-        if may_follow
-            && cells(table, &chosen, &[axis], headline)?.iter().all(|cell| columns::constant(column, &cell.rows))
-        {
-            continue;
-        }
-        chosen = at_most_frequent(table, chosen, other, axis)?;
-    }
-    Ok(corners(table, chosen))
+/// Whether a parameter goes with the axis: what grows with the ranks, as memory does; the number of messages with their length.
+fn goes_with(samples: &Samples, other: &str, axis: &str) -> Result<bool> {
+    let cells = match axis {
+        "ranks" | "message_bytes" => samples.cells(&[axis])?,
+        _ => Vec::new(),
+    };
+    Ok(!cells.is_empty() && cells.iter().all(|cell| cell.samples.constant(other)))
 }
 
-/// Rows for a curve for every algorithm and other choice. The remaining parameters are at the values of most points, but
-/// for those that an algorithm has at one value of its own, and those that go with the ranks, as memory does.
-fn by_words(table: &Table, mut chosen: Vec<usize>, others: &[&str], axis: &str, by: &[&str]) -> Result<Vec<usize>> {
-    let curves = |rows: &[usize]| -> Result<Vec<Vec<usize>>> {
-        Ok(cells(table, rows, by, "ranks")?.into_iter().map(|cell| cell.rows).collect())
-    };
+/// Those at the corners of alpha and L; the remaining parameters at the values of most points.
+fn at_corners(mut chosen: Samples, others: &[&str], axis: &str) -> Result<Samples> {
     for &other in others {
-        let column = table.require(other)?;
+        if other == "kernel" || !goes_with(&chosen, other, axis)? {
+            chosen = at_most_frequent(chosen, other, axis)?;
+        }
+    }
+    Ok(corners(&chosen))
+}
+
+/// Those of a curve for every algorithm and other choice. The remaining parameters are at the values of most points, but
+/// for those that an algorithm has at one value of its own, and those that go with the ranks, as memory does.
+fn by_words(mut chosen: Samples, others: &[&str], axis: &str, by: &[&str]) -> Result<Samples> {
+    for &other in others {
         let mut own = true;
-        for curve in curves(&chosen)? {
-            let parts = if matches!(axis, "ranks" | "message_bytes") {
-                cells(table, &curve, &[axis], "ranks")?
-            } else {
-                Vec::new()
-            };
-            let follows = !parts.is_empty() && parts.iter().all(|cell| columns::constant(column, &cell.rows));
-            own &= follows || !varies(table, other, &curve);
+        for curve in chosen.cells(by)? {
+            own &= goes_with(&curve.samples, other, axis)? || !curve.samples.varies(other);
         }
         if !own {
-            chosen = at_most_covering(table, chosen, other, axis, by)?;
+            chosen = at_most_covering(&chosen, other, axis, by)?;
         }
     }
-    let mut kept = Vec::new();
-    for curve in curves(&chosen)? {
-        if varies(table, axis, &curve) {
-            kept.extend(curve);
-        }
-    }
-    Ok(kept)
+    let curves = chosen.cells(by)?.into_iter().filter(|curve| curve.samples.varies(axis));
+    Ok(chosen.at(curves.flat_map(|curve| curve.samples.rows().to_vec()).collect()))
 }
 
-/// Rows at the value of `column` that occurs at most places of the curves, and those that have no such value.
-fn at_most_covering(table: &Table, rows: Vec<usize>, column: &str, axis: &str, by: &[&str]) -> Result<Vec<usize>> {
+/// Those at the value of `column` that occurs at most places of the curves, and those that have no such value.
+fn at_most_covering(samples: &Samples, column: &str, axis: &str, by: &[&str]) -> Result<Samples> {
     let places: Vec<&str> = by.iter().copied().chain([axis]).collect();
-    let (has, mut kept): (Vec<usize>, Vec<usize>) =
-        rows.into_iter().partition(|&row| table.value(column, row).is_some());
+    let mut kept = samples.only(|row| samples.table().value(column, row).is_none()).rows().to_vec();
     let mut best = (0, Vec::new());
-    for cell in cells(table, &has, &[column], "ranks")? {
-        let covered = cells(table, &cell.rows, &places, "ranks")?.len();
+    for cell in samples.cells(&[column])? {
+        let covered = cell.samples.cells(&places)?.len();
         if covered > best.0 {
-            best = (covered, cell.rows);
+            best = (covered, cell.samples.rows().to_vec());
         }
     }
     kept.extend(best.1);
-    Ok(kept)
+    Ok(samples.at(kept))
 }
 
 /// Curves over P become efficiencies against one rank, where there is one.
@@ -266,10 +235,10 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
 }
 
 /// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
-fn landmarks(table: &Table, rows: &[usize], manifest: &Manifest) -> Vec<Landmark> {
-    let Some(&row) = rows.first() else { return Vec::new() };
-    let launch = manifest.launches.iter().find(|end| end.launch.launch == table.word("launch", row));
-    let (Some(launch), ranks) = (launch, table.number("ranks", row)) else { return Vec::new() };
+fn landmarks(samples: &Samples, manifest: &Manifest) -> Vec<Landmark> {
+    let number = |name: &str| samples.first(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
+    let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
+    let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
     let host = &launch.launch.host;
     let on_node = launch.launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
     let words = |bytes: f64| bytes / 8.0 * ranks;
@@ -277,36 +246,35 @@ fn landmarks(table: &Table, rows: &[usize], manifest: &Manifest) -> Vec<Landmark
         x: words(cache.bytes as f64 / f64::from(cache.shared_by.min(on_node).max(1))),
         label: format!("L{}", cache.level),
     };
-    let page = table.number("page_bytes", row);
+    let page = number("page_bytes");
     let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
     let reach = entries.map(|entries| Landmark { x: words(f64::from(entries) * page), label: "TLB reach".into() });
     host.caches.iter().map(cache).chain(reach).filter(|mark| mark.x.is_finite()).collect()
 }
 
-/// Rows at the value of `column` that occurs with the most values of `axis`.
-fn at_most_frequent(table: &Table, rows: Vec<usize>, column: &str, axis: &str) -> Result<Vec<usize>> {
-    let mut best: Option<(usize, Vec<usize>)> = None;
-    for cell in cells(table, &rows, &[column], "ranks")? {
-        let spread = cells(table, &cell.rows, &[axis], "ranks")?.len();
+/// Those at the value of `column` that occurs with the most values of `axis`.
+fn at_most_frequent(samples: Samples, column: &str, axis: &str) -> Result<Samples> {
+    let mut best: Option<(usize, Samples)> = None;
+    for cell in samples.cells(&[column])? {
+        let spread = cell.samples.cells(&[axis])?.len();
         if best.as_ref().is_none_or(|(most, _)| spread > *most) {
-            best = Some((spread, cell.rows));
+            best = Some((spread, cell.samples));
         }
     }
-    Ok(best.map_or(rows, |(_, rows)| rows))
+    Ok(best.map_or(samples, |(_, chosen)| chosen))
 }
 
-/// Rows at the least, the middle and the largest alpha and L.
-fn corners(table: &Table, rows: Vec<usize>) -> Vec<usize> {
+/// Those at the smallest, the middle and the largest alpha and L.
+fn corners(samples: &Samples) -> Samples {
     let picks = |name: &str| {
-        let values = table.distinct(name, &rows);
+        let values = samples.distinct(name);
         let last = values.len().saturating_sub(1);
         [0, last / 2, last].map(|at| values.get(at).copied())
     };
     let (alphas, blocks) = (picks(ALPHA), picks(BLOCK));
     let ends = [(0, 0), (0, 2), (1, 1), (2, 0), (2, 2)];
-    let wanted = |row: &usize| {
-        let is = |name: &str, value: Option<f64>| value.is_none_or(|value| table.number(name, *row) == value);
+    samples.only(|row| {
+        let is = |name: &str, value: Option<f64>| value.is_none_or(|value| samples.table().number(name, row) == value);
         ends.iter().any(|&(a, b)| is(ALPHA, alphas[a]) && is(BLOCK, blocks[b]))
-    };
-    rows.iter().copied().filter(wanted).collect()
+    })
 }

@@ -1,43 +1,43 @@
 //! Apex-Map against ping-pong: Figure 2 of the Apex-Map paper.
 
-use super::groups::{ALPHA, BLOCK, key_columns};
 use crate::error::Result;
-use crate::explore::figure::select::label;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, picture};
-use crate::explore::store::cells::{Cell, cells};
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::cells::Cell;
+use crate::explore::store::columns::{ALPHA, BLOCK, label};
+use crate::explore::store::{Folder, Samples};
 use crate::measure::numerics::statistics::Summary;
 use crate::units::{Unit, WORD_BYTES, bytes, significant};
 
 /// The paper's three effects (Section 3.2), beside what was measured.
-const EFFECTS: &str = "The paper sees three effects. (1) Short messages: the pattern is unpredictable and the code's overhead for \
-it higher than ping-pong's, so that the ratio is low; with longer messages this constant overhead matters less. (2) Half of the \
-accesses are local at alpha = 1 on two processes, and several requests are outstanding at once where receive buffers allow it, \
-so that the ratio can exceed 1: counting messages and local accesses only, Apex-Map \"should perform 200% better\"; its best is \
-60 % better, at 1024 words on Seaborg. (3) Long messages: Apex-Map measures how fast data come into the processor, ping-pong only \
-into memory; bringing them into registers for the sum lowers the ratio again on Seaborg and Cheetah, not on the vector machine \
-Phoenix.";
+const EFFECTS: &str = "The paper identifies three effects. (1) Short messages: the pattern is unpredictable and its \
+     overhead is higher than that of ping-pong, so the ratio is low; for longer messages this constant overhead \
+     matters less. (2) At alpha = 1 on two processes half of the accesses are local, and several requests are \
+     outstanding if there are receive buffers for them, so the ratio can exceed 1: counting messages and local \
+     accesses only, Apex-Map \"should perform 200% better\"; its best is 60 % better, at 1024 words on Seaborg. (3) \
+     Long messages: Apex-Map measures how fast data reach the processor, ping-pong only how fast they reach memory; \
+     loading them into registers for the sum lowers the ratio again on Seaborg and Cheetah, but not on the vector \
+     machine Phoenix.";
 
 /// Draws the ratio where a result has both: Apex-Map with alpha = 1, and ping-pong by sends, both on two ranks.
-pub fn of_ping_pong(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Option<Picture>> {
-    let series = ratios(table, rows)?;
+pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture>> {
+    let series = ratios(samples)?;
     if series.is_empty() {
         return Ok(None);
     }
     let title = "Apex-Map against ping-pong (alpha = 1, P = 2)";
     let found: Vec<String> = series.iter().filter_map(findings).collect();
     let caption = format!(
-        "Bandwidth of an Apex-Map process over that of ping-pong with messages of the same length, as Figure 2 of the \
-         Apex-Map paper; ratios of medians, the bands from the lower limit of one over the upper limit of the other. \
-         {EFFECTS} Here: {}.",
+        "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
+         2 of the Apex-Map paper. Ratios of medians; the bands divide the lower limit of one by the upper limit of \
+         the other. {EFFECTS} Here: {}.",
         found.join("; ")
     );
     let curves = Curves {
         title: title.into(),
         subtitle: String::new(),
         x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
-        y: Quantity { label: "Apex-Map over ping-pong".into(), unit: Unit::None, log: false },
+        y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
         series,
         marks: Vec::new(),
     };
@@ -46,24 +46,24 @@ pub fn of_ping_pong(folder: &Folder, table: &Table, rows: &[usize]) -> Result<Op
 }
 
 /// The ratio over message size in bytes, a series for each kernel and combination of what else varies.
-pub fn ratios(table: &Table, rows: &[usize]) -> Result<Vec<Series>> {
+pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let needed = ["message_bytes", "operation", ALPHA, BLOCK];
-    if needed.iter().any(|name| table.column(name).is_none()) {
+    if needed.iter().any(|name| samples.column(name).is_none()) {
         return Ok(Vec::new());
     }
-    let two: Vec<usize> = rows.iter().copied().filter(|&row| table.number("ranks", row) == 2.0).collect();
-    let of = |wanted: &dyn Fn(usize) -> bool| two.iter().copied().filter(|&row| wanted(row)).collect::<Vec<_>>();
-    let pong =
-        of(&|row| table.word("kernel", row) == "message_rate.ping_pong" && table.word("operation", row) == "send");
-    let apex = of(&|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
-    let pong: Vec<(f64, Summary)> = cells(table, &pong, &["message_bytes"], "bytes_per_second")?
+    let table = samples.table();
+    let two = samples.only(|row| table.number("ranks", row) == 2.0);
+    let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
+    let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
+    let pong: Vec<(f64, Summary)> = pong
+        .cells(&["message_bytes"])?
         .into_iter()
-        .filter_map(|cell| Some((cell.by[0].as_f64()?, cell.summary?)))
+        .filter_map(|cell| Some((cell.by[0].as_f64()?, cell.summary("bytes_per_second")?)))
         .collect();
-    let mut names: Vec<&str> = key_columns(table, &apex)?.into_iter().filter(|&name| name != "ranks").collect();
+    let mut names: Vec<&str> = apex.key_columns().into_iter().filter(|&name| name != "ranks").collect();
     names.push(BLOCK);
     let mut series: Vec<Series> = Vec::new();
-    for cell in cells(table, &apex, &names, "bytes_per_second_per_rank")? {
+    for cell in apex.cells(&names)? {
         let Some(point) = ratio(&cell, &pong) else { continue };
         let words = cell.by.iter().zip(&names).filter(|(_, name)| **name != BLOCK);
         let name = words.map(|(value, name)| label(name, value)).collect::<Vec<_>>().join(", ");
@@ -79,7 +79,7 @@ pub fn ratios(table: &Table, rows: &[usize]) -> Result<Vec<Series>> {
 fn ratio(cell: &Cell, pong: &[(f64, Summary)]) -> Option<CurvePoint> {
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
     let (_, pong) = pong.iter().find(|(bytes, _)| *bytes == x)?;
-    let apex = cell.summary?;
+    let apex = cell.summary("bytes_per_second_per_rank")?;
     let (low, high) = match (apex.interval, pong.interval) {
         (Some(apex), Some(pong)) => (apex.0 / pong.1, apex.1 / pong.0),
         _ => (f64::NAN, f64::NAN),
@@ -92,5 +92,5 @@ fn findings(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let best = series.points.iter().max_by(|a, b| a.y.total_cmp(&b.y))?;
     let at = |point: &CurvePoint| format!("{} at {}", significant(point.y), bytes(point.x));
-    Some(format!("{}: {}, at most {}, {}", series.label, at(first), at(best), at(last)))
+    Some(format!("{}: {}, maximum {}, {}", series.label, at(first), at(best), at(last)))
 }

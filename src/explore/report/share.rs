@@ -1,13 +1,14 @@
 //! The share of the machine's own limit: which limit binds where, and how much of it was reached.
 
-use super::groups::Group;
+use super::input::Input;
 use crate::error::Result;
 use crate::explore::bounds::{self, Limits, Terms};
-use crate::explore::store::bound_columns::{self, BOUND_BY, SHARE};
 use crate::explore::store::cells::Cell;
-use crate::explore::store::{Folder, Table, columns};
+use crate::explore::store::columns;
+use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
+use crate::explore::store::groups::SampleGroup;
 use crate::measure::kernels;
-use crate::measure::numerics::statistics::{Summary, median};
+use crate::measure::numerics::statistics::Summary;
 use crate::units;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,7 +28,7 @@ pub struct Shares {
     pub limits: Vec<Formula>,
 }
 
-/// A point: its rate, its bound, what binds, and the limits that do not.
+/// A point: its rate, its bound, the bottleneck, and the other limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub group: String,
@@ -51,29 +52,28 @@ pub struct Formula {
 }
 
 /// The shares of all groups; `None` where the result has no card, or none of its points a bound.
-pub fn of(folder: &Folder, table: &Table, groups: &[Group]) -> Result<Option<Shares>> {
-    let Some(card) = folder.card()?.filter(|_| table.column(SHARE).is_some()) else { return Ok(None) };
-    let limits = Limits::of(&card);
-    let terms = terms(folder, &limits)?;
+pub fn of(input: &Input) -> Result<Option<Shares>> {
+    let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
+    let (groups, terms) = (&input.groups, &input.terms);
     let (mut rows, mut above, mut all, mut binding) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for group in groups {
-        let found = group.ranked(table, SHARE)?;
+        let found = group.ranked(SHARE)?;
         for (cell, share) in &found {
             all.push(share.median);
-            *binding.entry(table.word(BOUND_BY, cell.rows[0])).or_insert(0) += 1;
+            *binding.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
             if share.interval.is_some_and(|(low, _)| low > 1.0) {
                 above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
             }
         }
         let Some(last) = found.len().checked_sub(1) else { continue };
-        for (which, at) in [("least", 0), ("median", last / 2), ("most", last)] {
-            rows.push(row(table, group, which, &found[at], &terms));
+        for (which, at) in [("smallest", 0), ("median", last / 2), ("largest", last)] {
+            rows.push(row(group, which, &found[at], terms));
         }
     }
     if all.is_empty() {
         return Ok(None);
     }
-    let families: BTreeSet<&str> = groups.iter().filter_map(|group| family(table, group)).collect();
+    let families: BTreeSet<&str> = groups.iter().map(family).collect();
     let limits_of = |name: &&str| {
         let family = bounds::FAMILIES.iter().find(|family| family.name == *name)?;
         Some(family.limits.iter().map(|limit| Formula {
@@ -85,32 +85,17 @@ pub fn of(folder: &Folder, table: &Table, groups: &[Group]) -> Result<Option<Sha
     };
     Ok(Some(Shares {
         machine: card.name.clone(),
-        accepted: limits.accepted.clone(),
+        accepted: Limits::of(card).accepted,
         sentence: sentence(&mut all, &binding),
         above,
         rows,
-        missing: missing(table, groups, &terms),
+        missing: missing(groups, terms),
         limits: families.iter().filter_map(limits_of).flatten().collect(),
     }))
 }
 
-fn family<'a>(table: &'a Table, group: &Group) -> Option<&'a str> {
-    Some(kernels::family(table.word("kernel", *group.rows.first()?)))
-}
-
-/// The limits at every point, by key.
-pub(super) fn terms(folder: &Folder, limits: &Limits) -> Result<HashMap<String, Terms>> {
-    let mut known = HashMap::new();
-    for record in folder.records()? {
-        let Some(launch) = &record.launch else { continue };
-        for sample in &record.samples {
-            if !known.contains_key(&sample.key) {
-                let found = bound_columns::terms(sample, launch, limits).unwrap_or_default();
-                known.insert(sample.key.clone(), found);
-            }
-        }
-    }
-    Ok(known)
+fn family(group: &SampleGroup) -> &str {
+    kernels::family(group.samples.first_word("kernel"))
 }
 
 fn per_cent(share: &Summary) -> String {
@@ -120,28 +105,23 @@ fn per_cent(share: &Summary) -> String {
 }
 
 fn row(
-    table: &Table,
-    group: &Group,
+    group: &SampleGroup,
     which: &'static str,
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
 ) -> Row {
     let unit = columns::describe(group.headline).unit;
     let rate = |column: Option<&str>| {
-        column
-            .and_then(|column| median(&table.numbers(column, &cell.rows)))
-            .map(|v| units::quantity(v, unit))
-            .unwrap_or_default()
+        column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };
-    let first = cell.rows[0];
-    let others = terms.get(table.word("key", first)).map(others).unwrap_or_default();
+    let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
     Row {
         group: group.label(),
         which,
         place: group.place(cell),
         rate: rate(Some(group.headline)),
-        bound: rate(bound_columns::bound_of(group.headline)),
-        by: table.word(BOUND_BY, first).to_owned(),
+        bound: rate(bound_of(group.headline)),
+        by: cell.samples.first_word(BOUND_BY).to_owned(),
         share: per_cent(share),
         others,
     }
@@ -157,10 +137,10 @@ fn others(terms: &Terms) -> Vec<String> {
     }
     let mut least: Vec<_> = least.into_iter().collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
-    least.iter().map(|(name, times)| format!("{name} {} x", units::significant(*times))).collect()
+    least.iter().map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
 }
 
-fn sentence(all: &mut [f64], binding: &BTreeMap<&str, usize>) -> String {
+fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
     all.sort_by(f64::total_cmp);
     let at = |k: usize| units::significant(100.0 * all[k]);
     let last = all.len() - 1;
@@ -168,7 +148,7 @@ fn sentence(all: &mut [f64], binding: &BTreeMap<&str, usize>) -> String {
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} points have a bound. They reach {} to {} % of it, half of them {} % or more. What binds: {}.",
+        "{} points have a bound. They reach {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
         all.len(),
         at(0),
         at(last),
@@ -177,12 +157,12 @@ fn sentence(all: &mut [f64], binding: &BTreeMap<&str, usize>) -> String {
     )
 }
 
-fn missing(table: &Table, groups: &[Group], terms: &HashMap<String, Terms>) -> Vec<String> {
+fn missing(groups: &[SampleGroup], terms: &HashMap<String, Terms>) -> Vec<String> {
     let mut lacking: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for row in groups.iter().flat_map(|group| &group.rows) {
-        let Some(terms) = terms.get(table.word("key", *row)) else { continue };
-        if !terms.missing.is_empty() {
-            lacking.entry(table.word("kernel", *row)).or_default().extend(&terms.missing);
+    for samples in groups.iter().map(|group| &group.samples) {
+        for key in samples.words("key") {
+            let Some(terms) = terms.get(key).filter(|terms| !terms.missing.is_empty()) else { continue };
+            lacking.entry(samples.first_word("kernel")).or_default().extend(&terms.missing);
         }
     }
     let one = |(kernel, names): (&str, BTreeSet<&str>)| {

@@ -1,11 +1,11 @@
 //! The table that ends a run and opens a report: worst, median and best cell of every group.
 
-use super::groups::Group;
 use crate::error::Result;
-use crate::explore::store::bound_columns;
 use crate::explore::store::cells::Cell;
-use crate::explore::store::{Table, columns};
-use crate::measure::numerics::statistics::{Summary, median};
+use crate::explore::store::columns;
+use crate::explore::store::derive::{BOUND_BY, SHARE};
+use crate::explore::store::groups::SampleGroup;
+use crate::measure::numerics::statistics::Summary;
 use crate::units::{self, Unit};
 use serde::Serialize;
 
@@ -21,21 +21,21 @@ pub struct Row {
     /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
-    /// Share of the machine's own limit and what binds; empty where no bound is known.
+    /// Fraction of the bound, and the bottleneck; empty where no bound is known.
     pub limit: String,
     pub samples: usize,
 }
 
 /// Three rows a group; groups without a good sample have none.
-pub fn rows(table: &Table, group: &Group) -> Result<Vec<Row>> {
-    let found = group.ranked(table, group.headline)?;
+pub fn rows(group: &SampleGroup) -> Result<Vec<Row>> {
+    let found = group.ranked(group.headline)?;
     let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
     let picks = [("worst", 0), ("median", last / 2), ("best", last)];
-    Ok(picks.iter().map(|&(which, at)| row(table, group, which, &found[at])).collect())
+    Ok(picks.iter().map(|&(which, at)| row(group, which, &found[at])).collect())
 }
 
-fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
-    let of = |column: &str| median(&table.numbers(column, &cell.rows));
+fn row(group: &SampleGroup, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
+    let of = |column: &str| cell.samples.median(column);
     let unit = columns::describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     let interval =
@@ -47,8 +47,8 @@ fn row(table: &Table, group: &Group, which: &'static str, (cell, summary): &(Cel
         rate: format!("{}{interval}", rate(summary.median)),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
-        limit: of(bound_columns::SHARE)
-            .map(|share| format!("{:.0} %, {}", 100.0 * share, table.word(bound_columns::BOUND_BY, cell.rows[0])))
+        limit: of(SHARE)
+            .map(|share| format!("{:.0} %, {}", 100.0 * share, cell.samples.first_word(BOUND_BY)))
             .unwrap_or_default(),
         samples: summary.n,
     }
@@ -60,7 +60,8 @@ const TERMINAL_GROUPS: usize = 6;
 /// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
     let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
-    let head = ["", "", "at", "rate (95 %)", "in all", "cycles an operation", "of its limit", "n"].map(str::to_owned);
+    let head =
+        ["", "", "configuration", "median (95 % CI)", "total", "cycles/op", "% of limit", "n"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
     for row in rows {
         let n = row.samples.to_string();
@@ -88,7 +89,7 @@ pub fn text(rows: &[Row]) -> String {
         text.push('\n');
     }
     if !rest.is_empty() {
-        text.push_str(&format!("and {} more groups, in the report\n", rest.len() / 3));
+        text.push_str(&format!("{} more groups are in the report\n", rest.len() / 3));
     }
     text
 }

@@ -1,71 +1,56 @@
-//! Cells: the samples of one combination of parameters, summed up.
+//! Cells: the samples of one combination of parameters.
 
-use super::table::{Column, Table};
+use super::columns::order;
+use super::samples::{Mixture, Samples};
+use super::table::Column;
 use crate::error::Result;
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::sample::Status;
-use std::collections::HashMap;
 
 /// The samples that share the values of some columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// Values of the grouping columns, in their order.
     pub by: Vec<Value>,
-    /// Good samples; `None` if there are none.
-    pub summary: Option<Summary>,
+    /// The good samples.
+    pub samples: Samples,
     /// The status of samples that did not give a number.
     pub failures: Vec<Status>,
-    /// Rows of the good samples.
-    pub rows: Vec<usize>,
 }
 
-/// Groups `rows` by the columns `by` and sums up `value`; cells come sorted by their values.
-///
-/// Rows without a value in a grouping column are left out.
-pub fn cells(table: &Table, rows: &[usize], by: &[&str], value: &str) -> Result<Vec<Cell>> {
-    let columns: Vec<&Column> = by.iter().map(|name| table.require(name)).collect::<Result<_>>()?;
-    table.require(value)?;
-    let status = table.column("status");
-    let mut cells = Vec::new();
-    for mut rows in alike(&columns, rows) {
-        let Some(by) = columns.iter().map(|column| column.value(rows[0])).collect() else { continue };
-        let mut failures = Vec::new();
-        rows.retain(|&row| {
-            let failure = status.and_then(|status| Status::from_name(status.word(row))).filter(|s| *s != Status::Ok);
-            failures.extend(failure);
-            failure.is_none()
-        });
-        cells.push(Cell { by, summary: Summary::of(&table.numbers(value, &rows)), failures, rows });
+impl Cell {
+    /// Median, interval and extremes of a column over the good samples; `None` where none has a value.
+    pub fn summary(&self, column: &str) -> Option<Summary> {
+        self.samples.summary(column)
     }
-    cells.sort_by(|a, b| compare(&a.by, &b.by));
-    Ok(cells)
 }
 
-/// The rows that have the same values in all of these columns, or none in the same, in the order of their first appearance.
-pub fn alike(columns: &[&Column], rows: &[usize]) -> Vec<Vec<usize>> {
-    let mut places: HashMap<Vec<Option<u64>>, usize> = HashMap::new();
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut key = Vec::new();
-    for &row in rows {
-        key.clear();
-        key.extend(columns.iter().map(|column| column.bits(row)));
-        match places.get(&key) {
-            Some(&at) => parts[at].push(row),
-            None => {
-                places.insert(key.clone(), parts.len());
-                parts.push(vec![row]);
-            }
-        }
+impl Samples {
+    /// Groups them by the columns `by`; cells come sorted by their values. Samples without a value in a grouping column are
+    /// left out.
+    ///
+    /// # Errors
+    /// If a column is missing.
+    pub fn cells(&self, by: &[&str]) -> Result<Vec<Cell>> {
+        let columns: Vec<&Column> = by.iter().map(|name| self.require(name)).collect::<Result<_>>()?;
+        let cell = |part: Samples| {
+            let by = columns.iter().map(|column| column.value(part.rows()[0])).collect::<Option<_>>()?;
+            let failures = part.rows().iter().filter_map(|&row| self.failure(row)).collect();
+            Some(Cell { by, failures, samples: part.good() })
+        };
+        let mut cells: Vec<Cell> = self.alike(by).into_iter().filter_map(cell).collect();
+        cells.sort_by(|a, b| compare(&a.by, &b.by));
+        Ok(cells)
     }
-    parts
+}
+
+/// That each cell holds samples of one point; otherwise what the first that does not differs in.
+pub fn single_points<'a, C: IntoIterator<Item = &'a Cell>>(cells: C, by: &[&str]) -> std::result::Result<(), Mixture> {
+    cells.into_iter().try_for_each(|cell| cell.samples.single_point(by))
 }
 
 /// The order of cells: numbers by size, words by letters.
 pub fn compare(a: &[Value], b: &[Value]) -> std::cmp::Ordering {
-    let one = |(a, b): (&Value, &Value)| match (a.as_f64(), b.as_f64()) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        _ => a.to_string().cmp(&b.to_string()),
-    };
-    a.iter().zip(b).map(one).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    a.iter().zip(b).map(|(a, b)| order(a, b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
 }

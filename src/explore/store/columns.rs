@@ -1,176 +1,194 @@
-//! What the columns of a store are called on axes and in tables.
+//! The registry of columns: what each is called, its unit, and what it says of a sample.
+//!
+//! Made once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and launches.
 
-use super::table::{Column, Table};
-use super::{bound_columns, derive};
+use super::derive;
+use super::table::Table;
 use crate::measure::kernels::{self, Parameter};
 use crate::point::Value;
-use crate::units::Unit;
+use crate::units::{self, Unit};
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// The axes of surfaces: temporal and spatial locality.
+pub const ALPHA: &str = "alpha";
+pub const BLOCK: &str = "block_words";
+
+/// What a column says of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Which point it is of, with the kernel.
+    Parameter,
+    /// What the kernel measured or counted.
+    Output,
+    /// Made of its time and its kernel's work.
+    Rate,
+    /// What the machine allows, from its card.
+    Bound,
+    /// Which sample it is, and how it ended.
+    Sample,
+    /// What carried it, where.
+    Launch,
+    /// Not a column of this program's.
+    Unknown,
+}
 
 /// A column for people.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// `alpha (temporal locality)`.
-    pub label: String,
+    /// As in stores: `memory_words`.
+    pub name: String,
+    /// The paper's name of a parameter: `M`. Of others the name.
+    pub symbol: String,
     pub unit: Unit,
+    /// As on an axis: `alpha (temporal locality)`.
+    pub label: String,
+    pub role: Role,
 }
 
-/// Columns that say where a sample comes from, and how it ended.
-const ORIGINS: [(&str, Unit, &str); 17] = [
+const SAMPLE: [(&str, Unit, &str); 9] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
-    ("kernel", Unit::None, "what was measured"),
-    ("status", Unit::None, "ok, wrong, failed, timed-out or hung: only ok is a measurement"),
-    ("message", Unit::None, "why the sample is none"),
-    ("stale", Unit::None, "1 if the present plan has no such point: another build, machine or plan"),
-    ("block", Unit::None, "which launch of this rank count, from 0"),
-    ("repetition", Unit::None, "running number within the point and block, from 0"),
-    ("unix_seconds", Unit::Seconds, "when the run ended, since 1970"),
+    ("kernel", Unit::None, "the kernel"),
+    ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
+    ("message", Unit::None, "why the sample is not valid"),
+    ("stale", Unit::None, "1 if the current plan has no such point (another build, machine or plan)"),
+    ("block", Unit::None, "index of the launch for this number of ranks, from 0"),
+    ("repetition", Unit::None, "sequence number within the point and launch, from 0"),
+    ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
-    ("launch", Unit::None, "the launch, which is the name of its journal"),
+];
+
+const LAUNCH: [(&str, Unit, &str); 8] = [
+    ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads or mpi"),
-    ("library", Unit::None, "what carries the messages, with its version"),
-    ("launcher", Unit::None, "what started the ranks"),
+    ("library", Unit::None, "message library, with its version"),
+    ("launcher", Unit::None, "launcher that started the ranks"),
     ("host", Unit::None, "host of rank 0"),
-    ("cpu_model", Unit::None, "processor of that host"),
+    ("cpu_model", Unit::None, "processor model of that host"),
     ("build", Unit::None, "fingerprint of the measuring code"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than cores"),
 ];
+
+/// Columns that say which point a sample is of, besides parameters.
+const OF_POINTS: [&str; 5] = ["kernel", "transport", "library", "launcher", "host"];
+
+/// All columns that this program knows; of several kernels with the same column the first describes it.
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::new);
+
+struct Registry {
+    columns: Vec<Described>,
+    by_name: HashMap<String, usize>,
+    by_symbol: HashMap<String, usize>,
+}
+
+impl Registry {
+    fn new() -> Self {
+        let mut registry = Self { columns: Vec::new(), by_name: HashMap::new(), by_symbol: HashMap::new() };
+        registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
+        registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
+        for parameter in parameters() {
+            registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
+        }
+        for (role, rates) in [(Role::Rate, &derive::COLUMNS[..]), (Role::Bound, &derive::BOUNDS[..])] {
+            rates.iter().for_each(|rate| registry.add(rate.column, rate.column, rate.unit, rate.label.into(), role));
+        }
+        for (role, columns) in [(Role::Sample, &SAMPLE[..]), (Role::Launch, &LAUNCH[..])] {
+            columns.iter().for_each(|(name, unit, label)| registry.add(name, name, *unit, (*label).into(), role));
+        }
+        for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs()) {
+            registry.add(output.column, output.column, output.unit, output.meaning.into(), Role::Output);
+        }
+        registry
+    }
+
+    fn add(&mut self, name: &str, symbol: &str, unit: Unit, label: String, role: Role) {
+        let at = self.columns.len();
+        self.by_symbol.entry(symbol.to_owned()).or_insert(at);
+        self.by_name.entry(name.to_owned()).or_insert(at);
+        self.columns.push(Described { name: name.to_owned(), symbol: symbol.to_owned(), unit, label, role });
+    }
+
+    fn find(&self, column: &str) -> Option<&Described> {
+        self.by_name.get(column).map(|at| &self.columns[*at])
+    }
+}
 
 fn parameters() -> impl Iterator<Item = &'static Parameter> {
     kernels::ALL.iter().flat_map(|kernel| kernel.parameters())
 }
 
+/// The symbol of a parameter with the first clause of its meaning.
+fn axis(parameter: &Parameter) -> String {
+    let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
+    format!("{} ({clause})", parameter.name)
+}
+
+/// Everything that the kernels, rates, bounds, samples and launches declare, in the order in which it is looked up; columns of
+/// several kernels stand here several times.
+pub fn declared() -> &'static [Described] {
+    &REGISTRY.columns
+}
+
 /// The column of a name: a column's own, or a parameter's by the paper (`M`, `P`).
 pub fn resolve(name: &str) -> &str {
-    match name {
-        "P" => "ranks",
-        _ => parameters().find(|parameter| parameter.name == name).map_or(name, |parameter| parameter.column),
-    }
+    REGISTRY.by_symbol.get(name).map_or(name, |at| &REGISTRY.columns[*at].name)
 }
 
 /// The paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
-    match column {
-        "ranks" => "P",
-        _ => parameters().find(|parameter| parameter.column == column).map_or(column, |parameter| parameter.name),
-    }
+    REGISTRY.find(column).map_or(column, |known| &known.symbol)
 }
 
+/// A column by its name; one that this program does not know is described by its name alone.
 pub fn describe(column: &str) -> Described {
-    if column == "ranks" {
-        return Described { label: "P (ranks)".into(), unit: Unit::None };
-    }
-    if column == "seconds" {
-        return Described { label: "time of the slowest rank".into(), unit: Unit::Seconds };
-    }
-    if let Some(parameter) = parameters().find(|parameter| parameter.column == column) {
-        let clause = parameter.meaning.split([':', ',', ';']).next().unwrap_or_default();
-        return Described { label: format!("{} ({clause})", parameter.name), unit: parameter.unit };
-    }
-    if let Some(derived) =
-        derive::COLUMNS.iter().chain(&bound_columns::COLUMNS).find(|derived| derived.column == column)
-    {
-        return Described { label: derived.label.into(), unit: derived.unit };
-    }
-    if let Some((_, unit, meaning)) = ORIGINS.iter().find(|(name, ..)| *name == column) {
-        return Described { label: (*meaning).into(), unit: *unit };
-    }
-    let output = kernels::ALL.iter().flat_map(|kernel| kernel.outputs()).find(|output| output.column == column);
-    match output {
-        Some(output) => Described { label: output.meaning.into(), unit: output.unit },
-        None => Described { label: column.into(), unit: Unit::None },
-    }
+    let unknown = || Described {
+        name: column.to_owned(),
+        symbol: column.to_owned(),
+        unit: Unit::None,
+        label: column.to_owned(),
+        role: Role::Unknown,
+    };
+    REGISTRY.find(column).cloned().unwrap_or_else(unknown)
 }
 
 /// Columns that say which point a row is of: the kernel, its ranks and parameters, and what carried it.
 pub fn of_points(table: &Table) -> Vec<&str> {
-    let names = ["kernel", "ranks", "transport", "library", "launcher", "host"];
-    let known = |name: &&str| names.contains(name) || parameters().any(|parameter| parameter.column == *name);
-    table.names().iter().map(String::as_str).filter(known).collect()
+    let is_parameter = |name: &str| REGISTRY.find(name).is_some_and(|known| known.role == Role::Parameter);
+    let of_point = |name: &&str| OF_POINTS.contains(name) || is_parameter(name);
+    table.names().iter().map(String::as_str).filter(of_point).collect()
 }
 
-/// Whether a column has the same value in all of these rows.
-pub fn constant(column: &Column, rows: &[usize]) -> bool {
-    let Some(&first) = rows.first() else { return true };
-    match column {
-        Column::Numbers(values) => rows.iter().all(|&row| values[row].to_bits() == values[first].to_bits()),
-        Column::Whole(values) => rows.iter().all(|&row| values[row] == values[first]),
-        Column::Words { codes, .. } => rows.iter().all(|&row| codes[row] == codes[first]),
-    }
+/// The order of kernels' parameters, after all other columns: what comes first is kept if two follow from each other.
+pub fn rank(column: &str) -> usize {
+    parameters().position(|parameter| parameter.column == column).map_or(0, |at| at + 1)
 }
 
-/// What rows of several points differ in.
-pub struct Mixed<'a> {
-    /// The column as [`short`] names it.
-    pub name: &'a str,
-    /// Its values.
-    pub values: String,
-    /// A condition that chooses one of them.
-    pub choice: String,
-}
-
-/// The first column of [`of_points`] but `by` that varies in these rows.
-pub fn mixed<'a>(table: &'a Table, rows: &[usize], by: &[&str]) -> Option<Mixed<'a>> {
-    let varies = |name: &&str| table.column(name).is_some_and(|column| !constant(column, rows));
-    let column = of_points(table).into_iter().filter(|name| !by.contains(name)).find(varies)?;
-    Some(mixed_in(table, column, rows))
-}
-
-/// That these rows differ in this column.
-pub fn mixed_in<'a>(table: &Table, column: &'a str, rows: &[usize]) -> Mixed<'a> {
-    let name = short(column);
-    let choice = match sorted(table, column, rows).first() {
-        Some(Value::Text(word)) => format!("{name} == \"{word}\""),
-        first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
+/// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`.
+pub fn label(column: &str, value: &Value) -> String {
+    let text = match value {
+        Value::Integer(v) if REGISTRY.find(column).is_some_and(|known| known.unit == Unit::Words) => words(*v),
+        Value::Integer(v) => v.to_string(),
+        Value::Real(v) => units::significant(*v),
+        // The name of a kernel says that it is one.
+        Value::Text(v) if column == "kernel" => return v.clone(),
+        Value::Text(v) => v.clone(),
     };
-    Mixed { name, choice, values: listed(table, column, rows) }
+    format!("{} = {text}", short(column))
 }
 
-/// The different values of a column in these rows, in order; a long list ends in dots.
-pub fn listed(table: &Table, name: &str, rows: &[usize]) -> String {
-    const MOST: usize = 12;
-    let values = sorted(table, name, rows);
-    let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();
-    if values.len() > MOST {
-        shown.push("...".into());
-    }
-    shown.join(", ")
+/// Words as the papers count them; short blocks stay plain numbers.
+fn words(count: u64) -> String {
+    let scale = [(30, "Gwords"), (20, "Mwords")]
+        .into_iter()
+        .find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
+    scale.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 
-fn sorted(table: &Table, name: &str, rows: &[usize]) -> Vec<Value> {
-    let mut values = table.values(name, rows);
-    values.sort_by(|a, b| match (a.as_f64(), b.as_f64()) {
+/// The order of values: numbers by size, words by letters.
+pub fn order(a: &Value, b: &Value) -> Ordering {
+    match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         _ => a.to_string().cmp(&b.to_string()),
-    });
-    values
-}
-
-/// The columns that tell the points of these rows apart: those of [`of_points`] that vary, without those that follow from
-/// another one, as the number of accesses may follow from L, or M from the ranks.
-pub fn axes<'a>(table: &'a Table, rows: &[usize]) -> Vec<&'a str> {
-    // The order of kernels' parameters: what comes first is kept if two follow from each other.
-    let rank = |name: &&str| parameters().position(|parameter| parameter.column == *name).map_or(0, |at| at + 1);
-    let mut varied: Vec<(&str, &Column)> = of_points(table)
-        .into_iter()
-        .filter_map(|name| Some((name, table.column(name)?)))
-        .filter(|(_, column)| !constant(column, rows))
-        .collect();
-    varied.sort_by_key(|(name, _)| rank(name));
-    let mut kept = varied.clone();
-    for (name, column) in varied.iter().rev() {
-        if kept.iter().any(|(other, by)| other != name && follows(column, by, rows)) {
-            kept.retain(|(other, _)| other != name);
-        }
     }
-    kept.into_iter().map(|(name, _)| name).collect()
-}
-
-/// Whether equal values of `by` always come with equal values of `column`.
-fn follows(column: &Column, by: &Column, rows: &[usize]) -> bool {
-    let mut seen = HashMap::new();
-    rows.iter().all(|&row| {
-        let value = column.bits(row);
-        *seen.entry(by.bits(row)).or_insert(value) == value
-    })
 }

@@ -5,6 +5,7 @@ use crate::sample::Sample;
 use crate::units::Unit;
 
 /// A derived column and what it means.
+#[derive(Clone, Copy, Debug)]
 pub struct Derived {
     pub column: &'static str,
     pub unit: Unit,
@@ -12,7 +13,7 @@ pub struct Derived {
     pub label: &'static str,
 }
 
-pub(super) const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
+const fn derived(column: &'static str, unit: Unit, label: &'static str) -> Derived {
     Derived { column, unit, label }
 }
 
@@ -22,9 +23,27 @@ pub const COLUMNS: [Derived; 6] = [
     derived("bytes", Unit::Bytes, "bytes of all ranks"),
     derived("operations_per_second", Unit::PerSecond, "aggregate rate of operations"),
     derived("bytes_per_second", Unit::BytesPerSecond, "aggregate bandwidth"),
-    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth of a process"),
-    derived("cycles_per_operation", Unit::Cycles, "cycles of a process an operation"),
+    derived("bytes_per_second_per_rank", Unit::BytesPerSecond, "bandwidth per process"),
+    derived("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
+
+/// Column of the name of the limit that binds.
+pub const BOUND_BY: &str = "bound_by";
+/// Column of the measured rate over its bound.
+pub const SHARE: &str = "share_of_bound";
+
+/// Bounds of rates and the share of them that was reached: columns of a result with a machine card.
+pub const BOUNDS: [Derived; 4] = [
+    derived("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
+    derived("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
+    derived("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth per process"),
+    derived(SHARE, Unit::None, "fraction of the bound"),
+];
+
+/// The column that bounds a rate's column, if one does.
+pub fn bound_of(column: &str) -> Option<&'static str> {
+    BOUNDS.iter().map(|bound| bound.column).find(|bound| bound.strip_prefix("bound_") == Some(column))
+}
 
 /// Rates of a sample on processors of `hertz`; `None` where it has no time or its kernel is unknown to this program.
 pub fn rates(sample: &Sample, hertz: Option<f64>) -> [Option<f64>; 6] {

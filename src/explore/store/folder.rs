@@ -4,6 +4,7 @@ use super::bound_columns;
 use super::journal::{self, Outcome, Record};
 use super::parquet;
 use super::table::Table;
+use super::tabulate::tabulate;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
@@ -134,7 +135,7 @@ impl Folder {
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
             Errno::EWOULDBLOCK => Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
-                "wait for it, or give this run a folder of its own with --out",
+                "wait for it to end, or write to another folder with --out",
             ),
             _ => Error::file("lock", &path, cause),
         })
@@ -150,10 +151,14 @@ impl Folder {
         text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
     }
 
-    /// Whether the Parquet file is newer than all journals and the machine card.
+    /// Whether the Parquet file is newer than all journals and the machine card, or all there is.
     fn compacted(&self) -> Result<bool> {
         let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
-        let sources = self.journal_files()?.into_iter().chain([self.machine()]);
+        let journals = self.journal_files()?;
+        if journals.is_empty() {
+            return Ok(self.samples().is_file());
+        }
+        let sources = journals.into_iter().chain([self.machine()]);
         let newest = sources.filter_map(|path| modified(&path)).max();
         Ok(modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)))
     }
@@ -178,7 +183,7 @@ impl Folder {
 
     fn tabulate(&self, records: &[Record]) -> Result<Table> {
         let keys = self.planned_keys();
-        let mut table = parquet::tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
+        let mut table = tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
         if let Some(card) = self.card()? {
             bound_columns::add(&mut table, records, &Limits::of(&card));
         }
@@ -189,7 +194,8 @@ impl Folder {
     pub fn compact(&self) -> Result<Table> {
         let table = self.tabulate(&self.records()?)?;
         if table.rows > 0 {
-            parquet::write(self, &table)?;
+            let path = self.samples();
+            self.replace(&path, |file| parquet::write(file, &path, &table))?;
         }
         Ok(table)
     }

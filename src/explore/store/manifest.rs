@@ -89,7 +89,7 @@ impl Manifest {
             }
             Error::environment(
                 format!("{} is damaged: {error}", path.display()),
-                "remove it and run the sweep again with `apexmap run`, which writes it anew and repeats nothing that is done",
+                "delete it and run the sweep again: `apexmap run` rewrites it and repeats nothing that is done",
             )
         })
     }

@@ -12,25 +12,33 @@
 //! ```
 //!
 //! ```no_run
-//! use apexmap::explore::store::Folder;
+//! use apexmap::explore::store::{Folder, Samples};
 //! use std::path::Path;
 //!
-//! let table = Folder::open(Path::new("results/quickstart"))?.table()?;
-//! for row in (0..table.rows).filter(|&row| table.word("status", row) == "ok") {
-//!     println!("alpha = {}: {} B/s", table.number("alpha", row), table.number("bytes_per_second", row));
+//! let samples = Samples::from(Folder::open(Path::new("results/quickstart"))?.table()?);
+//! for cell in samples.current().cells(&["alpha"])? {
+//!     println!("alpha = {}: {:?}", cell.by[0], cell.summary("bytes_per_second"));
 //! }
 //! # Ok::<(), apexmap::error::Error>(())
 //! ```
 
 pub mod bound_columns;
+pub mod build;
 pub mod cells;
 pub mod columns;
 pub mod derive;
+pub mod design;
 pub mod folder;
+pub mod groups;
 pub mod journal;
 pub mod manifest;
 pub mod parquet;
+pub mod pivot;
+pub mod samples;
 pub mod table;
+pub mod tabulate;
 
+pub use build::TableBuilder;
 pub use folder::Folder;
+pub use samples::Samples;
 pub use table::Table;

@@ -72,14 +72,16 @@ impl Messages for MpiMessages<'_> {
     #[inline]
     fn wait_all(&mut self) {
         let (count, requests) = (self.requests.len() as c_int, self.requests.as_mut_ptr());
+        // SAFETY: it is a constant of the library.
         let (mut done, ignored) = (c_int::from(count == 0), unsafe { ffi::RSMPI_STATUSES_IGNORE });
-        // SAFETY: the requests are live, or null once they are complete.
         if done == 0 && !self.comm.oversubscribed {
+            // SAFETY: the requests are live.
             unsafe { ffi::MPI_Waitall(count, requests, ignored) };
             done = 1;
         }
         // MPI libraries spin while they wait: ranks that share a processor poll, and leave it to each other.
         while done == 0 {
+            // SAFETY: the requests are live, or null once they are complete.
             unsafe { ffi::MPI_Testall(count, requests, &mut done, ignored) };
             if done == 0 {
                 self.comm.relax();

@@ -1,0 +1,246 @@
+//! From samples to figures.
+
+use crate::error::{Error, Result};
+use crate::explore::bounds;
+use crate::explore::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
+use crate::explore::store::Samples;
+use crate::explore::store::cells::{Cell, compare, single_points};
+use crate::explore::store::columns::{self, label};
+use crate::explore::store::derive::{BOUND_BY, bound_of};
+use crate::explore::store::pivot::{Pivot, pivot};
+use crate::measure::numerics::statistics::Summary;
+use crate::point::Value;
+use crate::units;
+use ndarray::Array2;
+
+/// The kinds of figures, by the names that `apexmap plot` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Surface,
+    Contour,
+    Heat,
+    Curves,
+    /// Which limit binds, with the share of it that was reached.
+    Bottleneck,
+}
+
+impl Kind {
+    pub const ALL: [(&'static str, Kind); 5] = [
+        ("surface", Kind::Surface),
+        ("contour", Kind::Contour),
+        ("heat", Kind::Heat),
+        ("curves", Kind::Curves),
+        ("bottleneck", Kind::Bottleneck),
+    ];
+}
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub kind: Kind,
+    pub title: String,
+    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
+    pub x: String,
+    pub by: Vec<String>,
+    /// The quantity shown.
+    pub z: String,
+}
+
+impl Request {
+    /// The columns of the axes.
+    fn axes(&self) -> Vec<&str> {
+        std::iter::once(&self.x).chain(&self.by).map(String::as_str).collect()
+    }
+}
+
+/// A cell, and the summary of what is shown there.
+struct Shown {
+    cell: Cell,
+    summary: Option<Summary>,
+}
+
+/// What a figure of a column is made of.
+fn shown(samples: &Samples, request: &Request, column: &str) -> Result<Vec<Shown>> {
+    let of = |cell: Cell| Shown { summary: cell.summary(column), cell };
+    Ok(samples.cells(&request.axes())?.into_iter().map(of).collect())
+}
+
+/// The figure of a request over these samples.
+///
+/// # Errors
+/// If a column is missing, nothing is left to draw, or a cell would mix samples of different points.
+pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
+    let by = request.axes();
+    if request.kind != Kind::Curves && by.len() != 2 {
+        return Err(Error::input("a grid needs two axes", "name exactly one second axis with --y"));
+    }
+    if request.kind == Kind::Bottleneck && samples.column(BOUND_BY).is_none() {
+        return Err(Error::input(
+            "this result has no machine card, hence no bounds",
+            "add the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
+        ));
+    }
+    samples.require_numbers(&request.z)?;
+    let found = shown(samples, request, &request.z)?;
+    if found.iter().all(|shown| shown.summary.is_none()) {
+        return Err(Error::input(
+            format!("there is nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
+            "widen --where, or see `apexmap status` for points that failed",
+        ));
+    }
+    single_points(found.iter().map(|shown| &shown.cell), &by).map_err(|mixed| {
+        Error::input(
+            format!("several points share a cell of the figure ({} = {})", mixed.name, mixed.values),
+            format!("fix one value with --where '{}', or put the parameter on an axis", mixed.choice),
+        )
+    })?;
+    let subtitle = subtitle(samples, &found);
+    let on_grid = |subtitle: String, found: Vec<Shown>| {
+        let cells = pivot(found, |shown: &Shown| &shown.cell.by)?;
+        Ok::<_, Error>((grid(request, subtitle, &cells), cells))
+    };
+    Ok(match request.kind {
+        Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
+        Kind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
+        Kind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
+        Kind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
+        Kind::Bottleneck => {
+            let (grid, cells) = on_grid(subtitle, found)?;
+            Figure::Classes(bottleneck(grid, &cells))
+        }
+    })
+}
+
+/// A surface or curves of a rate with its bounds, where the result knows them: the same figure otherwise.
+pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Result<Figure> {
+    let Some(column) = bound_of(&request.z).filter(|column| samples.column(column).is_some()) else {
+        return Ok(drawn);
+    };
+    let found = shown(samples, request, column)?;
+    if found.iter().all(|shown| shown.summary.is_none()) {
+        return Ok(drawn);
+    }
+    Ok(match drawn {
+        Figure::Surface(measured, view) => {
+            let bounds = medians(&pivot(found, |shown| &shown.cell.by)?);
+            if bounds.dim() == measured.values.dim() {
+                return Ok(Figure::Layers(measured, bounds, view));
+            }
+            Figure::Surface(measured, view)
+        }
+        Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
+            let bounds = curves(request, String::new(), &found).series;
+            let bound_of = |series: &Series| {
+                let known = bounds.iter().find(|bound| bound.label == series.label);
+                let points = known.map(|bound| bound.points.clone()).unwrap_or_default();
+                let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
+                let label = format!("{} limit", series.label).trim().to_owned();
+                Series { label, points: points.into_iter().map(plain).collect() }
+            };
+            all.series = all.series.into_iter().flat_map(|series| [series.clone(), bound_of(&series)]).collect();
+            Figure::Model(all)
+        }
+        other => other,
+    })
+}
+
+/// Curves that can be told apart with a bound each.
+const MOST_BOUNDED: usize = 7;
+
+/// The limit that binds most samples of each cell.
+fn bottleneck(grid: Grid, cells: &Pivot<Shown>) -> Classes {
+    let class = |shown: &Shown| {
+        let samples = &shown.cell.samples;
+        let count =
+            |name: &str| samples.rows().iter().filter(|&&row| samples.table().word(BOUND_BY, row) == name).count();
+        let most = bounds::NAMES.iter().enumerate().max_by_key(|(_, name)| count(name));
+        most.filter(|(_, name)| count(name) > 0).map(|(class, _)| class)
+    };
+    let classes = cells.cells.map(|shown| shown.as_ref().and_then(class));
+    Classes { grid, classes, names: bounds::NAMES.map(str::to_owned).to_vec() }
+}
+
+/// A column along an axis or as a colour; log where the values spread.
+pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
+    let described = columns::describe(column);
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
+    // Powers of two and decades: log steps show them evenly.
+    Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
+}
+
+fn medians(cells: &Pivot<Shown>) -> Array2<f64> {
+    cells.values(|shown| shown.summary.map(|summary| summary.median))
+}
+
+fn grid(request: &Request, subtitle: String, cells: &Pivot<Shown>) -> Grid {
+    let values = medians(cells);
+    let failed = cells.cells.t();
+    let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
+    let axis = |column: &str, values: &[f64]| Axis {
+        quantity: quantity(column, values.iter().copied()),
+        values: values.to_vec(),
+    };
+    Grid {
+        title: request.title.clone(),
+        subtitle,
+        x: axis(&request.x, &cells.x),
+        y: axis(&request.by[0], &cells.y),
+        z: quantity(&request.z, values.iter().copied()),
+        failed: failed.map(|((x, y), _)| (y, x)).collect(),
+        values,
+    }
+}
+
+fn curves(request: &Request, subtitle: String, found: &[Shown]) -> Curves {
+    let mut series: Vec<(&[Value], Series)> = Vec::new();
+    // Cells come in the order of x first; curves in the order of what tells them apart.
+    let mut ordered: Vec<&Shown> = found.iter().collect();
+    ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
+    for Shown { cell, summary } in ordered {
+        let Some(x) = cell.by[0].as_f64() else { continue };
+        let name = &cell.by[1..];
+        if series.last().is_none_or(|(known, _)| *known != name) {
+            // Several words need no names to be told apart, which the legend has no room for.
+            let text = |(column, value): (&String, &Value)| match value {
+                Value::Text(word) if name.len() > 1 => word.clone(),
+                value => label(column, value),
+            };
+            let labels: Vec<String> = request.by.iter().zip(name).map(text).collect();
+            series.push((name, Series { label: labels.join(", "), points: Vec::new() }));
+        }
+        let (low, high) = summary.and_then(|s| s.interval).unwrap_or((f64::NAN, f64::NAN));
+        let y = summary.map_or(f64::NAN, |s| s.median);
+        if let Some((_, series)) = series.last_mut() {
+            series.points.push(CurvePoint { x, y, low, high });
+        }
+    }
+    let y = found.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
+    Curves {
+        title: request.title.clone(),
+        subtitle,
+        x: quantity(&request.x, found.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
+        y: quantity(&request.z, y),
+        series: series.into_iter().map(|(_, series)| series).collect(),
+        marks: Vec::new(),
+    }
+}
+
+/// What the samples have in common, and how many there are of each point.
+fn subtitle(samples: &Samples, found: &[Shown]) -> String {
+    let same = |name: &str| samples.same(name);
+    let number = |name: &str| same(name).and_then(|value| value.as_f64());
+    let mut parts: Vec<String> =
+        ["host", "cpu_model", "kernel"].into_iter().filter_map(same).map(|value| value.to_string()).collect();
+    parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
+    parts.extend(same("transport").map(|transport| transport.to_string()));
+    parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
+    parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
+    let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);
+    let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
+    if samples.oversubscribed() {
+        parts.push("OVERSUBSCRIBED: more ranks than cores".into());
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,40 @@
+//! What a report is made of, read once.
+
+use crate::error::Result;
+use crate::explore::bounds::{Limits, Terms};
+use crate::explore::machine::Card;
+use crate::explore::store::groups::SampleGroup;
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Samples, bound_columns};
+use std::collections::HashMap;
+
+pub struct Input<'a> {
+    pub folder: &'a Folder,
+    pub manifest: &'a Manifest,
+    /// Those of the present plan.
+    pub samples: &'a Samples,
+    pub groups: Vec<SampleGroup>,
+    pub card: Option<Card>,
+    /// The limits at every point, by key; empty without a card.
+    pub terms: HashMap<String, Terms>,
+}
+
+impl<'a> Input<'a> {
+    pub fn of(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
+        let card = folder.card()?;
+        let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::of(card))).unwrap_or_default();
+        Ok(Self { folder, manifest, samples, groups: samples.groups()?, card, terms })
+    }
+}
+
+/// From the columns of the first sample of each point and the placement of its launch.
+fn terms(samples: &Samples, manifest: &Manifest, limits: &Limits) -> HashMap<String, Terms> {
+    let launches: HashMap<&str, _> =
+        manifest.launches.iter().map(|end| (end.launch.launch.as_str(), &end.launch)).collect();
+    let of_point = |point: Samples| {
+        let launch = launches.get(point.first_word("launch"))?;
+        let terms = bound_columns::terms_at(point.table(), point.rows()[0], launch, limits).unwrap_or_default();
+        Some((point.first_word("key").to_owned(), terms))
+    };
+    samples.alike(&["key"]).into_iter().filter_map(of_point).collect()
+}

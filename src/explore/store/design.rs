@@ -1,0 +1,65 @@
+//! Which parameters of a set of points vary, and which follow from others.
+
+use std::collections::HashMap;
+
+/// The values of some columns at some points, as codes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Design<'a> {
+    names: Vec<&'a str>,
+    /// By column and point: equal for equal values, `None` where there is none.
+    codes: Vec<Vec<Option<u64>>>,
+}
+
+impl<'a> Design<'a> {
+    /// Adds a column: a code per point, equal for equal values of this column.
+    pub fn add(&mut self, name: &'a str, codes: Vec<Option<u64>>) {
+        self.names.push(name);
+        self.codes.push(codes);
+    }
+
+    /// The columns with at least two different values. Points without a value do not count: their kernel does not know the
+    /// parameter.
+    pub fn varying(&self) -> Vec<&'a str> {
+        self.names.iter().copied().filter(|name| self.varies(name)).collect()
+    }
+
+    fn varies(&self, name: &str) -> bool {
+        let Some(codes) = self.column(name) else { return false };
+        let mut known = codes.iter().flatten();
+        let first = known.next();
+        known.any(|code| Some(code) != first)
+    }
+
+    /// Whether points with equal values in all of `from` have equal values in this column. Of `from` only those columns count
+    /// that have a value wherever this one has: a parameter says nothing of kernels that do not know it.
+    pub fn follows(&self, name: &str, from: &[&str]) -> bool {
+        let Some(column) = self.column(name) else { return true };
+        let known_where = |codes: &&Vec<Option<u64>>| codes.iter().zip(column).all(|(a, b)| a.is_some() || b.is_none());
+        let from: Vec<&Vec<Option<u64>>> =
+            from.iter().filter_map(|name| self.column(name)).filter(known_where).collect();
+        let mut known: HashMap<Vec<Option<u64>>, Option<u64>> = HashMap::new();
+        (0..column.len()).all(|point| {
+            let key = from.iter().map(|codes| codes[point]).collect();
+            *known.entry(key).or_insert(column[point]) == column[point]
+        })
+    }
+
+    /// Those of these columns that vary and do not follow from the others together. Of columns that follow from each other
+    /// the first stay.
+    pub fn independent<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+        let mut kept: Vec<&str> = names.iter().copied().filter(|name| self.varies(name)).collect();
+        let mut at = kept.len();
+        while at > 0 {
+            at -= 1;
+            let name = kept.remove(at);
+            if !self.follows(name, &kept) {
+                kept.insert(at, name);
+            }
+        }
+        kept
+    }
+
+    fn column(&self, name: &str) -> Option<&Vec<Option<u64>>> {
+        self.names.iter().position(|known| *known == name).map(|at| &self.codes[at])
+    }
+}

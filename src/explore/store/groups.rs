@@ -1,0 +1,104 @@
+//! How the samples of a sweep fall into surfaces.
+
+use super::cells::Cell;
+use super::columns::{ALPHA, BLOCK, label};
+use super::samples::Samples;
+use crate::error::Result;
+use crate::measure::kernels::Kernel;
+use crate::measure::numerics::statistics::Summary;
+use crate::point::Value;
+
+/// Samples of one kernel that differ in alpha and L, and in what follows from them, only; of kernels without these, samples
+/// that differ in numbers only.
+#[derive(Clone, Debug)]
+pub struct SampleGroup {
+    /// Values of the columns that tell this group from others.
+    pub key: Vec<(String, Value)>,
+    pub samples: Samples,
+    /// The column that its kernel is judged by.
+    pub headline: &'static str,
+    /// Columns that tell its points from one another.
+    pub axes: Vec<String>,
+    /// Distinct values of alpha and of L, ascending.
+    pub alphas: Vec<f64>,
+    pub blocks: Vec<f64>,
+}
+
+impl SampleGroup {
+    /// `apex_map.two_sided, P = 2`.
+    pub fn label(&self) -> String {
+        key_label(&self.key)
+    }
+
+    /// Where in the group a cell is: `alpha = 1, L = 64`.
+    pub fn place(&self, cell: &Cell) -> String {
+        self.axes.iter().zip(&cell.by).map(|(column, value)| label(column, value)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its points that have a good sample, with the summary of a column there.
+    pub fn measured(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let by: Vec<&str> = self.axes.iter().map(String::as_str).collect();
+        let found = self.samples.cells(&by)?.into_iter();
+        Ok(found.filter_map(|cell| cell.summary(column).map(|summary| (cell, summary))).collect())
+    }
+
+    /// The same, the smallest median first.
+    pub fn ranked(&self, column: &str) -> Result<Vec<(Cell, Summary)>> {
+        let mut found = self.measured(column)?;
+        found.sort_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        Ok(found)
+    }
+
+    /// Whether it has a surface.
+    pub fn is_surface(&self) -> bool {
+        self.alphas.len() > 1 && self.blocks.len() > 1
+    }
+}
+
+/// The name of what has these values: words as they are, numbers with their parameters.
+pub fn key_label(key: &[(String, Value)]) -> String {
+    let name = |(column, value): &(String, Value)| match value {
+        Value::Text(word) => word.clone(),
+        value => label(column, value),
+    };
+    key.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a kernel has a surface over alpha and L.
+pub fn has_surface(kernel: &dyn Kernel) -> bool {
+    [ALPHA, BLOCK].iter().all(|name| kernel.parameters().iter().any(|parameter| parameter.column == *name))
+}
+
+impl Samples {
+    /// Kernel, ranks, and the columns that vary and do not follow from alpha and L.
+    pub fn key_columns(&self) -> Vec<&str> {
+        // Other kernels of the sweep may have these where the kernel of these samples has not.
+        let surface: Vec<&str> = [ALPHA, BLOCK].into_iter().filter(|name| self.has(name)).collect();
+        let mut keys = vec!["kernel", "ranks"];
+        keys.extend(self.varying_beyond(&surface).into_iter().filter(|name| !["kernel", "ranks"].contains(name)));
+        keys
+    }
+
+    /// The groups of the good samples, kernel by kernel, in the order of their keys.
+    pub fn groups(&self) -> Result<Vec<SampleGroup>> {
+        let mut found = Vec::new();
+        for (kernel, samples) in self.kernels() {
+            let varying = samples.key_columns();
+            let is_key = |name: &&&str| has_surface(kernel) || samples.column(name).is_some_and(|c| c.is_words());
+            let names: Vec<&str> = varying.iter().filter(is_key).copied().collect();
+            let numbers: Vec<&str> = varying.iter().filter(|name| !names.contains(name)).copied().collect();
+            for cell in samples.cells(&names)? {
+                let axes = if has_surface(kernel) { vec![ALPHA, BLOCK] } else { cell.samples.independent(&numbers) };
+                found.push(SampleGroup {
+                    key: names.iter().map(|name| name.to_string()).zip(cell.by).collect(),
+                    headline: kernel.about().headline,
+                    axes: axes.into_iter().map(str::to_owned).collect(),
+                    alphas: cell.samples.distinct(ALPHA),
+                    blocks: cell.samples.distinct(BLOCK),
+                    samples: cell.samples,
+                });
+            }
+        }
+        Ok(found)
+    }
+}

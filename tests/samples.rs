@@ -1,0 +1,210 @@
+//! Samples: what varies, groups, grids, mixtures; and the registry of columns.
+
+use super::common::{sample, small_point, table};
+use apexmap::explore::store::columns::{self, Role};
+use apexmap::explore::store::design::Design;
+use apexmap::explore::store::pivot::Pivot;
+use apexmap::explore::store::{Samples, TableBuilder};
+use apexmap::measure::kernels;
+use apexmap::point::Value;
+use apexmap::sample::Sample;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Apex-Map by two kernels, two rank counts, three L and two alpha; I follows from L, M from P.
+fn sweep() -> Vec<Sample> {
+    let mut all = Vec::new();
+    for (kernel, ranks) in [("apex_map.sequential", 1), ("apex_map.two_sided", 2), ("apex_map.two_sided", 4)] {
+        for block in [1u64, 2, 4] {
+            for alpha in [0.5, 1.0] {
+                let point = small_point(kernel, ranks).with("L", block).with("I", 64 / block).with("alpha", alpha);
+                let point = point.with("M", 4096 * ranks as u64);
+                let key = format!("{kernel} {ranks} {block} {alpha}");
+                all.extend((0..6).map(|k| sample(&point, &key, k, f64::from(k + 1) * alpha / block as f64)));
+            }
+        }
+    }
+    all
+}
+
+fn samples() -> Samples {
+    Samples::from(table(sweep())).current()
+}
+
+#[test]
+fn the_axes_are_what_varies_and_does_not_follow_from_others() {
+    assert_eq!(samples().axes(), ["ranks", "alpha", "block_words"], "one rank has a kernel of its own");
+    let two = samples().of_kernel("apex_map.two_sided");
+    assert_eq!(two.axes(), ["ranks", "alpha", "block_words"]);
+    assert_eq!(two.varying_beyond(&["alpha", "block_words"]), ["ranks", "memory_words"]);
+    assert_eq!(samples().filter(&condition("alpha == 1 && P == 1")).axes(), ["block_words"]);
+    assert!(samples().at(vec![0, 1]).axes().is_empty(), "one point has no axes");
+}
+
+fn condition(text: &str) -> apexmap::explore::condition::Condition {
+    use apexmap::explore::condition::{Condition, Kind};
+    Condition::parse(text, &["alpha", "P"].map(|name| (name, Kind::Number))).expect("a condition")
+}
+
+#[test]
+fn what_follows_from_two_columns_together_is_no_axis() {
+    let mut design = Design::default();
+    let codes = |of: fn(u64, u64) -> Option<u64>| (0..6).map(|k| of(k / 3, k % 3)).collect();
+    design.add("a", codes(|a, _| Some(a)));
+    design.add("b", codes(|_, b| Some(b)));
+    design.add("both", codes(|a, b| Some(10 * a + b)));
+    design.add("same", codes(|_, _| Some(7)));
+    design.add("gap", codes(|a, b| (a == 0).then_some(b)));
+    assert_eq!(design.varying(), ["a", "b", "both", "gap"]);
+    assert_eq!(design.independent(&["a", "b", "both", "same"]), ["a", "b"]);
+    assert_eq!(design.independent(&["both", "a", "b"]), ["both"], "the first stays");
+    assert!(design.follows("gap", &["a", "b"]) && !design.follows("gap", &["b"]));
+    assert!(!design.follows("b", &["gap"]), "what some points do not have says nothing of them");
+    design.add("within", codes(|a, b| (a == 0).then_some(b / 2)));
+    assert!(design.follows("within", &["gap"]), "both are of the same points");
+}
+
+#[test]
+fn groups_are_surfaces_of_one_kernel_with_their_own_grids() {
+    let groups = samples().groups().expect("groups");
+    let labels: Vec<String> = groups.iter().map(|group| group.label()).collect();
+    assert_eq!(labels.len(), 3, "{labels:?}");
+    assert!(labels[0].starts_with("apex_map.sequential, P = 1") && labels[2].contains("P = 4"), "{labels:?}");
+    for group in &groups {
+        assert!(group.is_surface());
+        assert_eq!((group.alphas.as_slice(), group.blocks.as_slice()), (&[0.5, 1.0][..], &[1.0, 2.0, 4.0][..]));
+        let grid = group.samples.grid("block_words", "alpha").expect("a grid");
+        assert_eq!((grid.x.as_slice(), grid.y.as_slice()), (&[1.0, 2.0, 4.0][..], &[0.5, 1.0][..]));
+        // The median of 1 to 6 times alpha / L.
+        let medians = grid.values(|cell| cell.summary("seconds").map(|summary| summary.median));
+        assert_eq!(medians[(1, 2)], 3.5 / 4.0);
+        assert_eq!(medians[(0, 0)], 3.5 / 2.0);
+        let ranked = group.ranked("seconds").expect("ranked");
+        assert_eq!(group.place(&ranked[0].0), "alpha = 0.5, L = 4");
+        assert_eq!((ranked.len(), ranked[5].1.median), (6, 3.5));
+    }
+    assert!(samples().grid("kernel", "alpha").is_err(), "a word is no axis");
+}
+
+#[test]
+fn samples_of_several_points_are_told_from_samples_of_one() {
+    let all = samples();
+    let mixed = all.single_point(&["kernel", "ranks", "memory_words"]).expect_err("L varies");
+    assert_eq!((mixed.name.as_str(), mixed.values.as_str(), mixed.choice.as_str()), ("I", "16, 32, 64", "I == 16"));
+    let by: Vec<&str> = all.axes();
+    for cell in all.cells(&by).expect("cells") {
+        assert_eq!(cell.samples.single_point(&by), Ok(()), "axes tell all points apart");
+        assert_eq!(cell.samples.len(), 6);
+    }
+    assert!(all.mixed(&[]).collect::<HashSet<_>>().is_superset(&by.into_iter().collect()));
+}
+
+#[test]
+fn launches_kernels_and_headlines_are_those_of_the_samples() {
+    let all = samples();
+    let kernels: Vec<(&str, usize)> = all.kernels().iter().map(|(kernel, of)| (kernel.id(), of.len())).collect();
+    assert_eq!(kernels, [("apex_map.sequential", 36), ("apex_map.two_sided", 72)]);
+    assert_eq!(all.headlines(), ["bytes_per_second_per_rank"]);
+    assert_eq!(all.launches().keys().copied().collect::<Vec<_>>(), ["0001"]);
+    assert_eq!(Samples::default().headlines(), ["seconds"]);
+}
+
+#[test]
+fn a_name_stands_for_a_column_that_the_samples_have() {
+    let all = samples();
+    assert_eq!(
+        [all.resolve("L"), all.resolve("block_words"), all.resolve("none")],
+        ["block_words", "block_words", "none"]
+    );
+    assert_eq!(all.resolve("bytes"), "bytes", "only calibrations have regions of so many bytes");
+}
+
+/// Kernels share columns and symbols; whatever is called alike must be alike.
+#[test]
+fn names_of_columns_do_not_clash() {
+    let (mut columns, mut symbols, mut clashes) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    for column in columns::declared() {
+        let is = (column.symbol.as_str(), column.unit, column.role);
+        let known = *columns.entry(column.name.as_str()).or_insert(is);
+        assert_eq!(known, is, "{} is declared twice, differently", column.name);
+        let known = *symbols.entry(column.symbol.as_str()).or_insert(column.name.as_str());
+        if known != column.name {
+            clashes.insert((known, column.name.as_str()));
+        }
+    }
+    // A calibration's region and the bytes that a run moved; messages of a block and the launch of a sample.
+    assert_eq!(clashes, BTreeSet::from([("block_messages", "block"), ("region_bytes", "bytes")]));
+    // What --where and sweeps name must be told from what stores call other columns.
+    for kernel in kernels::ALL {
+        for parameter in kernel.parameters() {
+            assert_eq!(columns::resolve(parameter.name), parameter.column);
+            assert_eq!(columns::short(parameter.column), parameter.name);
+        }
+    }
+    assert_eq!(columns::describe("bytes_per_second").role, Role::Rate);
+    assert_eq!(columns::describe("share_of_bound").role, Role::Bound);
+    assert_eq!((columns::describe("launch").role, columns::describe("x").role), (Role::Launch, Role::Unknown));
+}
+
+proptest! {
+    /// The axes tell apart what all columns tell apart, and none can be spared.
+    #[test]
+    fn axes_are_enough_and_none_is_too_many(points in prop::collection::vec((0u64..3, 0u64..3, 0u64..2, 0u64..2), 1..24)) {
+        let names = ["a", "b", "c", "d"];
+        let value = |point: &(u64, u64, u64, u64), name: &str| match name {
+            "a" => point.0,
+            "b" => point.1,
+            "c" => point.2,
+            _ => point.3,
+        };
+        let mut design = Design::default();
+        for name in names {
+            design.add(name, points.iter().map(|point| Some(value(point, name))).collect());
+        }
+        let axes = design.independent(&names);
+        let apart = |names: &[&str]| {
+            let keys: HashSet<Vec<u64>> =
+                points.iter().map(|point| names.iter().map(|name| value(point, name)).collect()).collect();
+            keys.len()
+        };
+        prop_assert_eq!(apart(&axes), apart(&names));
+        for spared in &axes {
+            let rest: Vec<&str> = axes.iter().copied().filter(|name| name != spared).collect();
+            prop_assert!(apart(&rest) < apart(&axes), "{} can be spared of {:?}", spared, axes);
+        }
+    }
+
+    #[test]
+    fn a_grid_holds_each_item_at_its_place(items in prop::collection::btree_map((0u8..5, 0u8..5), any::<u32>(), 0..20)) {
+        let list = items.iter().map(|((x, y), item)| (f64::from(*x), f64::from(*y), *item)).collect();
+        let grid = Pivot::of(list);
+        let xs: BTreeSet<u8> = items.keys().map(|(x, _)| *x).collect();
+        prop_assert_eq!(grid.x.len(), xs.len());
+        prop_assert!(grid.x.windows(2).chain(grid.y.windows(2)).all(|pair| pair[0] < pair[1]));
+        prop_assert_eq!(grid.cells.iter().flatten().count(), items.len());
+        for ((row, column), item) in grid.cells.indexed_iter() {
+            let at = (grid.x[column] as u8, grid.y[row] as u8);
+            prop_assert_eq!(item.as_ref(), items.get(&at));
+        }
+    }
+
+    /// A table row by row is what was set, whichever columns a row leaves out.
+    #[test]
+    fn a_table_holds_what_was_set(rows in prop::collection::vec((prop::option::of(0u64..9), prop::option::of("[ab]{0,2}")), 0..30)) {
+        let mut builder = TableBuilder::default();
+        let whole = builder.column("whole");
+        for (number, word) in &rows {
+            builder.begin_row();
+            number.iter().for_each(|number| builder.set_integer(whole, *number));
+            word.iter().for_each(|word| builder.set("word", &Value::from(word.as_str())));
+        }
+        let table = builder.finish();
+        prop_assert_eq!(table.rows, rows.len());
+        for (row, (number, word)) in rows.iter().enumerate() {
+            prop_assert_eq!(table.value("whole", row), number.map(Value::Integer));
+            prop_assert_eq!(table.value("word", row), word.clone().map(Value::Text));
+        }
+        let known: HashSet<&String> = table.words("word").iter().collect();
+        prop_assert_eq!(known.len(), table.words("word").len());
+    }
+}
