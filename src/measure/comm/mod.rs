@@ -79,9 +79,16 @@ pub struct World<'a> {
 }
 
 /// Panics unless `offset..offset + count` lies within `length` places; a sum that wraps does not.
-#[inline]
+#[inline(always)]
 #[track_caller]
 fn check_range(offset: usize, count: usize, length: usize) {
-    let fits = offset.checked_add(count).is_some_and(|end| end <= length);
-    assert!(fits, "{count} items at {offset} are outside of a memory of {length}");
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn refuse(offset: usize, count: usize, length: usize) -> ! {
+        panic!("{count} items at {offset} are outside of a memory of {length}");
+    }
+    if offset.checked_add(count).is_none_or(|end| end > length) {
+        refuse(offset, count, length);
+    }
 }

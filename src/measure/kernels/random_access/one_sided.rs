@@ -7,6 +7,7 @@
 //!   room for all Q updates of a rank, and an end marker.
 
 use super::layout::Owners;
+use super::random_stream::Generator;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
@@ -103,37 +104,52 @@ fn put<C: Rma>(
     tally
 }
 
-/// The table itself is opened, off the clock.
+/// The table itself is opened, which is not timed.
 fn xor<C: Rma>(
     comm: &C,
     problem: &Problem,
     owners: Owners,
     table: &mut Table,
     clock: &mut Clock<C>,
-    mut tally: Tally,
+    tally: Tally,
 ) -> Tally {
-    let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-    let mut counts = vec![0; comm.size()];
-    comm.rma_window(&mut [], table.words, |mut window| {
+    let (generator, counts) = (problem.own_generator(), vec![0; comm.size()]);
+    let (tally, counts) = comm.rma_window(&mut [], table.words, |mut window| {
         clock.start();
-        for _ in 0..problem.rounds(problem.look_ahead) {
-            let size = left.min(problem.look_ahead as u64);
-            left -= size;
-            for _ in 0..size {
-                let value = generator.next();
-                let word = problem.index.of(value);
-                let owner = owners.of(word);
-                window.xor(owner, (word - problem.owners.first(owner)) as usize, value);
-                counts[owner] += 1;
-            }
-            tally.messages += size;
-            tally.hops += size;
-            window.fence(|_| ());
-        }
+        let done = xor_all(problem, owners, generator, &mut window, tally, counts);
         clock.stop();
+        done
     });
-    // An owner does not see how many updates were made to its words: those who made them tell it.
+    // An owner does not see how many updates were made to its words: those who made them report it.
     let mut received = Vec::new();
     comm.all_to_all_v(&counts, &vec![1; comm.size()], &mut received);
     Tally { applied: received.iter().sum(), ..tally }
+}
+
+/// Returns how many updates went to each rank, too. The generator is its own, to be kept in registers: the processor waits for
+/// all stores before each atomic operation.
+fn xor_all(
+    problem: &Problem,
+    owners: Owners,
+    mut generator: Generator,
+    window: &mut impl RmaWindow<u64>,
+    mut tally: Tally,
+    mut counts: Vec<u64>,
+) -> (Tally, Vec<u64>) {
+    let mut left = problem.own_updates();
+    for _ in 0..problem.rounds(problem.look_ahead) {
+        let size = left.min(problem.look_ahead as u64);
+        left -= size;
+        for _ in 0..size {
+            let value = generator.next();
+            let word = problem.index.of(value);
+            let owner = owners.of(word);
+            window.xor(owner, (word - problem.owners.first(owner)) as usize, value);
+            counts[owner] += 1;
+        }
+        tally.messages += size;
+        tally.hops += size;
+        window.fence(|_| ());
+    }
+    (tally, counts)
 }
