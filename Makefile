@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test bench doc install-deps
+.PHONY: build check test loom bench doc install-deps
 
 build:
 	cargo build --release --locked
@@ -19,6 +19,11 @@ check:
 # Everything, with nothing skipped.
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
+	@$(MAKE) --no-print-directory loom
+
+# The synchronisation of the threads transport, in all orders that its threads may run in.
+loom:
+	cargo test --release --locked --manifest-path tests/loom/Cargo.toml --target-dir target/loom
 
 bench:
 	@.ci/install-deps bench
