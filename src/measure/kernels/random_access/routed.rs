@@ -1,6 +1,6 @@
 //! NAME: random_access.routed. Updates are collected in buckets and travel in dimension order through a grid of ranks.
 //!
-//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node is [`roles`].
+//! SOURCE: Blue Gene/P paper, Sections 4.2 and 4.3.1; its division of the work among the cores of a node is [`super::roles`].
 //! WORK: asynchronous; a full bucket is sent, and updates received along one dimension go into the buckets of the later
 //!   ones. At the end the dimensions are flushed one after another, each when everything has arrived along the one
 //!   before.
