@@ -28,6 +28,7 @@ loom:
 bench:
 	@.ci/install-deps bench
 	cargo bench --locked
+	cargo test --release --locked -- --ignored nothing_
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps

@@ -470,6 +470,7 @@ fn slower(card: &Card) -> Card {
 }
 
 #[test]
+#[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_here_is_faster_than_the_machine_says_of_itself() {
     // Without the largest regions, which take long; the bounds are made of what is there.
     let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
@@ -478,6 +479,7 @@ fn nothing_here_is_faster_than_the_machine_says_of_itself() {
 }
 
 #[test]
+#[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
 fn nothing_over_open_mpi_is_faster_than_its_calibration_there() {
     needs!(Mpi);
     let mut host = provenance::Host { memory_bytes: 8 << 20, ..provenance::host() };
