@@ -40,6 +40,7 @@ impl Case {
             ranks_per_node: None,
             machine: "m".into(),
             build: "b1".into(),
+            builds: Default::default(),
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");

@@ -28,6 +28,7 @@
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
+//! - `identity`: what makes samples stale
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
@@ -76,6 +77,7 @@ mod faulty;
 mod figure;
 mod fit;
 mod gf2;
+mod identity;
 mod launch;
 mod licences;
 mod machine;

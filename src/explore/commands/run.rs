@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Measure again the points that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
+    /// If the result folder holds another sweep, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    pub replace: bool,
     /// Do not draw figures, do not write the report
     #[arg(long)]
     pub no_report: bool,
@@ -47,7 +50,28 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
+    keep_apart(&setup, arguments.replace)?;
     carry_out(&setup, &arguments.card, arguments.retry_failed, !arguments.no_report)
+}
+
+/// Sees to it that the result folder has no result of another sweep.
+fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
+    let Some(other) = setup.other_sweep() else { return Ok(()) };
+    let path = setup.folder.display();
+    if !replace {
+        return Err(Error::input(
+            format!("{path} holds the result of another sweep, {other}"),
+            format!(
+                "name another folder with --out, or begin anew with --replace, which keeps that result as {path}.1"
+            ),
+        ));
+    }
+    let folder = Folder { path: setup.folder.clone() };
+    let lock = folder.lock()?;
+    let kept = folder.move_aside()?;
+    drop(lock);
+    eprintln!("note: the earlier result is now {}", kept.display());
+    Ok(())
 }
 
 /// Measures what is missing, then draws figures and writes the report if `with_report`.

@@ -8,8 +8,10 @@ use super::tabulate::tabulate;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
+use crate::point::Point;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
@@ -147,8 +149,25 @@ impl Folder {
         struct Line {
             key: String,
         }
+        Some(self.planned::<Line>()?.into_iter().map(|line| line.key).collect())
+    }
+
+    /// Points of the plan that this folder was last run with; `None` if it does not say.
+    pub fn planned_points(&self) -> Option<Vec<Point>> {
+        self.planned()
+    }
+
+    fn planned<T: DeserializeOwned>(&self) -> Option<Vec<T>> {
         let text = fs::read_to_string(self.points()).ok()?;
-        text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
+        text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Moves the result to the first free of PATH.1, PATH.2, ... and returns that.
+    pub fn move_aside(&self) -> Result<PathBuf> {
+        let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
+        let free = (1..).map(numbered).find(|path| !path.exists()).expect("a number that is free");
+        fs::rename(&self.path, &free).map_err(|e| Error::file("rename", &self.path, e))?;
+        Ok(free)
     }
 
     /// Whether the Parquet file is newer than all journals and the machine card, or all there is.

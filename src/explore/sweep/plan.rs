@@ -20,9 +20,13 @@ pub struct Context {
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
     pub machine: String,
-    /// The worker's measuring code and its message library.
-    pub build: String,
+    /// The worker's message library.
     pub library: String,
+    /// The worker's measuring code: all of it, and that of each family of kernels, which is what a point depends on.
+    #[serde(skip)]
+    pub build: String,
+    #[serde(skip)]
+    pub builds: BTreeMap<String, String>,
 }
 
 /// A point and its key in stores.
@@ -54,6 +58,7 @@ impl Plan {
         for point in points {
             let mut hash = Sha256::new();
             hash.update(&prefix);
+            hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
             hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
