@@ -41,7 +41,7 @@ pub struct Grid {
 }
 
 impl Axis {
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.values.windows(2).all(|pair| pair[0] < pair[1]) {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Axis {
         ))
     }
 
-    pub fn scale(&self) -> Result<Scale> {
+    pub(crate) fn scale(&self) -> Result<Scale> {
         Scale::spanning(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
     }
 }
@@ -69,7 +69,7 @@ impl Grid {
     }
 
     /// Errors if the parts do not belong together.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.x.check()?;
         self.y.check()?;
         let (rows, columns) = self.values.dim();
@@ -87,7 +87,7 @@ impl Grid {
     }
 
     /// Errors if there are not two values along each axis, as anything that interpolates needs.
-    pub fn check_two_by_two(&self, what: &str) -> Result<()> {
+    pub(crate) fn check_two_by_two(&self, what: &str) -> Result<()> {
         let Some(axis) = [&self.x, &self.y].into_iter().find(|axis| axis.values.len() < 2) else { return Ok(()) };
         Err(Error::input(
             format!(
@@ -102,20 +102,20 @@ impl Grid {
     /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
     ///
     /// Errors if there is nothing to draw.
-    pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
+    pub(crate) fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;
         Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
     }
 
     /// Cells (y, x) that hold a value or a failure, row by row.
-    pub fn listed(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn listed(&self) -> Vec<(usize, usize)> {
         let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
         self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
     }
 
     /// The scale of the values, or one that reaches over `range` too.
-    pub fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
+    pub(crate) fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
         Scale::spanning(measured.chain(ends), self.z.log, &self.z.label)
@@ -124,7 +124,7 @@ impl Grid {
 
 impl Quantity {
     /// The axis title, with the unit unless the tick labels say it.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let symbol = self.unit.symbol();
         if symbol.is_empty() || ticks::labels_carry(self.unit) {
             return self.label.clone();

@@ -67,7 +67,7 @@ pub enum Domain {
 
 impl Domain {
     /// Refuses a number outside, by what it must be and what to do.
-    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+    pub(crate) fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
             Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
                 Err(("a whole number of ranks", "write 1 or more, at most 2^31"))

@@ -47,7 +47,7 @@ impl TableBuilder {
     }
 
     /// As [`TableBuilder::set`].
-    pub fn set_value(&mut self, column: Handle, value: &Value) {
+    pub(crate) fn set_value(&mut self, column: Handle, value: &Value) {
         match value {
             Value::Integer(value) => self.set_integer(column, *value),
             Value::Real(value) => self.set_number(column, *value),
@@ -64,7 +64,7 @@ impl TableBuilder {
         }
     }
 
-    pub fn set_number(&mut self, column: Handle, value: f64) {
+    pub(crate) fn set_number(&mut self, column: Handle, value: f64) {
         let values = self.values(column, || Values::Numbers(Vec::new()));
         if let Values::Whole(whole) = values {
             *values = Values::Numbers(whole.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect());
@@ -76,7 +76,7 @@ impl TableBuilder {
         }
     }
 
-    pub fn set_word(&mut self, column: Handle, word: &str) {
+    pub(crate) fn set_word(&mut self, column: Handle, word: &str) {
         match self.values(column, || Values::Words(WordsBuilder::default())) {
             Values::Words(words) => words.push(Some(word)),
             // A word is no number.

@@ -84,7 +84,7 @@ impl Folder {
     }
 
     /// Keeps a card with the result.
-    pub fn replace_card(&self, card: &Card) -> Result<()> {
+    pub(crate) fn replace_card(&self, card: &Card) -> Result<()> {
         self.replace_text(&self.machine(), &card.to_toml())
     }
 
@@ -98,7 +98,7 @@ impl Folder {
     }
 
     /// Journals in the order of their launches.
-    pub fn journal_files(&self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn journal_files(&self) -> Result<Vec<PathBuf>> {
         let entries = match fs::read_dir(self.journals()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -118,7 +118,7 @@ impl Folder {
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
-    pub fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
+    pub(crate) fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
         self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
     }
 
@@ -142,7 +142,7 @@ impl Folder {
     }
 
     /// Keys of the plan that this folder was last run with; `None` if it does not say.
-    pub fn planned_keys(&self) -> Option<HashSet<String>> {
+    pub(crate) fn planned_keys(&self) -> Option<HashSet<String>> {
         #[derive(serde::Deserialize)]
         struct Line {
             key: String,
@@ -170,7 +170,7 @@ impl Folder {
     }
 
     /// As [`Folder::table`], with the damage of the journals, where they were read.
-    pub fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
+    pub(crate) fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
         if self.compacted()? {
             return Ok((parquet::read(&self.samples())?, Vec::new()));
         }

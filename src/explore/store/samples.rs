@@ -190,7 +190,7 @@ impl Samples {
     }
 
     /// A column of numbers that must be there.
-    pub fn require_numbers(&self, name: &str) -> Result<&Column> {
+    pub(crate) fn require_numbers(&self, name: &str) -> Result<&Column> {
         let column = self.require(name)?;
         if column.is_words() {
             return Err(Error::input(
@@ -335,7 +335,7 @@ impl Samples {
     }
 
     /// That they differ in this column.
-    pub fn mixture(&self, column: &str) -> Mixture {
+    pub(crate) fn mixture(&self, column: &str) -> Mixture {
         let name = columns::short(column).to_owned();
         let choice = match self.sorted(column).first() {
             Some(Value::Text(word)) => format!("{name} == \"{word}\""),
@@ -345,7 +345,7 @@ impl Samples {
     }
 
     /// The different values of a column, in order; a long list ends in dots.
-    pub fn listed(&self, name: &str) -> String {
+    pub(crate) fn listed(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);
         let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();

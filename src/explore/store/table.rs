@@ -55,7 +55,7 @@ impl Column {
     }
 
     /// Something that is equal for equal values of this column; `None` where there is none.
-    pub fn bits(&self, row: usize) -> Option<u64> {
+    pub(crate) fn bits(&self, row: usize) -> Option<u64> {
         match self {
             Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
             Column::Whole(values) => values[row],
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// Refuses a table that does not hold samples, as of another program's Parquet file; `given` is its name.
-    pub fn check_samples(&self, given: &str) -> Result<()> {
+    pub(crate) fn check_samples(&self, given: &str) -> Result<()> {
         let numbers = |name: &&str| !matches!(self.column(name), Some(Column::Numbers(_) | Column::Whole(_)));
         let words = |name: &&str| !matches!(self.column(name), Some(Column::Words { .. }));
         let missing = ["kernel", "status"].into_iter().find(words);
