@@ -11,6 +11,7 @@ use crate::units::Unit;
 pub struct Quantity {
     /// As on an axis title: "alpha (temporal locality)".
     pub label: String,
+    /// The unit of the values; sets how ticks are labelled.
     pub unit: Unit,
     /// Drawn on a log scale; values must then be positive.
     pub log: bool,
@@ -19,6 +20,7 @@ pub struct Quantity {
 /// One axis of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
+    /// What the axis shows.
     pub quantity: Quantity,
     /// The values measured at, strictly ascending.
     pub values: Vec<f64>,
@@ -27,20 +29,25 @@ pub struct Axis {
 /// A quantity measured over two others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
+    /// The heading.
     pub title: String,
     /// Machine, ranks, page size, number of samples and the like; after a line break what must be known before using it, which
     /// stands on paper too.
     pub subtitle: String,
+    /// The horizontal axis: the columns of `values`.
     pub x: Axis,
+    /// The vertical axis, on surfaces the depth: the rows of `values`.
     pub y: Axis,
+    /// What `values` are: heights or colours.
     pub z: Quantity,
-    /// Values at [y, x]; NaN is a gap.
+    /// Values at [y, x], so as many rows as `y` has values and columns as `x`; NaN is a gap.
     pub values: Array2<f64>,
     /// Cells (y, x) whose measurement failed, to be marked.
     pub failed: Vec<(usize, usize)>,
 }
 
 impl Axis {
+    /// Refuses an axis whose values do not ascend strictly.
     pub(crate) fn check(&self) -> Result<()> {
         if self.values.windows(2).all(|pair| pair[0] < pair[1]) {
             return Ok(());
@@ -51,6 +58,7 @@ impl Axis {
         ))
     }
 
+    /// The scale that spans the values.
     pub(crate) fn scale(&self) -> Result<Scale> {
         Scale::spanning(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
     }

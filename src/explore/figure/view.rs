@@ -30,6 +30,7 @@ pub struct Projected {
 }
 
 impl View {
+    /// Refuses angles that no viewer can have.
     pub(crate) fn check(&self) -> Result<()> {
         if self.azimuth.is_finite() && (-90.0..=90.0).contains(&self.elevation) {
             return Ok(());

@@ -19,6 +19,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
+    /// Number of rows begun.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -39,8 +40,11 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the row begun last. A column takes its type from its first value; whole numbers become reals if a
-    /// real comes.
+    /// Sets a cell of the row begun last. A column takes its type from its first value; whole numbers become reals if a real
+    /// comes; a word in a column of numbers is no value.
+    ///
+    /// # Panics
+    /// If no row was begun.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);
@@ -55,6 +59,10 @@ impl TableBuilder {
         }
     }
 
+    /// As [`TableBuilder::set`], of a whole number.
+    ///
+    /// # Panics
+    /// If no row was begun, or the handle is of another builder.
     pub fn set_integer(&mut self, column: Handle, value: u64) {
         match self.values(column, || Values::Whole(Vec::new())) {
             Values::Whole(values) => values.push(Some(value)),
@@ -64,6 +72,7 @@ impl TableBuilder {
         }
     }
 
+    /// As [`TableBuilder::set_integer`], of a real number.
     pub(crate) fn set_number(&mut self, column: Handle, value: f64) {
         let values = self.values(column, || Values::Numbers(Vec::new()));
         if let Values::Whole(whole) = values {
@@ -76,6 +85,7 @@ impl TableBuilder {
         }
     }
 
+    /// As [`TableBuilder::set_integer`], of a word.
     pub(crate) fn set_word(&mut self, column: Handle, word: &str) {
         match self.values(column, || Values::Words(WordsBuilder::default())) {
             Values::Words(words) => words.push(Some(word)),
