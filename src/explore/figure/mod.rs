@@ -147,6 +147,8 @@ pub struct Drawing {
 /// # Errors
 /// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, nothing but gaps, too
 /// many curves. The error says which.
+/// # Panics
+/// If the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
 pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
@@ -174,6 +176,8 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 ///
 /// # Errors
 /// As [`svg`], and if the name has another ending or the file cannot be written.
+/// # Panics
+/// As [`svg`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     png_in(figure, Style::Screen, path)
 }
