@@ -71,6 +71,8 @@
 //!   `Figure::drawable`; for `apexmap plot` also its name in `plot::Kind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
+// With `internals` far more is public than users see.
+#![cfg_attr(not(feature = "internals"), warn(missing_docs))]
 // The vocabulary and the numerics serve both wings.
 #![cfg_attr(
     not(any(feature = "explore", feature = "internals")),
@@ -128,7 +130,10 @@ pub use error::{Error, Result};
 pub use explore::facade::*;
 pub use point::{Point, Value};
 
-/// What is measured.
+/// Kernels: what is measured.
+///
+/// [`find`](kernels::find) a kernel, [`complete`](kernels::complete) a [`Point`] of it, and [run it here](kernels::run_here); its
+/// [`work`](kernels::Kernel::work) turns the time into rates.
 ///
 /// One run, on the threads of this process:
 ///

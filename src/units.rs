@@ -14,13 +14,19 @@ pub enum Unit {
     None,
     /// 8-byte words.
     Words,
+    /// Bytes. Read with `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
     Bytes,
+    /// Seconds. Read with `ns`, `us`, `ms`, `s`, `min` or `h`.
     Seconds,
+    /// Hertz: of clocks. Read with `MHz` or `GHz`, too.
     Hertz,
     /// Clock cycles.
     Cycles,
+    /// Bytes per second. Read with `MB/s`, `GB/s` or `TB/s` (powers of ten), too.
     BytesPerSecond,
+    /// Operations per second: accesses, updates, messages.
     PerSecond,
+    /// Seconds per byte: one over a bandwidth. Read with `ns/B`, too.
     SecondsPerByte,
 }
 

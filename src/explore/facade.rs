@@ -1,6 +1,9 @@
 //! What programs that use the crate need of the exploring wing.
 
-/// Sweeps: files that say what to measure.
+/// Sweeps: TOML files that say what to measure.
+///
+/// [`read`](sweeps::read) a file, [`parse`](sweeps::parse) a text, or [`open`](sweeps::ready::open) one that is part of the
+/// program: the result is a list of complete points that can all be run. `apexmap run` measures them.
 ///
 /// ```
 /// use apexmap::sweeps::{self, Machine};
@@ -30,6 +33,9 @@ pub mod sweeps {
 }
 
 /// Results: folders with the samples of a sweep; which samples; their medians.
+///
+/// Open a [`Folder`](results::Folder), choose some of its [`Samples`](results::Samples) with a condition, and group them into
+/// [cells](results::Samples::cells) or a table of medians with [`groups`](results::groups).
 ///
 /// ```no_run
 /// use apexmap::results::{Folder, Samples};
@@ -72,6 +78,9 @@ pub mod results {
 
 /// Analytic models of the papers, and the numbers of machines that they predict from.
 ///
+/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate at a
+/// point and the bottleneck that sets it.
+///
 /// ```
 /// use apexmap::models::{self, Card};
 ///
@@ -88,6 +97,9 @@ pub mod models {
 }
 
 /// Fits of models to measurements.
+///
+/// Make [`observations`](fits::observations) of samples, or by hand, say which parameters are known, and [`fit`](fits::fit()) the
+/// others: each comes with a 95 % interval. [`Fit::card`](fits::Fit::card) keeps them for predictions elsewhere.
 ///
 /// ```
 /// use apexmap::fits::{Observation, Options, Role, fit};
@@ -111,6 +123,9 @@ pub mod fits {
 }
 
 /// Surfaces, contours, heat maps and curves, of samples or of plain data, as SVG or PNG.
+///
+/// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) of samples; of plain data it is built by hand. Draw it with
+/// [`svg`](figures::svg) or [`png`](figures::png()).
 ///
 /// ```
 /// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};

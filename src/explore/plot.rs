@@ -16,15 +16,20 @@ use ndarray::Array2;
 /// The kinds of figures, by the names that `apexmap plot` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// 3-D surface over two axes.
     Surface,
+    /// Filled contours with labelled iso-lines, over two axes.
     Contour,
+    /// Heat map over two axes.
     Heat,
+    /// Lines with 95 % intervals over one axis; the columns of [`Request::by`] tell them apart.
     Curves,
     /// Which limit binds, with the share of it that was reached.
     Bottleneck,
 }
 
 impl Kind {
+    /// Every kind with its name: `("surface", Kind::Surface)`.
     pub const ALL: [(&'static str, Kind); 5] = [
         ("surface", Kind::Surface),
         ("contour", Kind::Contour),
@@ -37,12 +42,15 @@ impl Kind {
 /// What to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// How it is drawn.
     pub kind: Kind,
+    /// Heading of the figure.
     pub title: String,
-    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
+    /// Column of the horizontal axis: `alpha`, `memory_words`.
     pub x: String,
+    /// Further columns. A grid takes one, its second axis; of curves all of them tell the curves apart.
     pub by: Vec<String>,
-    /// The quantity shown.
+    /// Column of the quantity shown: `bytes_per_second`. Each value is the median of its samples.
     pub z: String,
 }
 
@@ -68,7 +76,8 @@ fn shown(samples: &Samples, request: &Request, column: &str) -> Result<Vec<Shown
 /// The figure of a request over these samples.
 ///
 /// # Errors
-/// If a column is missing, nothing is left to draw, or a cell would mix samples of different points.
+/// If a column is missing or holds words where numbers are drawn, a grid does not have two axes, nothing is left to draw, or a
+/// cell would mix samples of different points.
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
     if request.kind != Kind::Curves && by.len() != 2 {

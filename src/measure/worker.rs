@@ -58,12 +58,15 @@ pub fn info() -> Info {
     Info { build: provenance::build(), transports, mpi_library }
 }
 
-/// When a point has been measured often enough.
+/// When a point has been measured often enough: numbers are those of samples in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
+    /// Samples that a point gets at least, at least 1; 6 for a 95 % interval of the median.
     pub min: u32,
+    /// Samples that a point gets at most; as `min` without `width`.
     pub max: u32,
-    /// Width asked for of the median's 95 % interval, relative to the median.
+    /// Width asked for of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min`
+    /// samples.
     pub width: Option<f64>,
     /// Seconds of measuring after which this launch ends, precise or not.
     pub budget_seconds: Option<f64>,

@@ -12,6 +12,7 @@ use crate::point::Value;
 /// What a name in a condition stands for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
+    /// A number, in the base unit of its parameter or column.
     Number,
     /// One of these words.
     Word(Vec<String>),

@@ -21,34 +21,48 @@ const MOST_SERIES: usize = 21;
 /// Quantities over one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
+    /// The heading.
     pub title: String,
+    /// A line below the heading: machine, kernel, number of samples. May be empty.
     pub subtitle: String,
+    /// What the horizontal axis shows; its scale spans the points that have a value.
     pub x: Quantity,
+    /// What the vertical axis shows; its scale spans the points and their intervals.
     pub y: Quantity,
+    /// The curves, in the order of the legend; more than 21 are refused.
     pub series: Vec<Series>,
     /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
     pub marks: Vec<Landmark>,
 }
 
+/// A value of x that a vertical line marks, such as the size of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmark {
+    /// Where on the x axis, in its unit.
     pub x: f64,
+    /// What stands at the line: "L2".
     pub label: String,
 }
 
+/// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
+    /// Its name in the legend; empty for a single curve.
     pub label: String,
+    /// In any order; they are drawn by ascending x.
     pub points: Vec<CurvePoint>,
 }
 
+/// A point of a curve, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
+    /// Position on the x axis, in the unit of [`Curves::x`].
     pub x: f64,
-    /// NaN is a gap: the line breaks.
+    /// Position on the y axis, in the unit of [`Curves::y`]. NaN is a gap: the line breaks.
     pub y: f64,
-    /// The 95 % interval; NaN if there is none.
+    /// Lower end of the 95 % interval; NaN if there is none.
     pub low: f64,
+    /// Upper end of the 95 % interval; NaN if there is none.
     pub high: f64,
 }
 

@@ -34,9 +34,11 @@ impl Term {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
+    /// Time of one unit of work that no variable changes: seconds, for a rate per second.
     pub constant: f64,
+    /// Up to two terms, each with its coefficient, which is not negative.
     pub terms: Vec<(Term, f64)>,
-    /// SMAPE of each point as predicted from all others.
+    /// SMAPE of each point as predicted from all others, from 0 to 2: mean of 2 |y - f| / (y + f).
     pub left_out: f64,
 }
 

@@ -42,26 +42,35 @@ pub struct Observation {
 pub struct Estimate {
     /// Name on machine cards.
     pub number: &'static str,
+    /// The paper's symbol of it: T_1.
     pub symbol: &'static str,
     /// In the base unit.
     pub value: f64,
-    /// 95 % profile-likelihood interval. A low end of 0 says that the data do without this parameter.
+    /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 says that the data do without this parameter.
     pub low: f64,
+    /// Upper end of that interval, in the base unit. The largest value that the model allows says that the data set no upper
+    /// limit.
     pub high: f64,
-    /// 95 % interval by studentised bootstrap over launches, if there are enough.
+    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them.
     pub bootstrap: Option<(f64, f64)>,
 }
 
 /// A measurement beside its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
+    /// The model's variables, in its order and in base units.
     pub x: Vec<f64>,
+    /// Which launch it is from, as in [`Observation::launch`].
     pub launch: u32,
+    /// The rate that was measured, in the unit of the column that the model predicts.
     pub measured: f64,
+    /// The rate that the fitted model predicts, in the same unit.
     pub predicted: f64,
-    /// 95 % band for another measurement at this point.
+    /// Lower end of the 95 % band for another measurement at this point.
     pub low: f64,
+    /// Upper end of that band.
     pub high: f64,
+    /// The model's term that sets the prediction: "latency".
     pub bottleneck: &'static str,
     /// What a fit to all other points predicts here, if that was asked for.
     pub left_out: Option<f64>,
@@ -71,13 +80,17 @@ pub struct Point {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Fit {
+    /// Id of the model: `random_access.hypercube`.
     pub model: &'static str,
+    /// The parameters that were fitted, in the model's order.
     pub estimates: Vec<Estimate>,
     /// Parameters that were given, in base units.
     pub held: Vec<(&'static str, f64)>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
+    /// Every observation that was given, beside its prediction.
     pub points: Vec<Point>,
+    /// Errors and what they are taken over.
     pub quality: Quality,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
@@ -87,9 +100,11 @@ pub struct Fit {
 /// What is to be done with a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
+    /// Not fitted: it has this value, in the base unit.
     Hold(f64),
+    /// Fitted, beginning at the model's own first guess.
     Fit,
-    /// Fitted, beginning here.
+    /// Fitted, beginning at this value, in the base unit.
     From(f64),
     /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
     Unknown,
@@ -98,6 +113,7 @@ pub enum Role {
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
+    /// Seed of the bootstrap: the same seed gives the same intervals.
     pub seed: u64,
     /// Resamples of the bootstrap; 0 for none.
     pub resamples: u32,
@@ -118,8 +134,11 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
-/// points that would.
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot
+/// identify a parameter: the error names it and the points that would.
+///
+/// # Panics
+/// If an observation does not hold one number for each variable of the model.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     if roles.len() != model.about().parameters.len() {
         let wanted = model.about().parameters.len();

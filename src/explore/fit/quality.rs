@@ -10,11 +10,13 @@ use std::collections::HashSet;
 /// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quality {
+    /// Number of observations: one for each launch at each point.
     pub observations: usize,
     /// Different points.
     pub points: usize,
     /// The points that the numbers were fitted to: of a large design a part, evenly spread. The others count in the errors.
     pub fitted_points: usize,
+    /// Number of different launches among them.
     pub launches: usize,
     /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
     pub smape: f64,

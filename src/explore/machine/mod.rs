@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// The published machines, each a file of `models/`: its name there and its text.
+/// The published machines: names as [`Card::find`] takes them, each with the TOML text of its card.
 pub const PUBLISHED: &[(&str, &str)] = &[
     ("red-storm", include_str!("../../../models/red-storm.toml")),
     ("bluegene-l", include_str!("../../../models/bluegene-l.toml")),
@@ -47,11 +47,13 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("simulated-nic", include_str!("../../../models/simulated-nic.toml")),
 ];
 
-/// A machine.
+/// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Card {
+    /// Name of the machine: "Red Storm".
     pub name: String,
+    /// What machine it is, in one line.
     pub summary: String,
     /// Paper and place, or the command that measured it.
     pub source: String,
@@ -65,13 +67,15 @@ pub struct Card {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
+    /// The number, in `unit`; finite and not negative.
     pub value: f64,
     /// The unit of `value`, `low` and `high`; empty for pure numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// 95 % interval.
+    /// Lower end of the 95 % interval; there are both ends or neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// The best of the runs, in the unit of the value: what bounds are made of.
@@ -82,6 +86,7 @@ pub struct Number {
 }
 
 impl Number {
+    /// A number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
         Self { value, unit: unit.to_owned(), low: None, high: None, best: None, how: how.into() }
     }
@@ -111,6 +116,7 @@ struct File {
 }
 
 impl Card {
+    /// A card without numbers: name of the machine, one line about it, and the source of its numbers.
     pub fn new(name: &str, summary: &str, source: &str) -> Self {
         Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
     }
@@ -126,6 +132,9 @@ impl Card {
     }
 
     /// As [`Card::read`], of a text that stands in the file `path`.
+    ///
+    /// # Errors
+    /// As [`Card::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = Page { path, text, examples: "models/" };
         let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
@@ -141,6 +150,8 @@ impl Card {
     }
 
     /// A published machine by its name in `models/` (`red-storm`), or else a file.
+    /// # Errors
+    /// If there is no such machine, which names the nearest one, or as [`Card::read`].
     pub fn find(name: &str) -> Result<Self> {
         match PUBLISHED.iter().find(|(known, _)| *known == name) {
             Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
@@ -159,6 +170,8 @@ impl Card {
     }
 
     /// Writes the card as a file.
+    /// # Errors
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         std::fs::write(path, self.to_toml()).map_err(|e| Error::file("write", path, e))
     }
@@ -177,6 +190,8 @@ impl Card {
     /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
     ///
     /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    /// # Errors
+    /// As [`Card::set`].
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
@@ -213,7 +228,10 @@ impl Card {
         self.base(name, |number| number.best.or(Some(number.value)))
     }
 
-    /// As [`Card::get`]; the error says what is missing and how to find it.
+    /// As [`Card::get`], of a number that must be there.
+    ///
+    /// # Errors
+    /// If the card lacks it: the error says what it means and how to give it.
     pub fn require(&self, name: &str) -> Result<f64> {
         self.get(name).ok_or_else(|| {
             let meaning = meaning_of(name).unwrap_or_default();

@@ -23,10 +23,11 @@ use std::collections::HashMap;
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,
-    /// Several are joined by "with".
+    /// Id of the kernel that was measured; several are joined by "with".
     pub kernel: String,
+    /// Number of samples whose medians the observations are.
     pub samples: usize,
-    /// Some launches had more ranks than processors.
+    /// Whether some launches had more ranks than processors.
     pub oversubscribed: bool,
 }
 
@@ -191,6 +192,8 @@ pub fn roles(
 }
 
 /// What explains the measurement, how well, and where it does not: one sentence.
+/// # Panics
+/// If the fit is of another model with more variables.
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let about = model.about();
     let quality = &fit.quality;

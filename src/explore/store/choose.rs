@@ -44,7 +44,7 @@ impl Samples {
     }
 
     /// That none of them meets a condition, and what there is.
-    pub fn none_meets(&self, condition: Option<&Condition>) -> Error {
+    pub(crate) fn none_meets(&self, condition: Option<&Condition>) -> Error {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
             return Error::input("the result contains no samples", "run its sweep first: apexmap run");
         };

@@ -80,6 +80,8 @@ impl Samples {
     }
 
     /// The groups of the good samples, kernel by kernel, in the order of their keys.
+    /// # Errors
+    /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {
         let mut found = Vec::new();
         for (kernel, samples) in self.kernels() {

@@ -224,12 +224,14 @@ impl<'de> Deserialize<'de> for Axis {
 /// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
+    /// Processors that a program may use, of a node: `ranks = "cores"`.
     pub cores: usize,
-    /// Of a node, in bytes; 0 if it is not known.
+    /// Memory of a node, in bytes; 0 if it is not known.
     pub memory: u64,
 }
 
 impl Machine {
+    /// This machine: the processors that this process may use, and the memory, or less where its control group is limited.
     pub fn here() -> Self {
         Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
     }
