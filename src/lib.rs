@@ -125,7 +125,7 @@ mod units;
 pub mod units;
 
 pub use cli::main;
-pub use error::{Error, Result};
+pub use error::{Error, Kind as ErrorKind, Place, Result};
 #[cfg(feature = "explore")]
 pub use explore::facade::*;
 pub use point::{Point, Value};

@@ -29,6 +29,7 @@
 pub mod sweeps {
     pub use crate::explore::sweep::ready::{self, ReadySweep};
     pub use crate::explore::sweep::{LaunchSpec, Machine, Sweep, parse, read, schema};
+    pub use crate::measure::comm::TransportKind;
     pub use crate::measure::worker::Repeat;
 }
 
@@ -74,6 +75,7 @@ pub mod results {
     pub use crate::explore::store::table::Column;
     pub use crate::explore::store::{Folder, Samples, Table, TableBuilder};
     pub use crate::measure::numerics::statistics::Summary;
+    pub use crate::sample::Status;
 }
 
 /// Analytic models of the papers, and the numbers of machines that they predict from.
@@ -94,6 +96,7 @@ pub mod results {
 pub mod models {
     pub use crate::explore::machine::{Card, Number, PUBLISHED};
     pub use crate::explore::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
+    pub use crate::source::Source;
 }
 
 /// Fits of models to measurements.
@@ -117,7 +120,8 @@ pub mod models {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod fits {
-    pub use crate::explore::fit::baseline::Baseline;
+    pub use crate::explore::fit::baseline::{Baseline, choose as baseline};
+    pub use crate::explore::fit::quality::Quality;
     pub use crate::explore::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
     pub use crate::explore::model_fit::{Data, observations, sentence};
 }
@@ -144,7 +148,9 @@ pub mod fits {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod figures {
-    pub use crate::explore::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View, png, svg};
+    pub use crate::explore::figure::{
+        Axis, CurvePoint, Curves, Figure, Grid, Landmark, Quantity, Series, View, png, svg,
+    };
     pub use crate::explore::plot::{Kind, Request, figure};
     pub use crate::units::Unit;
 }
