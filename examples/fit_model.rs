@@ -7,7 +7,7 @@
 //! --hold rendezvous_seconds=0 --hold eager_seconds_per_byte=0`.
 
 use apexmap::error::{Error, Result};
-use apexmap::explore::condition::{Condition, Kind};
+use apexmap::explore::condition::{Condition, NameType};
 use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::{model_fit, models};
@@ -17,7 +17,7 @@ fn main() -> Result<()> {
     let path =
         std::env::args().nth(1).ok_or_else(|| Error::input("a result is needed", "fit_model results/notebooks"))?;
     let all = Samples::from(Folder::open(Path::new(&path))?.table()?);
-    let short = Condition::parse("message_bytes <= 32768", &[("message_bytes", Kind::Number)])?;
+    let short = Condition::parse("message_bytes <= 32768", &[("message_bytes", NameType::Number)])?;
     let samples = all.current().filter(&short);
 
     // One observation per point and launch: the median of its samples.

@@ -6,7 +6,7 @@
 //! draws the surface of one process.
 
 use apexmap::error::{Error, Result};
-use apexmap::explore::condition::{Condition, Kind};
+use apexmap::explore::condition::{Condition, NameType};
 use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::{figure, plot, query};
 use std::path::Path;
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
 fn draw(result: &Path, picture: &Path) -> Result<()> {
     let all = Samples::from(Folder::open(result)?.table()?);
     // Conditions are those of sweeps and of --where; good samples of the present plan are what is left.
-    let kernels = Kind::Word(all.table().words("kernel").to_vec());
+    let kernels = NameType::Word(all.table().words("kernel").to_vec());
     let sequential = Condition::parse("kernel == \"apex_map.sequential\"", &[("kernel", kernels)])?;
     let samples = all.current().filter(&sequential);
     regime(&samples);
@@ -40,7 +40,7 @@ fn draw(result: &Path, picture: &Path) -> Result<()> {
     print!("{}", query::text(&groups));
 
     let request = plot::Request {
-        kind: plot::Kind::Surface,
+        kind: plot::FigureKind::Surface,
         title: "Bandwidth of one process".into(),
         x: "block_words".into(),
         by: vec!["alpha".into()],

@@ -1,7 +1,7 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
 use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
-use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::Event;
@@ -77,7 +77,7 @@ impl Mpi {
         let (command, file) = self.command(self.worker(), job, job.ranks);
         let _alone = alone();
         let minutes = Duration::from_secs(300);
-        let limits = Limits { start: minutes, sample: minutes, end: minutes };
+        let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes };
         let mut on_event = |event: Event| {
             on_event(&event);
             Ok(())

@@ -14,7 +14,7 @@ use crate::provenance::Host;
 use crate::units;
 use std::fmt::Write;
 
-pub use card_text::listed;
+pub use card_text::card_text;
 
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]

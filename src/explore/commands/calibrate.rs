@@ -75,6 +75,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;
+    print(&format!("{}machine card: {}\n", calibrate::card_text(&card), path.display()))?;
     measured
 }

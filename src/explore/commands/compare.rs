@@ -3,12 +3,12 @@
 use super::plot::style;
 use super::predict::pretty;
 use super::samples::{self, condition};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::published;
-use crate::explore::compare::regression::{self, Check, Limit};
+use crate::explore::compare::regression::{self, RegressionCheck, SlowdownLimit};
 use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     name_all(&mut machines, &arguments.names)?;
-    let limit = arguments.fail_if.as_deref().map(Limit::parse).transpose()?;
+    let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
     let comparison = compare(&machines, matching)?;
     if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     verdict(&check)
 }
 
-fn verdict(check: &Check) -> Result<()> {
+fn verdict(check: &RegressionCheck) -> Result<()> {
     if !check.has_failed() {
         return Ok(());
     }
@@ -102,13 +102,13 @@ fn verdict(check: &Check) -> Result<()> {
         found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
     }
     Err(Error::new(
-        Kind::Regression,
+        ErrorKind::Regression,
         format!("{}: {}", check.new, found.join(", ")),
         "the points are named above; measure again to see whether it stays",
     ))
 }
 
-fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
+fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&RegressionCheck>) -> Result<String> {
     let machines = comparison.machines;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
     if style(&arguments.style) == Style::Paper {

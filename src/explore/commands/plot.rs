@@ -3,7 +3,7 @@
 use super::samples::{chosen, column, names, read};
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
-use crate::explore::plot::{self, Kind, Request};
+use crate::explore::plot::{self, FigureKind, Request};
 use crate::explore::store::derive::SHARE;
 use crate::explore::store::{Folder, columns};
 use crate::measure::kernels;
@@ -22,7 +22,7 @@ pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
     /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
     #[arg(long, default_value = "L")]
@@ -55,9 +55,10 @@ pub fn style(name: &str) -> Style {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let samples = chosen(&read(&arguments.result)?, arguments.condition.as_deref())?;
-    let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let (_, kind) =
+        FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
-    let share = (kind == Kind::Bottleneck).then_some(SHARE);
+    let share = (kind == FigureKind::Bottleneck).then_some(SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &samples)?,
         None => share.or_else(headline).unwrap_or("seconds"),

@@ -9,7 +9,7 @@ use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table};
 use crate::explore::sweep::driver::{Setting, drive};
-use crate::explore::sweep::execute::{Limits, Processes};
+use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::Progress as Done;
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
@@ -90,7 +90,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             here,
         })
     };
-    let limits = Limits {
+    let limits = LaunchLimits {
         start: START_LIMIT,
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,

@@ -1,7 +1,7 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::condition::{Condition, Kind};
+use crate::explore::condition::{Condition, NameType};
 use crate::explore::store::folder::Damage;
 use crate::explore::store::table::Column;
 use crate::explore::store::{Folder, Samples, columns, parquet};
@@ -34,8 +34,8 @@ pub fn condition(text: &str, samples: &Samples) -> Result<Condition> {
     let mut known = Vec::new();
     for name in samples.table().names() {
         let kind = match samples.column(name) {
-            Some(Column::Words { dictionary, .. }) => Kind::Word(dictionary.clone()),
-            _ => Kind::Number,
+            Some(Column::Words { dictionary, .. }) => NameType::Word(dictionary.clone()),
+            _ => NameType::Number,
         };
         let short = columns::short(name);
         if short != name {
@@ -67,7 +67,7 @@ pub fn none(current: &Samples, condition: Option<&Condition>) -> Error {
     let Some(condition) = condition.filter(|_| !current.is_empty()) else {
         return Error::input("the result contains no samples", "run its sweep first: apexmap run");
     };
-    let there = |name: &String| format!("{name} is {}", current.listed(current.resolve(name)));
+    let there = |name: &String| format!("{name} is {}", current.value_list(current.resolve(name)));
     let known: Vec<String> = condition.names().iter().map(there).collect();
     Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }

@@ -37,8 +37,8 @@ pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
 fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> {
     let facts: Vec<(&str, &Facts)> = machines
         .iter()
-        .zip(&point.seen)
-        .filter_map(|(machine, seen)| Some((machine.name.as_str(), &seen.as_ref()?.facts)))
+        .zip(&point.by_machine)
+        .filter_map(|(machine, data)| Some((machine.name.as_str(), &data.as_ref()?.facts)))
         .collect();
     let mut found = Vec::new();
     // A side that does not tell is not known to differ.

@@ -11,7 +11,7 @@ use crate::point::Value;
 
 /// What a name in a condition stands for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum NameType {
     Number,
     /// One of these words.
     Word(Vec<String>),
@@ -86,7 +86,7 @@ impl Condition {
     /// # Errors
     /// Syntax errors, unknown names (with the nearest known one), operands of a wrong type, words that a name never takes, and
     /// conditions that are neither true nor false; the place is a span of `text`.
-    pub fn parse(text: &str, known: &[(&str, Kind)]) -> Result<Self> {
+    pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, known)
     }
 

@@ -8,7 +8,7 @@ use super::colour::{CLASSES, INK, readable_on};
 use super::drawable::Drawable;
 use super::geometry::Rect;
 use super::grid::Grid;
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::{frame, ticks};
 use crate::error::{Error, Result};
@@ -73,8 +73,8 @@ impl Drawable for &Classes {
         Ok(())
     }
 
-    fn table(&self) -> Table {
-        Table::of_grid(&self.grid)
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(&self.grid)
     }
 
     fn description(&self) -> String {

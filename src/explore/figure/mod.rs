@@ -75,7 +75,7 @@ use heat::{Heat, Palette};
 use ratios::{RatioContour, RatioMap, RatioSurface};
 use surface::Surface;
 use svg::Svg;
-use table::Table;
+use table::FigureTable;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
@@ -111,7 +111,7 @@ pub enum Figure {
 
 impl Figure {
     /// Its values.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> FigureTable {
         self.drawable(None).table()
     }
 

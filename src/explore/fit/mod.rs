@@ -145,7 +145,7 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         None => straight(model, data, kept, roles, options),
     };
     // What a part of the points cannot tell, all may.
-    match subsample::kept(data, options.most_points) {
+    match subsample::choose(data, options.most_points) {
         Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
         None => to(&vec![true; data.len()]),
     }
@@ -203,7 +203,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
 
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
-    if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
+    if let Some(wrong) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
         let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
         return Err(Error::input(what, "exclude such points with --where"));
     }
@@ -255,7 +255,7 @@ fn prepare<'a>(
             format!("measure {}, or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
-    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
 }
 
@@ -265,7 +265,7 @@ fn matters(task: &Task, at: usize) -> bool {
     let mut p = task.base.clone();
     let mut predictions = |value: f64| {
         p[at] = value;
-        task.data.iter().map(|seen| task.model.predict(&seen.x, &p).value.to_bits()).collect::<Vec<_>>()
+        task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
     };
     let first = predictions(parameter.first);
     [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
@@ -274,7 +274,7 @@ fn matters(task: &Task, at: usize) -> bool {
 /// The different points of the data, in the order of their first appearance.
 fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut known = HashSet::new();
-    data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
 }
 
 /// A point as a key of maps.
@@ -303,15 +303,15 @@ fn points(
     let t = interval::t_quantile(task.data.len() - optimum.theta.len());
     let noise = interval::variance(optimum, optimum.theta.len());
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
-    let point = |(at, seen): (usize, &Observation)| {
-        let prediction = task.model.predict(&seen.x, parameters);
+    let point = |(at, observation): (usize, &Observation)| {
+        let prediction = task.model.predict(&observation.x, parameters);
         let gradient = slopes.row(at).transpose();
         let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
         let width = (t * (noise + of_parameters).sqrt()).exp();
         Point {
-            x: seen.x.clone(),
-            launch: seen.launch,
-            measured: seen.y,
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
             predicted: prediction.value,
             low: prediction.value / width,
             high: prediction.value * width,

@@ -26,14 +26,14 @@ pub struct CardPrediction {
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
-    let point = |seen: &crate::explore::fit::Observation| {
-        let row = at(model, &numbers, seen.x.clone());
+    let point = |observation: &crate::explore::fit::Observation| {
+        let row = at(model, &numbers, observation.x.clone());
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
         Point {
-            x: seen.x.clone(),
-            launch: seen.launch,
-            measured: seen.y,
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
             predicted,
             low,
             high,

@@ -149,8 +149,8 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
-/// A number of the machine that the operating system told: cache sizes.
-pub fn told(host: &Host, number: &str) -> Option<f64> {
+/// A number of the machine that the operating system reported: cache sizes.
+pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;
     // Where there is no third level, it holds what the second does and serves nothing.
@@ -165,10 +165,10 @@ pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
-/// then the card, then what is `told` by the operating system or the samples.
+/// then the card, then what is `reported` by the operating system or the samples.
 pub fn roles(
     model: &dyn Model,
-    told: &dyn Fn(&str) -> Option<f64>,
+    reported: &dyn Fn(&str) -> Option<f64>,
     card: Option<&Card>,
     held: &[(&'static str, f64)],
     free: &[&str],
@@ -178,9 +178,9 @@ pub fn roles(
         if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
             return Role::Hold(*value);
         }
-        let known = card.and_then(|card| on_card(card, name)).or_else(|| told(name));
+        let known = card.and_then(|card| on_card(card, name)).or_else(|| reported(name));
         if free.contains(&name) || !parameter.given {
-            // Sizes are told well enough to begin at.
+            // Sizes are reported well enough to begin at.
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
         }
         // Where a model jumps can be found from the data.
@@ -231,12 +231,12 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 
 /// `P = 8, Q = 1024`.
 fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
-    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, said(model, at, x[at]));
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The value of a variable for people: its word, if it is one of words.
-pub fn said(model: &dyn Model, variable: usize, value: f64) -> String {
+pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     let word = model.about().variables[variable].words.get(value as usize);
     word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
 }

@@ -15,34 +15,34 @@ use serde::Serialize;
 
 /// The first screen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lead {
+pub struct Overview {
     pub sentences: Vec<String>,
     pub tiles: Vec<Tile>,
 }
 
 /// What a result says at a glance. `held` are, of each surface shown, its name and what holding a bandwidth asks for there.
-pub fn lead(input: &Input, held: &[(&str, &[Trade])]) -> Result<Lead> {
+pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let (samples, groups) = (input.samples, &input.groups);
-    let mut lead = Lead { sentences: vec![measured(input)], tiles: Vec::new() };
+    let mut overview = Overview { sentences: vec![measured(input)], tiles: Vec::new() };
     for headline in distinct(groups.iter().map(|group| group.headline)) {
         if let Some(extremes) = extremes(groups, headline)? {
-            extremes.tell(headline, &mut lead);
+            extremes.tell(headline, &mut overview);
         }
     }
     let effects = effects(samples)?;
-    lead.sentences.extend(most(&effects));
+    overview.sentences.extend(most(&effects));
     if let Some((kernel, of)) = effects.first()
         && let Some((column, factor)) = of.first()
     {
-        lead.tiles.push(Tile {
+        overview.tiles.push(Tile {
             value: format!("{} ×", number(*factor, NumberStyle::Factor)),
             label: format!("largest effect: {}", columns::short(column)),
             note: format!("best value / worst value, other parameters fixed; median, {kernel}"),
         });
     }
-    lead.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
-    precision(groups, &mut lead)?;
-    Ok(lead)
+    overview.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
+    precision(groups, &mut overview)?;
+    Ok(overview)
 }
 
 /// `a, b and c`; of many only the first and how many more.
@@ -105,14 +105,14 @@ fn extremes(groups: &[SampleGroup], headline: &str) -> Result<Option<Extremes>> 
 }
 
 impl Extremes {
-    fn tell(&self, headline: &str, lead: &mut Lead) {
+    fn tell(&self, headline: &str, overview: &mut Overview) {
         let described = columns::describe(headline);
         let (name, unit) = (described.label, described.unit);
         let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
         let (best, worst) = (quantity(self.best.0, unit), quantity(self.worst.0, unit));
         let factor = self.best.0 / self.worst.0;
         if self.best == self.worst {
-            lead.sentences.push(format!("The {name} was {best}{}.", at(&self.best.1)));
+            overview.sentences.push(format!("The {name} was {best}{}.", at(&self.best.1)));
             return;
         }
         let ratio = if self.worst.0 > 0.0 {
@@ -120,22 +120,22 @@ impl Extremes {
         } else {
             String::new()
         };
-        lead.sentences.push(format!(
+        overview.sentences.push(format!(
             "Highest {name}: {best}{}; lowest: {worst}{}{ratio}.",
             at(&self.best.1),
             at(&self.worst.1)
         ));
         // One quantity has tiles; more are in the table.
-        if lead.tiles.is_empty() {
+        if overview.tiles.is_empty() {
             let tile = |value: &str, which: &str, note: &str| Tile {
                 value: value.into(),
                 label: format!("{which} {name}"),
                 note: note.into(),
             };
-            lead.tiles.push(tile(&best, "highest", &self.best.1));
-            lead.tiles.push(tile(&worst, "lowest", &self.worst.1));
+            overview.tiles.push(tile(&best, "highest", &self.best.1));
+            overview.tiles.push(tile(&worst, "lowest", &self.worst.1));
             if self.worst.0 > 0.0 {
-                lead.tiles.push(Tile {
+                overview.tiles.push(Tile {
                     value: format!("{} ×", number(factor, NumberStyle::Factor)),
                     label: "highest / lowest".into(),
                     note: String::new(),
@@ -214,7 +214,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 }
 
 /// Half-widths of the intervals, relative to the medians.
-fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
+fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
     let (mut widths, mut without) = (Vec::new(), 0);
     for group in groups {
         for (_, summary) in group.measured(group.headline)? {
@@ -228,7 +228,7 @@ fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
         if without > 0 {
-            lead.sentences.push(
+            overview.sentences.push(
                 "No point has the six samples needed for a 95 % interval; differences between these \
                  numbers may be noise."
                     .into(),
@@ -244,12 +244,12 @@ fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
          interval"
         )
     };
-    lead.sentences.push(format!(
+    overview.sentences.push(format!(
         "95 % interval half-width: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
     ));
-    lead.tiles.push(Tile {
+    overview.tiles.push(Tile {
         value: percent(half),
         label: "precision".into(),
         note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),

@@ -22,7 +22,7 @@ pub struct Shares {
     pub sentence: String,
     /// Points whose share is above one, by the lower limit of its interval.
     pub above: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ShareRow>,
     /// Limits whose inputs the card lacks, by kernel.
     pub missing: Vec<String>,
     pub limits: Vec<Formula>,
@@ -30,7 +30,7 @@ pub struct Shares {
 
 /// A point: its rate, its bound, the bottleneck, and the other limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ShareRow {
     pub group: String,
     /// `least`, `median` or `most` of the shares of the group.
     pub which: &'static str,
@@ -109,13 +109,13 @@ fn row(
     which: &'static str,
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
-) -> Row {
+) -> ShareRow {
     let unit = columns::describe(group.headline).unit;
     let rate = |column: Option<&str>| {
         column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };
     let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
-    Row {
+    ShareRow {
         group: group.label(),
         which,
         place: group.place(cell),

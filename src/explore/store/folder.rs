@@ -1,7 +1,7 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
 use super::bound_columns;
-use super::journal::{self, Outcome, Record};
+use super::journal::{self, Record, SampleOutcome};
 use super::parquet;
 use super::table::Table;
 use super::tabulate::tabulate;
@@ -118,7 +118,7 @@ impl Folder {
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
-    pub fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
+    pub fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
         self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
     }
 
@@ -144,11 +144,11 @@ impl Folder {
     /// Keys of the plan that this folder was last run with; `None` if it does not say.
     pub fn planned_keys(&self) -> Option<HashSet<String>> {
         #[derive(serde::Deserialize)]
-        struct Line {
+        struct PlannedPoint {
             key: String,
         }
         let text = fs::read_to_string(self.points()).ok()?;
-        text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
+        text.lines().map(|line| serde_json::from_str::<PlannedPoint>(line).ok().map(|line| line.key)).collect()
     }
 
     /// Whether the Parquet file is newer than all journals and the machine card, or all there is.

@@ -341,11 +341,11 @@ impl Samples {
             Some(Value::Text(word)) => format!("{name} == \"{word}\""),
             first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
         };
-        Mixture { name, choice, values: self.listed(column) }
+        Mixture { name, choice, values: self.value_list(column) }
     }
 
     /// The different values of a column, in order; a long list ends in dots.
-    pub fn listed(&self, name: &str) -> String {
+    pub fn value_list(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);
         let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();

@@ -1,6 +1,6 @@
 //! The driver: launches what is missing, keeps every line, continues after failures.
 
-use super::execute::{Ending, Executor, Limits};
+use super::execute::{Ending, Executor, LaunchLimits};
 use super::plan::{Plan, Progress, State};
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
@@ -28,7 +28,7 @@ pub struct Setting<'a> {
     pub executor: &'a mut dyn Executor,
     /// The command line that runs this job file on so many ranks.
     pub command: &'a dyn Fn(&Path, usize) -> CommandLine,
-    pub limits: Limits,
+    pub limits: LaunchLimits,
     pub retry_failed: bool,
     pub watcher: &'a mut dyn Watcher,
 }
@@ -89,7 +89,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
                 State::Missing | State::Partial => true,
             };
             let pending = |&entry: &usize| {
-                let held = progress.held(&plan.entries[entry].key, block).cloned().unwrap_or_default();
+                let held = progress.of_point(&plan.entries[entry].key, block).cloned().unwrap_or_default();
                 Pending {
                     entry,
                     seconds: held.seconds,

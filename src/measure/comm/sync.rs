@@ -142,9 +142,9 @@ impl Slot {
 /// Messages that were read where they stand at their sender, which may then change what stands there.
 #[repr(align(128))]
 #[derive(Default)]
-pub struct Delivered(AtomicU64);
+pub struct Deliveries(AtomicU64);
 
-impl Delivered {
+impl Deliveries {
     #[inline]
     pub fn count(&self) {
         self.0.fetch_add(1, Ordering::Release);

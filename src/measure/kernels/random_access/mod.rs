@@ -70,7 +70,7 @@ const STREAM: Parameter = parameter(
     "stream",
     "stream",
     "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest bits",
-    Domain::Choice(random_stream::Kind::NAMES),
+    Domain::Choice(random_stream::StreamKind::NAMES),
 );
 const STARTS: Parameter = parameter(
     "starts",
