@@ -104,7 +104,7 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     Err(Error::new(
         ErrorKind::Regression,
         format!("{}: {}", check.new, found.join(", ")),
-        "the points are named above; measure again to see whether it stays",
+        "the points are listed above; measure again to check that the difference persists",
     ))
 }
 

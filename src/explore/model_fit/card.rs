@@ -65,8 +65,8 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     let off = predicted.bias.max(1.0 / predicted.bias);
     let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
     format!(
-        "From the card of {} alone {} predicts the measurement within {:.1} % (SMAPE), at the median point {off:.2} times {way} \
-         than predicted{farthest}.",
+        "With the card of {} and nothing fitted, {} predicts the measurement to within {:.1} % (SMAPE); the median point \
+         is {off:.2} times {way} than predicted{farthest}.",
         card.name,
         model.about().id,
         100.0 * predicted.smape

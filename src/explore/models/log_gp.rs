@@ -23,7 +23,7 @@ impl Model for LogGp {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "point_to_point.log_gp",
-            summary: "LogGP: latency, processor overhead, gap between messages, gap a byte",
+            summary: "LogGP: latency, processor overhead, gap between messages, gap per byte",
             source: &source::LOG_GP,
             place: "the time of a message of k bytes",
             variables: &[KERNEL, BYTES],

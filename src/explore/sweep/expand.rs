@@ -61,7 +61,7 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
         return Err(page.wrong(
             place,
             format!("the sweep has {} points, more than {MOST_POINTS}", crate::units::significant(count)),
-            format!("name fewer values; most have {}", sizes.join(", ")),
+            format!("name fewer values; the longest lists are {}", sizes.join(", ")),
         ));
     }
     let filter = Filter::new(file, &values)?;
@@ -82,7 +82,7 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
     if points.is_empty() {
         let place = file.conditions.first().or(file.exclude.first()).map_or(0..0, Spanned::span);
         let what = format!("none of the {count} points meets the conditions");
-        return Err(page.wrong(place, what, "loosen where and exclude"));
+        return Err(page.wrong(place, what, "relax where and exclude"));
     }
     Ok(points)
 }
@@ -161,12 +161,13 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {
         let next = "name parameters, or remove the table";
-        return Err(values.page.wrong(table.span(), "nothing moves together here", next));
+        return Err(values.page.wrong(table.span(), "this table names no parameter", next));
     };
     let length = first.settings.len();
     if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
         let (name, count) = (&other.name, other.settings.len());
-        let what = format!("{name} has {count} values, but {}, which moves with it, has {length}", first.name);
+        let what =
+            format!("{name} has {count} values, but {}, which varies together with it, has {length}", first.name);
         return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
     }
     Ok(dial)
@@ -176,7 +177,7 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
 fn check_include(grid: &AxisGrid, swept: &[String], values: &Values) -> Result<()> {
     for name in ["kernel", "ranks"] {
         if swept.iter().any(|other| other == name) && grid.columns().all(|column| column.name != name) {
-            let what = format!("the grid varies {name}, but these extra points do not say theirs");
+            let what = format!("the grid varies {name}, but these extra points give no value for it");
             return Err(values.page.wrong(grid.span.clone(), what, format!("add {name} = ... to this table")));
         }
     }
@@ -320,7 +321,7 @@ impl RefusedPoints {
         let Some((_, point, reason)) = self.first.first() else { return Ok(()) };
         let mut what = match self.count {
             1 => "a point of this sweep cannot be run".to_owned(),
-            count => format!("{count} of {} points of this sweep cannot be run; of each sort the first", count + good),
+            count => format!("{count} of {} points of this sweep cannot be run; the first of each kind", count + good),
         };
         for (_, point, reason) in &self.first {
             what.push_str(&format!(":\n{reason}\n(at {})", point.label()));
