@@ -237,7 +237,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         .collect();
     let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
-    let told = "as the operating system tells";
+    let told = "as reported by the operating system";
     for name in ["host", "cpu_model", "transport", "library", "launcher"] {
         if !samples.is_empty() {
             card.provenance.insert(name.into(), samples.first_word(name).into());
@@ -263,7 +263,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         }
     }
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
-        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");
+        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
     derived::add(&mut card, host)?;

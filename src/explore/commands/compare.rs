@@ -16,6 +16,7 @@ use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, columns, parquet};
 use crate::nearest::suggest;
+use crate::units::plural;
 use crate::terminal::print;
 use std::path::{Path, PathBuf};
 
@@ -96,10 +97,10 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     let mut found = Vec::new();
     if !check.slower.is_empty() {
         let percent = crate::units::significant(100.0 * (check.limit - 1.0));
-        found.push(format!("{} points are more than {percent} % slower than in {}", check.slower.len(), check.base));
+        found.push(format!("{} more than {percent} % slower than in {}", plural(check.slower.len(), "point"), check.base));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
+        found.push(format!("{} finished by {} did not finish", plural(check.not_finished.len(), "point"), check.base));
     }
     Err(Error::new(
         ErrorKind::Regression,

@@ -10,7 +10,7 @@ use super::regression::RegressionCheck;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::explore::html::Tile;
-use crate::units::{significant, utc};
+use crate::units::{plural, significant, utc};
 
 /// A machine against the base, over all points.
 struct MachineOverview<'a> {
@@ -83,8 +83,8 @@ impl MachineOverview<'_> {
             }
         };
         format!(
-            "{who}{interval} (geometric mean over {} points, {known}). {}; ratios from {} at {} to {} at {}.",
-            mean.cells,
+            "{who}{interval} (geometric mean over {}, {known}). {}; ratios from {} at {} to {} at {}.",
+            plural(mean.cells, "point"),
             self.counts(),
             written(self.least.0),
             self.least.1,
@@ -95,19 +95,19 @@ impl MachineOverview<'_> {
 
     /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
     fn counts(&self) -> String {
-        let points = |count: usize| if count == 1 { "1 point".to_owned() } else { format!("{count} points") };
-        let mut said = Vec::new();
+        let points = |count: usize| plural(count, "point");
+        let mut parts = Vec::new();
         if self.faster + self.slower + self.open > 0 {
             let faster = points(self.faster);
-            said.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
+            parts.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
         }
         if self.bare > 0 {
-            said.push(format!("No interval at {}", points(self.bare)));
+            parts.push(format!("No interval at {}", points(self.bare)));
         }
         if self.failed > 0 {
-            said.push(format!("Unfinished at {}", points(self.failed)));
+            parts.push(format!("Unfinished at {}", points(self.failed)));
         }
-        said.join(". ")
+        parts.join(". ")
     }
 
     fn tiles(&self, alone: bool) -> Vec<Tile> {
@@ -122,7 +122,7 @@ impl MachineOverview<'_> {
         let mean = tile(
             format!("{} / {}", self.of, self.base),
             times(self.mean.value),
-            format!("{interval}geometric mean over {} points", self.mean.cells),
+            format!("{interval}geometric mean over {}", plural(self.mean.cells, "point")),
         );
         if !alone {
             return vec![mean];
@@ -171,9 +171,9 @@ fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<Tile> {
             label: format!("More than {} % slower?", significant(100.0 * (check.limit - 1.0))),
             value: if check.has_failed() { "failed" } else { "passed" }.into(),
             note: format!(
-                "{} of {} points slower, {} unfinished",
+                "{} of {} slower, {} unfinished",
                 check.slower.len(),
-                check.tested,
+                plural(check.tested, "point"),
                 check.not_finished.len()
             ),
         });

@@ -17,6 +17,7 @@ use super::summary::{self, Checked, MeanLine};
 use super::{cards, tables};
 use crate::error::{Error, Result};
 use crate::explore::html::{self, Picture, Tile, Viewer};
+use crate::units::plural;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -252,8 +253,9 @@ impl Numbers {
 fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
     let mut text = head.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
-        "{} points matched (cells.csv), {} have no counterpart (unmatched.csv)",
-        matching.matched, matching.unmatched_all
+        "{} matched (cells.csv), {} without a counterpart (unmatched.csv)",
+        plural(matching.matched, "point"),
+        matching.unmatched_all
     );
     let lines = head.warnings.iter().chain(&overall.verdicts).chain(&matching.unfinished).chain([&unmatched]);
     lines.for_each(|line| text += &format!("{line}\n"));
@@ -280,8 +282,9 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(
-                "{}: {unusable} samples are excluded because their rate is not positive and finite.",
-                machine.name
+                "{}: {} excluded because the rate is not positive and finite.",
+                machine.name,
+                plural(*unusable, "sample")
             ));
         }
     }
@@ -360,9 +363,9 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
         let status =
             first.by_machine[k].as_ref().and_then(|data| data.failures.first()).map_or("no value", |s| s.name());
         found.push(format!(
-            "{} did not finish {} points, such as {} ({status}).",
+            "{} did not finish {}, such as {} ({status}).",
             machine.name,
-            failed.len(),
+            plural(failed.len(), "point"),
             first.short(&varying)
         ));
     }

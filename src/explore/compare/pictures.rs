@@ -11,7 +11,7 @@ use crate::explore::figure::{
 use crate::explore::html::{Picture, ViewerSurface, picture};
 use crate::explore::plot;
 use crate::explore::store::columns;
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 use ndarray::Array2;
 use std::path::Path;
 
@@ -139,7 +139,7 @@ impl Drawer<'_> {
         let open = undecided.len();
         let grid = Grid {
             title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{cells} points, {open} of them not significant")),
+            subtitle: self.subtitle(format!("{}, {open} of them not significant", plural(cells, "point"))),
             x: self.axis(0),
             y: self.axis(1),
             z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
@@ -173,7 +173,7 @@ impl Drawer<'_> {
         let y = Quantity { label: which, unit: Unit::None, log: true };
         let curves = Curves {
             title: title.clone(),
-            subtitle: self.subtitle(format!("{} points", points.len())),
+            subtitle: self.subtitle(plural(points.len(), "point")),
             x: axis.quantity,
             y,
             series: vec![Series { label: String::new(), points }],

@@ -98,12 +98,12 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates a second.
+    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates per second.
     fn label(&self) -> String {
         match self.kernels.iter().all(|kernel| kernel.starts_with("random_access"))
             && self.headline == "operations_per_second"
         {
-            true => "updates (G/s: GUPS)".into(),
+            true => "updates/s (GUPS)".into(),
             false => columns::describe(self.headline).label,
         }
     }
@@ -111,7 +111,7 @@ impl Rate<'_> {
     fn title(&self) -> String {
         let label = self.label();
         let plain = label.split(" (").next().unwrap_or_default();
-        let plain = if plain == "updates" { "GUPS" } else { plain };
+        let plain = if plain == "updates/s" { "GUPS" } else { plain };
         format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
     }
 }

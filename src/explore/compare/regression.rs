@@ -8,6 +8,7 @@
 
 use super::Comparison;
 use super::points::PointData;
+use crate::units::plural;
 use super::ratio::{Basis, mean, ratio};
 use super::statistics::{MannWhitney, adjusted};
 use crate::error::{Error, Result};
@@ -122,7 +123,7 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
     let mut warnings = warnings(comparison, &done, (&base.given, &new.given))?;
     let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
-        warnings.push(format!("{missing} points of {} are not in {} and were not checked", base.given, new.given));
+        warnings.push(format!("{} of {} not in {} and not checked", plural(missing, "point"), base.given, new.given));
     }
     let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
     let tested = done.len();
@@ -168,7 +169,7 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
     if !comparison.matching.allowed.one_launch {
         return Err(Error::input(
             format!(
-                "--fail-if: {single} of {} points have a single launch in {base} or {new}; launches vary more than \
+                "--fail-if: {single} of {} points measured in a single launch in {base} or {new}; launches vary more than \
                  samples within a launch, so such a check would often fail for two identical runs",
                 done.len()
             ),
@@ -176,11 +177,11 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
         ));
     }
     let mut warnings = vec![format!(
-        "{single} of {} points have a single launch on one side: their tests ignore launch-to-launch variation and \
+        "{single} of {} points measured in a single launch on one side: their tests ignore launch-to-launch variation and \
          may fail for two identical runs",
         done.len()
     )];
-    // If all points were as slow as can be, which would be found? And how many must be at once?
+    // If all points were as slow as can be, which would be found? And how many must be slower together?
     let mut least: Vec<f64> = done.iter().map(|test| test.least).collect();
     least.sort_by(f64::total_cmp);
     let total = least.len() as f64;

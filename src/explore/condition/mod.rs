@@ -1,7 +1,7 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
 //! Operators, from the tightest: `^` (groups from the left), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`, `||`;
-//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words stand in double quotes.
+//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words are written in double quotes.
 //! Types are checked when a condition is read. It is kept in postfix order, so that its length costs no stack.
 
 mod parse;

@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
         }
         let Some((_, kind)) = self.known.iter().find(|(other, _)| *other == name) else {
             let others: Vec<_> = self.known.iter().map(|(other, _)| *other).collect();
-            let next = suggest(name, &others) + "; words stand in double quotes";
+            let next = suggest(name, &others) + "; words are written in double quotes";
             return Err(self.wrong(span, format!("the condition names \"{name}\", which is unknown here"), next));
         };
         let kind = if let NameType::Number = kind { Type::Number } else { Type::Word };
@@ -260,7 +260,7 @@ impl<'a> Parser<'a> {
             '&' => "\"and\" is written \"&&\"".to_owned(),
             '|' => "\"or\" is written \"||\"".to_owned(),
             ';' => "conditions are joined by && or ||, not by \";\"".to_owned(),
-            '\'' => "words stand in double quotes".to_owned(),
+            '\'' => "write words in double quotes".to_owned(),
             _ => format!("\"{character}\" has no meaning in a condition"),
         };
         self.wrong(start..start + character.len_utf8(), what, EXAMPLE)

@@ -12,7 +12,7 @@ use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::{frame, ticks};
 use crate::error::{Error, Result};
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 
 const KEY_LINE: f64 = 24.0;
 
@@ -80,7 +80,7 @@ impl Drawable for &Classes {
     fn description(&self) -> String {
         let of = |class: usize| self.classes.iter().filter(|found| **found == Some(class)).count();
         let each = self.names.iter().enumerate().map(|(class, name)| (name, of(class)));
-        let each = each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {count} points"));
+        let each = each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {}", plural(count, "point")));
         let each = each.collect::<Vec<_>>().join(", ");
         format!("Map of bottlenecks: {each}. {}", table::extremes(&self.grid))
     }

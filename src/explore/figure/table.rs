@@ -1,7 +1,7 @@
 //! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
 
 use super::grid::{Grid, Quantity};
-use crate::units::{self, NumberStyle, Unit};
+use crate::units::{self, NumberStyle, Unit, plural};
 
 /// The values of a figure. Its rows are numbered as the spots of its drawing are.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ pub fn extremes(grid: &Grid) -> String {
         )
     };
     let (z, x, y) = (&grid.z.label, &grid.x.quantity.label, &grid.y.quantity.label);
-    format!("{z} over {x} and {y}, {} points, from {} to {}.", known().count(), at(least), at(most))
+    format!("{z} over {x} and {y}, {}, from {} to {}.", plural(known().count(), "point"), at(least), at(most))
 }
 
 /// `L` of `L (spatial locality)`.

@@ -14,7 +14,7 @@ use super::table::{FigureTable, column, written as number};
 use super::text::{self, Side, Type};
 use super::{frame, ticks};
 use crate::error::{Error, Result};
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 
 /// Which machine is fastest over two parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +116,7 @@ impl Drawable for &Winners {
 
     fn description(&self) -> String {
         let won = |k: usize| self.filled_cells().iter().filter(|(_, who)| *who == k).count();
-        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {} points", won(k)));
+        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {}", plural(won(k), "point")));
         format!("Map of the fastest: {}.", each.collect::<Vec<_>>().join(", "))
     }
 }

@@ -37,6 +37,7 @@ use crate::explore::machine::{Card, Number};
 use crate::explore::models::{Model, Parameter};
 use optimum::Optimum;
 use quality::Quality;
+use crate::units::plural;
 use serde::Serialize;
 use std::collections::HashSet;
 use task::Task;
@@ -334,8 +335,9 @@ impl Fit {
         }
         for estimate in &self.estimates {
             let how = format!(
-                "fit of {} to {} points; 95 % profile-likelihood interval",
-                self.model, self.quality.fitted_points
+                "fit of {} to {}; 95 % profile-likelihood interval",
+                self.model,
+                plural(self.quality.fitted_points, "point")
             );
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {

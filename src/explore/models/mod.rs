@@ -209,7 +209,8 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 }
 
 const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
-const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, per rank", Some(1024.0));
+const LOOK_AHEAD: Variable =
+    variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
 /// A number of a card, or the sum of its parts on the card.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {

@@ -24,7 +24,7 @@ use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
 use crate::point::Value;
 use crate::sample::Status;
-use crate::units;
+use crate::units::{self, plural};
 use input::Input;
 use overview::Overview;
 use regimes::Regime;
@@ -326,7 +326,8 @@ fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
     }
     if stale > 0 {
         warnings.push(format!(
-            "{stale} samples of another build, machine or plan are in the result but not in this report."
+            "{} of another build, machine or plan in the result, not in this report.",
+            plural(stale, "sample")
         ));
     }
     if manifest.launches.iter().any(|l| l.budget_spent) {

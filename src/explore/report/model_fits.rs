@@ -10,7 +10,7 @@ use crate::explore::machine::Card;
 use crate::explore::model_fit::groups::{FitGroup, groups};
 use crate::explore::model_fit::{self, Data, card, figures};
 use crate::explore::models::{self, Model};
-use crate::units::{Unit, amount};
+use crate::units::{Unit, amount, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -249,7 +249,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
 
 fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than cores" } else { "" };
-    format!("{}; {} samples of {} points; {what}{over}", group.label, data.samples, group.points)
+    format!("{}; {} of {}; {what}{over}", group.label, plural(data.samples, "sample"), plural(group.points, "point"))
 }
 
 fn percent(share: f64) -> String {

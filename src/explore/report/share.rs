@@ -9,7 +9,7 @@ use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::kernels;
 use crate::measure::numerics::statistics::Summary;
-use crate::units;
+use crate::units::{self, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -148,8 +148,8 @@ fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} points have a bound. They reach {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
-        all.len(),
+        "{} with a bound: {} to {} % of it reached, at half of them at least {} %. Bottlenecks: {}.",
+        plural(all.len(), "point"),
         at(0),
         at(last),
         at(last / 2),

@@ -140,7 +140,7 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
 fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
     let (reason, ranks) = (reason(ending), plural(ranks, "rank"));
     if hello {
-        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ended without a sample: {reason}");
+        let what = format!("{FRUITLESS_LAUNCHES} consecutive launches on {ranks} ended without a sample: {reason}");
         return Error::environment(what, "fix the cause and rerun: finished points are kept");
     }
     Error::environment(

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, NameType};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel};
+use crate::units::plural;
 use crate::point::{Point, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -81,7 +82,10 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
     let points = distinct(found);
     if points.is_empty() {
         let place = file.conditions.first().or(file.exclude.first()).map_or(0..0, Spanned::span);
-        let what = format!("none of the {count} points meets the conditions");
+        let what = match count {
+            1.0 => "the only point does not meet the conditions".to_owned(),
+            count => format!("none of the {count} points meets the conditions"),
+        };
         return Err(page.wrong(place, what, "relax where and exclude"));
     }
     Ok(points)
@@ -167,7 +171,7 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
         let (name, count) = (&other.name, other.settings.len());
         let what =
-            format!("{name} has {count} values, but {}, which varies together with it, has {length}", first.name);
+            format!("{name} has {}, but {}, which varies together with it, has {length}", plural(count, "value"), first.name);
         return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
     }
     Ok(dial)

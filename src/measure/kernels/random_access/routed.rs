@@ -68,7 +68,7 @@ pub(super) const Z: Parameter = extent(
     dimension",
 );
 pub(super) const BUFFERS: Parameter = Parameter {
-    meaning: "receive buffers: receives posted at once per dimension",
+    meaning: "receive buffers: outstanding receives per dimension",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
     ..B
 };

@@ -19,7 +19,7 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.get",
-            "Time per get from another rank's memory, in both directions at once between pairs of ranks",
+            "Time per get from another rank's memory, in both directions simultaneously between pairs of ranks",
             "Section 4 (one-sided models)",
             &[BYTES, GETS, WINDOW],
             Ranks::Any,
