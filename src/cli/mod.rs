@@ -131,7 +131,7 @@ fn is_sweep(_: &str) -> bool {
     false
 }
 
-/// The whole command line, for whoever checks a command without running it.
+/// The whole command line, for checking a command without running it.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }

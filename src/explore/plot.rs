@@ -39,7 +39,7 @@ impl FigureKind {
 pub struct Request {
     pub kind: FigureKind,
     pub title: String,
-    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
+    /// Columns. The first of `by` is the second axis of a grid; all of them distinguish curves.
     pub x: String,
     pub by: Vec<String>,
     /// The quantity shown.
@@ -144,7 +144,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
     })
 }
 
-/// Curves that can be told apart with a bound each.
+/// Maximum curves that are drawn with a bound each.
 const MOST_BOUNDED: usize = 7;
 
 /// The limit that binds most samples of each cell.
@@ -201,7 +201,7 @@ fn curves(request: &Request, subtitle: String, found: &[CellValue]) -> Curves {
         let Some(x) = cell.by[0].as_f64() else { continue };
         let name = &cell.by[1..];
         if series.last().is_none_or(|(known, _)| *known != name) {
-            // Several words need no names to be told apart, which the legend has no room for.
+            // Several words need no names to be distinguished, which the legend has no room for.
             let text = |(column, value): (&String, &Value)| match value {
                 Value::Text(word) if name.len() > 1 => word.clone(),
                 value => label(column, value),

@@ -41,7 +41,7 @@ pub struct Task {
     pub next_repetition: u32,
 }
 
-/// A worker program, as it tells of itself.
+/// A worker program, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub build: Build,
@@ -120,7 +120,7 @@ impl Schedule {
 
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
-/// Lines go to standard output. Errors have been told there as well when this returns.
+/// Lines go to standard output. Errors have been written there as well when this returns.
 pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
     let start = || {
         comm::start(

@@ -121,7 +121,7 @@ impl Limits {
         self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
     }
 
-    /// What is read when a region of so many bytes is: the name of the limit.
+    /// Name of the limit that reading a region of this many bytes meets.
     pub fn level(&self, bytes: f64) -> Option<&'static str> {
         match self.caches.iter().position(|cache| bytes <= *cache) {
             Some(0) => None,
@@ -131,7 +131,7 @@ impl Limits {
         }
     }
 
-    /// Bytes that the caches of a node hold at most, so many ranks' together.
+    /// Maximum bytes that the caches of a node hold, for this many ranks together.
     pub fn cached(&self, ranks: f64) -> f64 {
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;
         own + self.caches.get(2).copied().unwrap_or(0.0)

@@ -59,7 +59,7 @@ pub struct Family {
 pub struct Limit {
     /// One of [`NAMES`].
     pub name: &'static str,
-    /// The minimum time of an operation, or the maximum rate.
+    /// The minimum time per operation, or the maximum rate.
     pub formula: &'static str,
     pub source: &'static Source,
     pub place: &'static str,

@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
-  apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
+  apexmap calibrate --launcher srun --ranks-per-node 1 \\
+      --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
     /// The machine card to write [default: card.toml in the result folder]

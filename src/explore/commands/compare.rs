@@ -16,16 +16,17 @@ use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, columns, parquet};
 use crate::nearest::suggest;
-use crate::units::plural;
 use crate::terminal::print;
+use crate::units::plural;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap compare results/old results/new
-  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' --allow page-size --names 4KiB,2MiB
+  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' \\
+      --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
-  apexmap compare results/base results/new --fail-if slower=5% --no-page     in CI: exit code 5 if points are slower
+  apexmap compare results/base results/new --fail-if slower=5% --no-page
 
 Ratios are speeds relative to the first machine: above 1 is faster.")]
 pub struct Arguments {
@@ -97,7 +98,11 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     let mut found = Vec::new();
     if !check.slower.is_empty() {
         let percent = crate::units::significant(100.0 * (check.limit - 1.0));
-        found.push(format!("{} more than {percent} % slower than in {}", plural(check.slower.len(), "point"), check.base));
+        found.push(format!(
+            "{} more than {percent} % slower than in {}",
+            plural(check.slower.len(), "point"),
+            check.base
+        ));
     }
     if !check.not_finished.is_empty() {
         found.push(format!("{} finished by {} did not finish", plural(check.not_finished.len(), "point"), check.base));

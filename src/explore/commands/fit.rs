@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap fit results/random-access-ranks --model random_access.hypercube
   apexmap fit results/quickstart --model apex_map.surface --where 'P == 1'
-  apexmap fit results/random-access-ranks --model random_access.hypercube --format toml > my-machine.toml
+  apexmap fit results/random-access-ranks --model random_access.hypercube \\
+      --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
 Parameters that are not fitted (sizes, or anything the data cannot identify) are taken from --hold, then --machine, then \

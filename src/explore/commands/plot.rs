@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
-  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card: apexmap report --card)
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {

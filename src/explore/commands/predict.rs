@@ -20,9 +20,12 @@ pub enum Format {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 --set ranks_per_node=4
-  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
-  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 \\
+      --set ranks_per_node=4
+  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 \\
+      --set senders=1,2,4
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 \\
+      --set d=1,2,3 --set copy_seconds_per_byte=1e-9
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {

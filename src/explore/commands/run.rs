@@ -26,7 +26,7 @@ use std::time::Duration;
   apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
   apexmap run paper-figure-2 --worker target-mpi/release/apexmap
   apexmap run my.toml --out results/monday --machine node17
-  apexmap run --card results/calibrate/card.toml     with the fraction of the machine's limit (see apexmap calibrate)")]
+  apexmap run --card results/calibrate/card.toml     with the fraction of the limit")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,

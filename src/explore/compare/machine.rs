@@ -74,7 +74,7 @@ impl Machine {
     }
 }
 
-/// What the operating system told of a machine, as a card.
+/// What the operating system reported of a machine, as a card.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Card {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");

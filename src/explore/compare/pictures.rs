@@ -64,7 +64,7 @@ impl Drawer<'_> {
         &self.comparison.machines[machine].name
     }
 
-    /// What stands below the title of every figure: the points, the basis, and every unfairness that was allowed.
+    /// The subtitle of every figure: the points, the basis, and every unequal condition that was allowed.
     fn subtitle(&self, what: String) -> String {
         warned(format!("{}: {what}", self.group.label), &self.comparison.stamps_at(&self.group.points))
     }

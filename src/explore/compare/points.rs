@@ -21,7 +21,7 @@ pub struct PointData {
     /// Status of the samples that gave no number.
     pub failures: Vec<Status>,
     pub facts: Facts,
-    /// Published: a value that stands for itself.
+    /// Published: a value without uncertainty.
     pub exact: bool,
 }
 
@@ -105,7 +105,7 @@ pub struct Points {
     pub points: Vec<Point>,
     /// Class to its first kernel, by whose headline it is judged.
     pub classes: BTreeMap<String, &'static str>,
-    /// Parameters that points were not matched by, as a machine does not tell them: machine, class, their names.
+    /// Parameters that points were not matched by, because a machine does not report them: machine, class, their names.
     pub unreported: Vec<(String, String, Vec<String>)>,
     /// Values that are no rate, by machine: not positive, not finite.
     pub unusable: Vec<usize>,
@@ -118,7 +118,7 @@ impl Points {
         kernel.map_or("seconds", |kernel| kernel.about().headline)
     }
 
-    /// Columns that tell points apart; `kernel` if there are several classes. What follows from others, as N does from L where
+    /// Columns that distinguish points; `kernel` if there are several classes. What follows from others, as N does from L where
     /// a sweep moves them together, is left out.
     pub fn varying(&self) -> HashSet<&str> {
         const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
@@ -231,7 +231,7 @@ fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
 }
 
-/// The columns that the points of a class are matched by: parameters that all machines tell.
+/// The columns that the points of a class are matched by: parameters that all machines report.
 fn columns_of(
     machines: &[Machine],
     samples: &[Samples],

@@ -27,7 +27,7 @@ struct PrintedRates {
     source: &'static str,
 }
 
-/// Where the papers print rates of whole machines. Rates are in 1e9 updates a second.
+/// Where the papers print rates of whole machines. Rates are in 1e9 updates per second.
 const PRINTED: &[PrintedRates] = &[
     PrintedRates {
         machine: "red-storm",

@@ -56,7 +56,7 @@ const DRAWS: usize = 10_000;
 
 /// The ranking over all points that all machines finished; empty if there are none.
 ///
-/// Its uncertainty is that of the measurement: means over launches, drawn anew from their t distributions.
+/// Its uncertainty is that of the measurement: means over launches, redrawn from their t distributions.
 pub fn ranking(comparison: &Comparison, seed: u64) -> Vec<MachineRank> {
     let points = finished(comparison);
     if points.is_empty() {

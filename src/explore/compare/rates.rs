@@ -17,7 +17,7 @@ use std::path::Path;
 /// Parameters worth curves, by their columns: P, Q, message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 
-/// More curves are not told apart.
+/// More curves cannot be distinguished.
 const MOST_CURVES: usize = 12;
 
 /// One curve: a machine, a kernel and the values of all that the axis does not decide.
@@ -173,7 +173,7 @@ fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Serie
     })
 }
 
-/// Kernel and values that tell a curve from others.
+/// Kernel and values that distinguish a curve from others.
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
@@ -234,7 +234,7 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     Some(CurvePoint { x: point.number(axis)?, y: summary.median, low, high })
 }
 
-/// Columns that vary at one value of the axis: they tell curves apart. What grows with the axis, as memory does with the
+/// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the
 /// ranks, goes along.
 fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
     let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();

@@ -17,7 +17,7 @@ pub enum Basis {
     Nothing,
 }
 
-/// The speed of a machine by that of another at one point.
+/// The speed of a machine relative to that of another at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,

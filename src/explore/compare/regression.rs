@@ -8,10 +8,10 @@
 
 use super::Comparison;
 use super::points::PointData;
-use crate::units::plural;
 use super::ratio::{Basis, mean, ratio};
 use super::statistics::{MannWhitney, adjusted};
 use crate::error::{Error, Result};
+use crate::units::plural;
 use serde::Serialize;
 
 /// The share of false findings that is accepted.
@@ -84,7 +84,7 @@ impl RegressionCheck {
 /// A point's test before the adjustment.
 struct Test {
     tested: Tested,
-    /// The least p that so many samples can give.
+    /// The smallest p that this many samples can give.
     least: f64,
 }
 

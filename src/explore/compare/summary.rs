@@ -62,7 +62,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
     }
 }
 
-/// A ratio in three digits, or in up to five that tell it from 1.
+/// A ratio in three digits, or in up to five if needed to differ from 1.
 pub fn written(ratio: f64) -> String {
     number(ratio, NumberStyle::Ratio)
 }

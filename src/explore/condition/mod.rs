@@ -9,7 +9,7 @@ mod parse;
 use crate::error::Result;
 use crate::point::Value;
 
-/// What a name in a condition stands for.
+/// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NameType {
     Number,

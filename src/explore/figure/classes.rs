@@ -80,7 +80,8 @@ impl Drawable for &Classes {
     fn description(&self) -> String {
         let of = |class: usize| self.classes.iter().filter(|found| **found == Some(class)).count();
         let each = self.names.iter().enumerate().map(|(class, name)| (name, of(class)));
-        let each = each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {}", plural(count, "point")));
+        let each =
+            each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {}", plural(count, "point")));
         let each = each.collect::<Vec<_>>().join(", ");
         format!("Map of bottlenecks: {each}. {}", table::extremes(&self.grid))
     }

@@ -15,7 +15,7 @@ use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use crate::error::{Error, Result};
 
-/// What the legend has room for; more could not be told apart anyway.
+/// What the legend has room for; more could not be distinguished anyway.
 const MOST_SERIES: usize = 21;
 
 /// Quantities over one axis.

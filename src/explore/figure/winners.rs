@@ -28,7 +28,7 @@ pub struct Winners {
     pub fastest: Array2<Option<usize>>,
     /// By how much the fastest beats the next; NaN where it has no other.
     pub margin: Array2<f64>,
-    /// Cells (row, column) where a 95 % interval does not tell the fastest from the next.
+    /// Cells (row, column) where the 95 % interval does not separate the fastest from the next.
     pub undecided: Vec<(usize, usize)>,
     /// Cells that someone did not finish.
     pub failed: Vec<(usize, usize)>,
@@ -121,13 +121,13 @@ impl Drawable for &Winners {
     }
 }
 
-/// What stands for a machine in cells and key: colours alone are not told apart in grey.
+/// The mark of a machine in cells and key: colours alone cannot be distinguished in grey.
 fn letter(machine: usize) -> &'static str {
     LETTERS[machine]
 }
 
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
-/// Machines that a map of winners can tell apart.
+/// Machines that a map of winners can distinguish.
 pub const MOST_WINNERS: usize = LETTERS.len();
 
 /// The colour of a machine where it is not known to be the fastest.

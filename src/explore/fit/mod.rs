@@ -1,8 +1,8 @@
 //! Fits of models to measurements: estimates with intervals, and how far to trust them.
 //!
 //! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
-//! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
-//! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
+//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals; where several launches
+//! were made of every point there is also a studentised bootstrap over launches. A design that cannot identify a parameter is
 //! refused, with the points that would.
 //!
 //! ```
@@ -35,9 +35,9 @@ pub mod task;
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, Number};
 use crate::explore::models::{Model, Parameter};
+use crate::units::plural;
 use optimum::Optimum;
 use quality::Quality;
-use crate::units::plural;
 use serde::Serialize;
 use std::collections::HashSet;
 use task::Task;
@@ -118,7 +118,7 @@ pub struct Options {
     pub resamples: u32,
     /// Errors with points left out, which cost a fit each.
     pub leave_out: bool,
-    /// Of more points the numbers are fitted to so many, evenly spread; the others are predicted.
+    /// If there are more points, an evenly spread subset of this many is fitted; the others are predicted.
     pub most_points: usize,
 }
 
@@ -133,7 +133,7 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot identify a parameter: the error names it and the
 /// points that would.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     if roles.len() != model.about().parameters.len() {
@@ -145,7 +145,7 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
         None => straight(model, data, kept, roles, options),
     };
-    // What a part of the points cannot tell, all may.
+    // All points may identify what a subset cannot.
     match subsample::choose(data, options.most_points) {
         Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
         None => to(&vec![true; data.len()]),

@@ -9,7 +9,7 @@ use crate::measure::numerics::statistics::median;
 use crate::units::Unit;
 use ndarray::Array2;
 
-/// Curves told apart in one picture, and planes shown, at most.
+/// Maximum curves in one picture, and planes shown.
 const MOST: usize = 3;
 
 /// A picture, by a name that is part of a file's.

@@ -158,7 +158,7 @@ pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
-/// A number that samples tell beside their rate: the load of a core with a role.
+/// A number that samples hold besides their rate: the load of a core with a role.
 pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
     samples.median(&format!("core{role}_load_seconds"))

@@ -9,7 +9,7 @@ use crate::explore::models::Model;
 use crate::explore::models::nic::{Nic, bounds, potential_io_bandwidth};
 use crate::units::Unit;
 
-/// A figure with what stands below it.
+/// A figure with its caption.
 pub struct NicFigure {
     /// Name of its file, without ending.
     pub file: &'static str,

@@ -7,7 +7,7 @@ use super::{About, Model, Parameter, Prediction, Variable, array, bound, variabl
 use crate::source;
 use crate::units::Unit;
 
-/// Messages a second of a pair, by how they follow each other:
+/// Messages per second of a pair, by how they follow each other:
 /// in ping-pong L + 2 o + (k - 1) G a message, one after another max(o, g) + (k - 1) G, and a call that sends or receives o.
 ///
 /// Ping-pong alone tells L + 2 o, streaming alone max(o, g); the calls' own time tells o, and so L.

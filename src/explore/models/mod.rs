@@ -101,7 +101,7 @@ pub struct Parameter {
     pub least: f64,
     pub most: f64,
     pub first: f64,
-    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
+    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot identify.
     pub given: bool,
     pub breaks: Break,
 }

@@ -41,7 +41,7 @@ struct FitEntry {
     fitted: bool,
     about: String,
     sentence: String,
-    binding: Option<String>,
+    bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(&'static str, String)>,
     pictures: Vec<Picture>,
@@ -177,7 +177,7 @@ impl FitSections<'_> {
         Ok(FitEntry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
-            binding: model_fit::bottleneck(model, &fit.points),
+            bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: numbers(model, fit),
             quality: quality(fit, curve),
             pictures,
@@ -207,7 +207,7 @@ impl FitSections<'_> {
         Ok(FitEntry {
             fitted: false,
             sentence: card::sentence(model, card, predicted),
-            binding: model_fit::bottleneck(model, &predicted.points),
+            bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: known.map(number).collect(),
             quality: vec![
                 ("SMAPE", percent(predicted.smape)),
@@ -238,7 +238,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
         fitted: false,
         about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
         sentence: String::new(),
-        binding: None,
+        bottleneck: None,
         numbers: Vec::new(),
         quality: Vec::new(),
         pictures: Vec::new(),

@@ -107,7 +107,8 @@ fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
             each.push((group.label(), places.collect()));
         }
         if each.iter().all(|(_, places)| places.len() < 2) {
-            let together = each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
+            let together =
+                each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
             each = vec![(String::new(), together.collect())];
         }
         found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, headline, &places)));
@@ -214,9 +215,9 @@ fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
         let names: Vec<String> = of.iter().take(3).map(one).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
-    let told: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
-    (!told.is_empty()).then(|| {
-        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", told.join("; "))
+    let parts: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
+    (!parts.is_empty()).then(|| {
+        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", parts.join("; "))
     })
 }
 

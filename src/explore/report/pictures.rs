@@ -84,13 +84,13 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
         let request = Request { kind: FigureKind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
         let drawn = figure(&group.samples, &request)?;
         let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
-        let file = format!("binding-{number}");
+        let file = format!("bottleneck-{number}");
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
     }
     Ok(pictures)
 }
 
-/// Leaves as many as can be told apart, evenly spread, the first and the last among them.
+/// Leaves as many as can be distinguished, evenly spread, including the first and the last.
 fn thin(series: &mut Vec<Series>) {
     let last = series.len() - 1;
     let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();

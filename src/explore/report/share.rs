@@ -55,12 +55,12 @@ pub struct Formula {
 pub fn of(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);
-    let (mut rows, mut above, mut all, mut binding) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    let (mut rows, mut above, mut all, mut bottlenecks) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for group in groups {
         let found = group.ranked(SHARE)?;
         for (cell, share) in &found {
             all.push(share.median);
-            *binding.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
+            *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
             if share.interval.is_some_and(|(low, _)| low > 1.0) {
                 above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
             }
@@ -86,7 +86,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     Ok(Some(Shares {
         machine: card.name.clone(),
         accepted: Limits::of(card).accepted,
-        sentence: sentence(&mut all, &binding),
+        sentence: sentence(&mut all, &bottlenecks),
         above,
         rows,
         missing: missing(groups, terms),
@@ -129,10 +129,10 @@ fn row(
 
 /// The limits that do not bind, each at its least, as multiples of the bound.
 fn others(terms: &Terms) -> Vec<String> {
-    let Some(binding) = terms.bottleneck() else { return Vec::new() };
+    let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
-    for term in terms.found.iter().filter(|term| term.name != binding.name) {
-        let times = term.rate / binding.rate;
+    for term in terms.found.iter().filter(|term| term.name != bottleneck.name) {
+        let times = term.rate / bottleneck.rate;
         least.entry(term.name).and_modify(|known| *known = known.min(times)).or_insert(times);
     }
     let mut least: Vec<_> = least.into_iter().collect();
@@ -140,11 +140,11 @@ fn others(terms: &Terms) -> Vec<String> {
     least.iter().map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
 }
 
-fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
+fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
     all.sort_by(f64::total_cmp);
     let at = |k: usize| units::significant(100.0 * all[k]);
     let last = all.len() - 1;
-    let mut names: Vec<_> = binding.iter().collect();
+    let mut names: Vec<_> = bottlenecks.iter().collect();
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(

@@ -291,7 +291,7 @@ impl Samples {
         design
     }
 
-    /// The columns that tell the points apart: those that vary, without those that follow from the others, as the number of
+    /// The columns that distinguish the points: those that vary, without those that follow from the others, as the number of
     /// accesses may follow from L, or M from the ranks.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();

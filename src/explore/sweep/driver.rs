@@ -26,7 +26,7 @@ pub trait Watcher {
 pub struct Setting<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
-    /// The command line that runs this job file on so many ranks.
+    /// The command line that runs this job file on this many ranks.
     pub command: &'a dyn Fn(&Path, usize) -> CommandLine,
     pub limits: LaunchLimits,
     pub retry_failed: bool,

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, NameType};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel};
-use crate::units::plural;
 use crate::point::{Point, Value};
+use crate::units::plural;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -170,8 +170,11 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let length = first.settings.len();
     if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
         let (name, count) = (&other.name, other.settings.len());
-        let what =
-            format!("{name} has {}, but {}, which varies together with it, has {length}", plural(count, "value"), first.name);
+        let what = format!(
+            "{name} has {}, but {}, which varies together with it, has {length}",
+            plural(count, "value"),
+            first.name
+        );
         return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
     }
     Ok(dial)

@@ -129,7 +129,7 @@ impl Progress {
         Self::of(keys, plan.blocks, plan.repeat, records)
     }
 
-    /// Of the points with these keys, each to be measured in so many blocks.
+    /// Of the points with these keys, each to be measured in this many blocks.
     pub fn of<S: Run>(
         keys: impl IntoIterator<Item = String>,
         blocks: u32,

@@ -11,7 +11,7 @@ use crate::measure::worker::Repeat;
 use crate::point::Point;
 use std::path::{Path, PathBuf};
 
-/// A checked sweep: all its points can be run, as far as the kernels can tell.
+/// A checked sweep: all its points can be run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// Name of the result.
@@ -38,7 +38,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     parse(&text, path, machine)
 }
 
-/// As [`read`], of a text that stands in the file `path`.
+/// As [`read`], of the text of the file `path`.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;

@@ -22,7 +22,7 @@ const RANKS: Parameter = Parameter {
     domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
 };
 
-/// Every name that may stand in a table of parameters, with its meaning.
+/// Every name that may appear in a table of parameters, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
@@ -56,7 +56,7 @@ pub fn default_amount(parameter: &Parameter) -> Amount {
     if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
 }
 
-/// The largest power of two of words for which a rank needs at most so many bytes for what the words are.
+/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
 pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
     let fits = |words: &u64| {
@@ -67,7 +67,7 @@ pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
 }
 
 impl Setting {
-    /// The value on so many ranks.
+    /// The value on this many ranks.
     pub fn on(&self, ranks: usize) -> Value {
         match &self.value {
             Value::Integer(v) if self.amount == Amount::PerRank => {
@@ -87,7 +87,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A name as it stands in the file, checked; `P` becomes `ranks`.
+    /// A name as written in the file, checked; `P` becomes `ranks`.
     pub fn name(&self, name: &Spanned<String>) -> Result<String> {
         let text = name.get_ref().as_str();
         if text == "P" {
@@ -147,7 +147,7 @@ impl Values<'_> {
                     ));
                 }
                 Ok(setting) => accepted = Some(setting),
-                Err(what) => refused = Some((what, advice(parameter, scalar))),
+                Err(what) => refused = Some((what, advice(kernel.id(), parameter, scalar))),
             }
         }
         let (what, next) = refused.unwrap_or_default();
@@ -302,7 +302,7 @@ pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Val
     }
 }
 
-/// The value that a parameter makes of what stands in the file, or what is wrong with it.
+/// The value of a parameter from the file, or what is wrong with it.
 fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
@@ -344,8 +344,8 @@ fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> 
 }
 
 /// What to write instead of a value that was refused.
-fn advice(parameter: &Parameter, scalar: &Scalar) -> String {
-    let general = format!("see \"apexmap kernels\" for the meaning and range of {}", parameter.name);
+fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
+    let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
     let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
     let known =

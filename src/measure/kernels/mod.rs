@@ -103,7 +103,7 @@ pub enum Domain {
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// The paper's name, as it stands in sweeps: `M`, `alpha`, `NSER`.
+    /// The paper's name, as in sweeps: `M`, `alpha`, `NSER`.
     pub name: &'static str,
     /// Column in stores, with its unit: `memory_words`.
     pub column: &'static str,

@@ -23,7 +23,7 @@ struct Rounds<'a, W, R> {
     next: Vec<usize>,
 }
 
-/// Messages that a rank's buffer keeps, from a source that sends so many in a round.
+/// Messages that a rank's buffer keeps, from a source that sends `count` per round.
 fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }

@@ -82,7 +82,7 @@ fn given(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-/// The grid of so many ranks, or nodes.
+/// The grid of this many ranks, or nodes.
 pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match given(point)[..] {
         [] => NodeGrid::even(ranks, point.integer("dimensions") as usize),
@@ -95,7 +95,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     owner_can_be_found(point)
 }
 
-/// A grid that has not so many ranks, or nodes.
+/// A grid with another number of ranks, or nodes.
 pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
     let sizes = given(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();

@@ -153,7 +153,7 @@ impl NodePlan {
         self.limit / self.slots()
     }
 
-    /// The most updates stored at once by whoever has the limit, a core or the node.
+    /// The most updates stored together where the limit applies, per core or per node.
     fn stored(&self, largest_share: usize) -> usize {
         match self.mode {
             6 => self.slots() * self.size() * self.cores,

@@ -4,7 +4,7 @@ use super::random_stream::Index;
 
 /// A way from a value to its place among the words of a part.
 pub trait Place: Copy {
-    /// The place, of so many; beyond them if the value belongs to another part.
+    /// The place among `words`; beyond them if the value belongs to another part.
     fn of(self, value: u64, words: usize) -> usize;
 }
 

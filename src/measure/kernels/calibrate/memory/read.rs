@@ -91,7 +91,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// All words of a region of so many.
+    /// All words of a region.
     pub(super) fn anywhere(words: u64) -> Self {
         Self { shift: u64::BITS - words.ilog2(), page: None }
     }
