@@ -414,8 +414,9 @@ fn python_reads_the_parquet_file_as_it_stands() {
 #[test]
 fn limits_that_an_earlier_version_named_otherwise_have_their_present_names() {
     let (_scratch, folder) = folder();
-    let mut table = tabulate(&[record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)])], |_| true);
+    let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
     for earlier in ["lines in flight", "page walks"] {
+        let mut table = tabulate(std::slice::from_ref(&samples), |_| true);
         let words = Column::Words { codes: vec![Some(0)], dictionary: vec![earlier.into()] };
         table.insert(BOUND_BY, words);
         write(&folder, &table);
