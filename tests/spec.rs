@@ -107,7 +107,7 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 #[test]
 fn ranges_that_lead_nowhere_are_refused() {
     check_wrong(&sequential("[axes]\nL = »[]«"), "L has no values", "");
-    check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 but ends at 1", "exchange");
+    check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 but ends at 1", "swap");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, factor = »1« }"), "factor must be greater than 1", "");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, step = »0« }"), "step must be greater than 0", "");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, points = »1« }"), "at least 2", "");
