@@ -68,7 +68,7 @@
 //!   `explore::models::ALL`; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
 //! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
-//!   `Figure::drawable`; for `apexmap plot` also its name in `plot::Kind`.
+//!   `Figure::drawable`; for `apexmap plot` also its name in `plot::FigureKind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
 // With `internals` far more is public than users see.
@@ -125,7 +125,7 @@ mod units;
 pub mod units;
 
 pub use cli::main;
-pub use error::{Error, Kind as ErrorKind, Place, Result};
+pub use error::{Error, ErrorKind, Place, Result};
 #[cfg(feature = "explore")]
 pub use explore::facade::*;
 pub use point::{Point, Value};

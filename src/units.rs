@@ -210,13 +210,13 @@ pub enum NumberStyle {
     Short,
     /// A parameter's value: whole numbers in full, others as `Short`.
     Exact,
-    /// At most so many significant digits, without trailing zeros: `1200` for 1234 in two.
+    /// At most this many significant digits, without trailing zeros: `1200` for 1234 in two.
     Rounded(usize),
     /// For calculations: whole numbers in full, others rounded to five digits.
     Table,
     /// So many significant digits, with trailing zeros: `2.500`.
     Fixed(usize),
-    /// Three digits, or up to five that tell it from 1: an interval must not end at a 1 that it leaves out.
+    /// Three digits, or up to five if needed to differ from 1: an interval must not end at a 1 that it leaves out.
     Ratio,
     /// As `Short`; from 100 on rounded to three digits and grouped by thousands: `12,300`.
     Factor,
@@ -256,7 +256,7 @@ fn order(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-/// With so many significant digits, or as many as stand before the point.
+/// With this many significant digits, or as many as there are before the point.
 fn decimals(value: f64, digits: usize) -> String {
     let decimals = (digits as i32 - 1).saturating_sub(order(value)).max(0) as usize;
     format!("{value:.decimals$}")

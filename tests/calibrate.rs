@@ -1,7 +1,7 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::explore::calibrate::{card, listed, probes, sweep};
+use apexmap::explore::calibrate::{card, card_text, probes, sweep};
 use apexmap::explore::machine::{Card, Number};
 use apexmap::explore::store::TableBuilder;
 use apexmap::explore::sweep::{Machine, parse};
@@ -101,7 +101,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     }
     set("message_seconds--4B-send-few", 100.0, "ns");
     set("message_seconds--64B-send-few", 110.0, "ns");
-    let list = listed(&card);
+    let list = card_text(&card);
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines.len(), 7, "{list}");
     let line = |name: &str| -> String {

@@ -4,7 +4,7 @@ use crate::browser;
 use crate::common::Scratch;
 use apexmap::explore::figure::legend::{Legend, names};
 use apexmap::explore::figure::*;
-use apexmap::explore::html::{self, Picture, Surface, Tile, Viewer};
+use apexmap::explore::html::{self, Picture, Tile, Viewer, ViewerSurface};
 use apexmap::units::Unit;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as parts %}
 {% block title %}{{ title }}{% endblock %}
-{% block main %}<h1>{{ title }}</h1>{{ parts.lead(sentences, tiles) }}{{ parts.warnings(sentences) }}
+{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences, tiles) }}{{ parts.warnings(sentences) }}
 {{ parts.viewer(viewer) }}{% for picture in pictures %}{{ parts.figure(picture) }}{% endfor %}
 <h2>A table</h2><div class="scroll"><table><tr><th>{{ title }}</th><td>1,5</td></tr></table></div>{% endblock %}"##;
 
@@ -64,7 +64,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
         picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
         picture(&curves(&[name, "other"]), "curves"),
     ];
-    let surface = |machine: &str, factor| Surface::of(machine, name, &grid(name, factor, 4)).unwrap();
+    let surface = |machine: &str, factor| ViewerSurface::of(machine, name, &grid(name, factor, 4)).unwrap();
     let context = Context {
         title: name.into(),
         sentences: vec![name.into()],

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks};
-use crate::nearest::{Named, look_up};
+use crate::nearest::{NameMatch, look_up};
 use crate::terminal::{index, print};
 use crate::units;
 use std::fmt::Write;
@@ -26,8 +26,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut text = String::new();
     match look_up("kernel", wanted, &lines)? {
-        Named::Entries(found) => found.iter().for_each(|&at| describe(ALL[at], &mut text)),
-        Named::Mentioned(lines) => text = index(&lines),
+        NameMatch::Entries(found) => found.iter().for_each(|&at| describe(ALL[at], &mut text)),
+        NameMatch::Mentioned(lines) => text = index(&lines),
     }
     print(&text)
 }

@@ -151,6 +151,6 @@ pub mod figures {
     pub use crate::explore::figure::{
         Axis, CurvePoint, Curves, Figure, Grid, Landmark, Quantity, Series, View, png, svg,
     };
-    pub use crate::explore::plot::{Kind, Request, figure};
+    pub use crate::explore::plot::{FigureKind, Request, figure};
     pub use crate::units::Unit;
 }

@@ -27,7 +27,7 @@ impl TextTable {
         Self { table, columns: columns.into_iter().collect(), indent: 0 }
     }
 
-    /// Begins each line with so many spaces.
+    /// Begins each line with this many spaces.
     pub fn indented(mut self, spaces: usize) -> Self {
         self.indent = spaces;
         self

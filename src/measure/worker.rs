@@ -41,7 +41,7 @@ pub struct Task {
     pub next_repetition: u32,
 }
 
-/// A worker program, as it tells of itself.
+/// A worker program, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub build: Build,
@@ -123,7 +123,7 @@ impl Schedule {
 
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
-/// Lines go to standard output. Errors have been told there as well when this returns.
+/// Lines go to standard output. Errors have been written there as well when this returns.
 pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
     let start = || {
         comm::start(
@@ -207,25 +207,25 @@ fn serve<C: Collectives>(comm: &C, transport: Transport, arena: &mut Arena, job_
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
-    let mut lead = placement.map(|placement| Lead::new(comm, job, transport, placement)).transpose()?;
+    let mut root = placement.map(|placement| Root::new(comm, job, transport, placement)).transpose()?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
-        if let Some(lead) = &mut lead {
-            order = lead.next(comm.now())?.unwrap_or(order);
+        if let Some(root) = &mut root {
+            order = root.next(comm.now())?.unwrap_or(order);
         }
         comm.broadcast(&mut order);
         let [index, repetition] = order;
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
         let outcome = kernel.run(point, stream, &mut world)?;
-        if let Some(lead) = &mut lead {
-            lead.record(index as usize, repetition as u32, outcome)?;
+        if let Some(root) = &mut root {
+            root.record(index as usize, repetition as u32, outcome)?;
         }
     }
     comm.barrier();
-    match lead {
-        Some(lead) => emit(&Event::Done { budget_spent: lead.budget_spent }),
+    match root {
+        Some(root) => emit(&Event::Done { budget_spent: root.budget_spent }),
         None => Ok(()),
     }
 }
@@ -246,7 +246,7 @@ fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
 }
 
 /// Rank 0's part: the schedule, and the lines to the driver.
-struct Lead<'a> {
+struct Root<'a> {
     job: &'a Job,
     schedule: Schedule,
     repetitions: Vec<u32>,
@@ -254,7 +254,7 @@ struct Lead<'a> {
     budget_spent: bool,
 }
 
-impl<'a> Lead<'a> {
+impl<'a> Root<'a> {
     fn new<C: Collectives>(comm: &C, job: &'a Job, transport: Transport, placement: Vec<Placement>) -> Result<Self> {
         let host = provenance::host();
         emit(&Event::Hello(Box::new(Launch {

@@ -9,8 +9,8 @@ use std::fmt::Write;
 const LADDER: usize = 3;
 
 /// What a card says. Numbers that differ in a size or a share only, `read_seconds--64KiB-huge-independent` and the like, have
-/// one line: how many they are, their least and greatest value, their first and last step.
-pub fn listed(card: &Card) -> String {
+/// one line: their number, smallest and largest value, first and last step.
+pub fn card_text(card: &Card) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
     for name in &names {

@@ -17,8 +17,8 @@ struct Measured {
 
 /// Adds them to a card.
 pub fn add(card: &mut Card, host: &Host) -> Result<()> {
-    for (level, told) in [("l1", "l1_bytes"), ("l2", "l2_bytes"), ("l3", "l3_bytes")] {
-        if let Some(number) = card.get(told).and_then(|told| capacity(card, told)) {
+    for (level, reported) in [("l1", "l1_bytes"), ("l2", "l2_bytes"), ("l3", "l3_bytes")] {
+        if let Some(number) = card.get(reported).and_then(|reported| capacity(card, reported)) {
             card.set(&format!("{level}_measured_bytes"), number)?;
         }
     }
@@ -50,9 +50,9 @@ fn ladder(card: &Card, number: &str, further: &[Word]) -> Vec<Measured> {
 /// t = C/R within + (1 - C/R) beyond in the mean. With `within` from a region of at most half of what the system tells, t from
 /// one of at least twice as much, and `beyond` from what the region twice as large adds, C follows. The system's size only
 /// says where to look. C and the region it was seen in; `None` where the ladder does not show it.
-fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
-    let within = ladder.iter().rev().find(|rung| rung.size <= told / 2.0)?.seconds;
-    let at = ladder.iter().position(|rung| rung.size >= 2.0 * told)?;
+fn served(ladder: &[Measured], reported: f64) -> Option<(Number, f64)> {
+    let within = ladder.iter().rev().find(|rung| rung.size <= reported / 2.0)?.seconds;
+    let at = ladder.iter().position(|rung| rung.size >= 2.0 * reported)?;
     let (mixed, twice) = (*ladder.get(at)?, *ladder.get(at + 1)?);
     let beyond = (twice.seconds * twice.size - mixed.seconds * mixed.size) / (twice.size - mixed.size);
     let bytes = |seconds: f64| mixed.size * (beyond - seconds) / (beyond - within);
@@ -61,8 +61,8 @@ fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
     sound.then(|| (Number::new(value, "B", "").with_interval(low, high), mixed.size))
 }
 
-fn capacity(card: &Card, told: f64) -> Option<Number> {
-    let (found, region) = served(&ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]), told)?;
+fn capacity(card: &Card, reported: f64) -> Option<Number> {
+    let (found, region) = served(&ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]), reported)?;
     let how = format!(
         "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
         units::bytes(region)

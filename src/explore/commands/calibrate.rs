@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
-  apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
+  apexmap calibrate --launcher srun --ranks-per-node 1 \\
+      --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
     /// The machine card to write [default: card.toml in the result folder]
@@ -75,6 +76,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;
+    print(&format!("{}machine card: {}\n", calibrate::card_text(&card), path.display()))?;
     measured
 }

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap fit results/random-access-ranks --model random_access.hypercube
   apexmap fit results/quickstart --model apex_map.surface --where 'P == 1'
-  apexmap fit results/random-access-ranks --model random_access.hypercube --format toml > my-machine.toml
+  apexmap fit results/random-access-ranks --model random_access.hypercube \\
+      --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
 Parameters that are not fitted (sizes, or anything the data cannot identify) are taken from --hold, then --machine, then \
@@ -131,8 +132,8 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
     let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
-    Ok(model_fit::roles(model, &told, card.as_ref(), &held, &free))
+    let reported = |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
+    Ok(model_fit::roles(model, &reported, card.as_ref(), &held, &free))
 }
 
 /// Head of the column of bootstrap intervals.
@@ -210,7 +211,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     }
     let about = model.about();
     let width = |at: usize| {
-        let words = points.iter().map(|point| model_fit::said(model, at, point.x[at]).len());
+        let words = points.iter().map(|point| model_fit::value_text(model, at, point.x[at]).len());
         words.chain([about.variables[at].name.len(), 10]).max().unwrap_or(10) + 2
     };
     for &at in &varied {
@@ -221,7 +222,7 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     for point in &points {
         for &at in &varied {
             let width = width(at);
-            let _ = write!(text, "{:>width$}", model_fit::said(model, at, point.x[at]));
+            let _ = write!(text, "{:>width$}", model_fit::value_text(model, at, point.x[at]));
         }
         let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
         let _ = writeln!(

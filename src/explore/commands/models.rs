@@ -1,12 +1,12 @@
 //! `apexmap models`: the models and the published machines.
 
-use super::predict::shown;
+use super::predict::value_text;
 use crate::error::{Error, Result};
 use crate::explore::html::picture;
 use crate::explore::machine::{self, Card};
 use crate::explore::model_fit::nic;
 use crate::explore::models::{ALL, Model};
-use crate::nearest::{Named, look_up};
+use crate::nearest::{NameMatch, look_up};
 use crate::terminal::{index, print};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return print(&text);
     };
     let found = match look_up("model", wanted, &lines)? {
-        Named::Entries(found) => found,
-        Named::Mentioned(lines) => return print(&index(&lines)),
+        NameMatch::Entries(found) => found,
+        NameMatch::Mentioned(lines) => return print(&index(&lines)),
     };
     for model in found.iter().map(|&at| ALL[at]) {
         describe(model, &mut text);
@@ -75,7 +75,8 @@ fn describe(model: &dyn Model, text: &mut String) {
     }
     let _ = writeln!(text, "  variables:");
     for variable in about.variables {
-        let default = variable.default.map_or(String::new(), |value| format!("; default {}", shown(variable, value)));
+        let default =
+            variable.default.map_or(String::new(), |value| format!("; default {}", value_text(variable, value)));
         let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
         let _ = writeln!(text, "    {:<32} {}{words}{default}", variable.name, variable.meaning);
     }

@@ -121,7 +121,7 @@ fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
     let plan = &setup.plan;
     let mut measured = 0;
     let one = |entry: &usize| {
-        let held = progress.held(&plan.entries[*entry].key, 0).map(|held| held.seconds.as_slice());
+        let held = progress.of_point(&plan.entries[*entry].key, 0).map(|held| held.seconds.as_slice());
         let Some(seconds @ [_, ..]) = held else { return guess(&plan.entries[*entry].point) };
         measured += 1;
         seconds.iter().sum::<f64>() / seconds.len() as f64

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::models::scan::{self, Numbers, Row};
+use crate::explore::models::scan::{self, Numbers, ScanPoint};
 use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
 use crate::terminal::print;
@@ -20,9 +20,12 @@ pub enum Format {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 --set ranks_per_node=4
-  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
-  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 \\
+      --set ranks_per_node=4
+  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 \\
+      --set senders=1,2,4
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 \\
+      --set d=1,2,3 --set copy_seconds_per_byte=1e-9
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {
@@ -120,14 +123,14 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
 }
 
 /// A variable's value as text.
-pub fn shown(variable: &Variable, value: f64) -> String {
+pub fn value_text(variable: &Variable, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
         None => value.to_string(),
     }
 }
 
-fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> String {
+fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) -> String {
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
@@ -150,7 +153,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> Str
     let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
     for row in rows {
         for &at in &shown_columns {
-            let _ = write!(text, " {:>11}", shown(&about.variables[at], row.at[at]));
+            let _ = write!(text, " {:>11}", value_text(&about.variables[at], row.at[at]));
         }
         let band = row.band.map_or(String::new(), |(low, high)| {
             format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))
@@ -173,10 +176,10 @@ struct Structured<'a> {
     predictions: Vec<std::collections::BTreeMap<&'a str, serde_json::Value>>,
 }
 
-fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[Row]) -> Structured<'a> {
+fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[ScanPoint]) -> Structured<'a> {
     let about = model.about();
     let known = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
-    let prediction = |row: &Row| {
+    let prediction = |row: &ScanPoint| {
         let mut cells: std::collections::BTreeMap<&str, serde_json::Value> = about
             .variables
             .iter()

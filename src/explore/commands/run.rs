@@ -9,7 +9,7 @@ use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table};
 use crate::explore::sweep::driver::{Setting, drive};
-use crate::explore::sweep::execute::{Limits, Processes};
+use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::Progress as Done;
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
@@ -26,7 +26,7 @@ use std::time::Duration;
   apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
   apexmap run paper-figure-2 --worker target-mpi/release/apexmap
   apexmap run my.toml --out results/monday --machine node17
-  apexmap run --card results/calibrate/card.toml     with the fraction of the machine's limit (see apexmap calibrate)")]
+  apexmap run --card results/calibrate/card.toml     with the fraction of the limit")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
@@ -114,7 +114,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             here,
         })
     };
-    let limits = Limits {
+    let limits = LaunchLimits {
         start: START_LIMIT,
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,

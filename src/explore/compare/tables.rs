@@ -44,18 +44,21 @@ pub fn cells(comparison: &Comparison) -> String {
     text.push('\n');
     for point in comparison.matched_points() {
         text.push_str(&at(point, &columns));
-        for seen in &point.seen {
-            let Some(seen) = seen else {
+        for data in &point.by_machine {
+            let Some(data) = data else {
                 text.push_str(",,,");
                 continue;
             };
-            let speed = seen.speed().map_or(String::new(), |speed| speed.to_string());
-            let _ = write!(text, ",{speed},{},{}", seen.launches.len(), seen.samples());
+            let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
+            let _ = write!(text, ",{speed},{},{}", data.launches.len(), data.samples());
         }
         for of in 1..comparison.machines.len() {
-            let found = point.seen[of].as_ref().zip(point.seen[0].as_ref()).and_then(|(a, b)| ratio(a, b, &mut tests));
+            let found = point.by_machine[of]
+                .as_ref()
+                .zip(point.by_machine[0].as_ref())
+                .and_then(|(a, b)| ratio(a, b, &mut tests));
             let Some(found) = found else {
-                let both = point.seen[of].is_some() && point.seen[0].is_some();
+                let both = point.by_machine[of].is_some() && point.by_machine[0].is_some();
                 text.push_str(if both { ",,,,did not finish" } else { ",,,," });
                 continue;
             };
@@ -81,7 +84,7 @@ pub fn unmatched(comparison: &Comparison) -> String {
     text.push('\n');
     for point in comparison.unmatched() {
         text.push_str(&at(point, &columns));
-        point.seen.iter().for_each(|seen| text.push_str(if seen.is_some() { ",yes" } else { ",no" }));
+        point.by_machine.iter().for_each(|data| text.push_str(if data.is_some() { ",yes" } else { ",no" }));
         text.push('\n');
     }
     text

@@ -10,12 +10,12 @@ use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
 use super::legend::{self, Legend};
 use super::sheet::{PAPER_WIDTH, Room, Style as Look};
-use super::table::{Table, column, said};
+use super::table::{FigureTable, column, in_words};
 use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use crate::error::{Error, Result};
 
-/// What the legend has room for; more could not be told apart anyway.
+/// What the legend has room for; more could not be distinguished anyway.
 const MOST_SERIES: usize = 21;
 
 /// Quantities over one axis.
@@ -130,7 +130,7 @@ impl Drawable for CurvePlot<'_> {
         draw_legend(canvas, curves, pairs, &legend, corner)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         let curves = self.curves;
         let known: Vec<(&str, CurvePoint)> = curves
             .series
@@ -160,7 +160,7 @@ impl Drawable for CurvePlot<'_> {
             }
             row
         };
-        Table { head, rows: known.iter().map(row).collect() }
+        FigureTable { head, rows: known.iter().map(row).collect() }
     }
 
     fn description(&self) -> String {
@@ -169,7 +169,7 @@ impl Drawable for CurvePlot<'_> {
         let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
         let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
         let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
-        let at = |p: &CurvePoint| format!("{} at {}", said(p.y, &curves.y), said(p.x, &curves.x));
+        let at = |p: &CurvePoint| format!("{} at {}", in_words(p.y, &curves.y), in_words(p.x, &curves.x));
         let count = curves.series.len();
         format!(
             "{count} curve{} of {} over {}, from {} to {}.",

@@ -117,7 +117,7 @@ impl Grid {
     }
 
     /// Cells (y, x) that hold a value or a failure, row by row.
-    pub(crate) fn listed(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn filled_cells(&self) -> Vec<(usize, usize)> {
         let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
         self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
     }

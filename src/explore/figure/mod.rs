@@ -57,7 +57,7 @@ use heat::{Heat, Palette};
 use ratios::{RatioContour, RatioMap, RatioSurface};
 use surface::Surface;
 use svg::Svg;
-use table::Table;
+use table::FigureTable;
 
 /// A figure, with all that it shows. [`svg`] and [`png`](png()) draw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +99,7 @@ pub enum Figure {
 
 impl Figure {
     /// Its values.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> FigureTable {
         self.drawable(None).table()
     }
 

@@ -1,8 +1,8 @@
 //! Fits of models to measurements: estimates with intervals, and how far to trust them.
 //!
 //! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
-//! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
-//! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
+//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals; where several launches
+//! were made of every point there is also a studentised bootstrap over launches. A design that cannot identify a parameter is
 //! refused, with the points that would.
 
 pub mod baseline;
@@ -19,6 +19,7 @@ pub mod task;
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, Number};
 use crate::explore::models::{Model, Parameter};
+use crate::units::plural;
 use optimum::Optimum;
 use quality::Quality;
 use serde::Serialize;
@@ -119,7 +120,7 @@ pub struct Options {
     pub resamples: u32,
     /// Errors with points left out, which cost a fit each.
     pub leave_out: bool,
-    /// Of more points the numbers are fitted to so many, evenly spread; the others are predicted.
+    /// If there are more points, an evenly spread subset of this many is fitted; the others are predicted.
     pub most_points: usize,
 }
 
@@ -149,8 +150,8 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
         None => straight(model, data, kept, roles, options),
     };
-    // What a part of the points cannot tell, all may.
-    match subsample::kept(data, options.most_points) {
+    // All points may identify what a subset cannot.
+    match subsample::choose(data, options.most_points) {
         Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
         None => to(&vec![true; data.len()]),
     }
@@ -208,7 +209,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
 
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
-    if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
+    if let Some(wrong) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
         let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
         return Err(Error::input(what, "exclude such points with --where"));
     }
@@ -260,7 +261,7 @@ fn prepare<'a>(
             format!("measure {}, or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
-    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
 }
 
@@ -270,7 +271,7 @@ fn matters(task: &Task, at: usize) -> bool {
     let mut p = task.base.clone();
     let mut predictions = |value: f64| {
         p[at] = value;
-        task.data.iter().map(|seen| task.model.predict(&seen.x, &p).value.to_bits()).collect::<Vec<_>>()
+        task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
     };
     let first = predictions(parameter.first);
     [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
@@ -279,7 +280,7 @@ fn matters(task: &Task, at: usize) -> bool {
 /// The different points of the data, in the order of their first appearance.
 fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut known = HashSet::new();
-    data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
 }
 
 /// A point as a key of maps.
@@ -308,15 +309,15 @@ fn points(
     let t = interval::t_quantile(task.data.len() - optimum.theta.len());
     let noise = interval::variance(optimum, optimum.theta.len());
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
-    let point = |(at, seen): (usize, &Observation)| {
-        let prediction = task.model.predict(&seen.x, parameters);
+    let point = |(at, observation): (usize, &Observation)| {
+        let prediction = task.model.predict(&observation.x, parameters);
         let gradient = slopes.row(at).transpose();
         let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
         let width = (t * (noise + of_parameters).sqrt()).exp();
         Point {
-            x: seen.x.clone(),
-            launch: seen.launch,
-            measured: seen.y,
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
             predicted: prediction.value,
             low: prediction.value / width,
             high: prediction.value * width,
@@ -339,8 +340,9 @@ impl Fit {
         }
         for estimate in &self.estimates {
             let how = format!(
-                "fit of {} to {} points; 95 % profile-likelihood interval",
-                self.model, self.quality.fitted_points
+                "fit of {} to {}; 95 % profile-likelihood interval",
+                self.model,
+                plural(self.quality.fitted_points, "point")
             );
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use generated::{PAPER, remove_unmade};
-pub use viewer::{Surface, Viewer};
+pub use viewer::{Viewer, ViewerSurface};
 
 /// A figure in an HTML page and, as SVG and PNG, next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,14 +32,14 @@ pub struct Picture {
     pub height: f64,
     /// Its values as a table.
     pub head: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<PictureRow>,
     /// Number of further rows, for which there is no room.
     pub left_out: usize,
 }
 
 /// A row of a figure's table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct PictureRow {
     pub cells: Vec<String>,
     /// Where it lies in the figure: `x y`.
     pub at: String,
@@ -76,7 +76,7 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
         at[spot.row] = format!("{:.1} {:.1}", spot.at.0, spot.at.1);
     }
     let left_out = table.rows.len().saturating_sub(MOST_ROWS);
-    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| Row { cells, at }).collect();
+    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| PictureRow { cells, at }).collect();
     let (width, height) = drawing.size;
     let svg = match drawing.svg.len() > HEAVY {
         true => pixels(&folder.join(format!("{file}.png")), drawing.size)?,

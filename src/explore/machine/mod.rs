@@ -131,7 +131,7 @@ impl Card {
         Self::parse(&toml_file::text(path, "machine card", &next)?, path)
     }
 
-    /// As [`Card::read`], of a text that stands in the file `path`.
+    /// As [`Card::read`], of the text of the file `path`.
     ///
     /// # Errors
     /// As [`Card::read`].
@@ -208,7 +208,7 @@ impl Card {
         &self.numbers
     }
 
-    /// A number in its base unit (seconds, bytes, bytes a second, hertz).
+    /// A number in its base unit (seconds, bytes, bytes per second, hertz).
     pub fn get(&self, name: &str) -> Option<f64> {
         self.base(name, |number| Some(number.value))
             .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))

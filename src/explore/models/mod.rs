@@ -99,7 +99,7 @@ pub struct Parameter {
     pub most: f64,
     /// First guess of fits, in the base unit.
     pub first: f64,
-    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
+    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot identify.
     pub given: bool,
     /// Whether it has to do with a place where the model jumps, such as a switch of protocols.
     pub breaks: Break,
@@ -220,7 +220,8 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 }
 
 const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
-const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, per rank", Some(1024.0));
+const LOOK_AHEAD: Variable =
+    variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
 /// A number of a card, or the sum of its parts on the card.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {

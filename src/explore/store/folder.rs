@@ -1,7 +1,7 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
 use super::bound_columns;
-use super::journal::{self, Outcome, Record};
+use super::journal::{self, Record, SampleOutcome};
 use super::parquet;
 use super::table::Table;
 use super::tabulate::tabulate;
@@ -141,7 +141,7 @@ impl Folder {
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
-    pub(crate) fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
+    pub(crate) fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
         self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
     }
 
@@ -173,10 +173,10 @@ impl Folder {
     /// Keys of the plan that this folder was last run with; `None` if it does not say.
     pub(crate) fn planned_keys(&self) -> Option<HashSet<String>> {
         #[derive(serde::Deserialize)]
-        struct Line {
+        struct PlannedPoint {
             key: String,
         }
-        Some(self.planned::<Line>()?.into_iter().map(|line| line.key).collect())
+        Some(self.planned::<PlannedPoint>()?.into_iter().map(|line| line.key).collect())
     }
 
     /// Points of the plan that this folder was last run with; `None` if it does not say.

@@ -300,7 +300,7 @@ impl Samples {
         design
     }
 
-    /// The columns that tell the points apart: those that vary, without those that follow from the others, as the number of
+    /// The columns that distinguish the points: those that vary, without those that follow from the others, as the number of
     /// accesses may follow from L, or M from the ranks.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
@@ -353,11 +353,11 @@ impl Samples {
             Some(Value::Text(word)) => format!("{name} == \"{word}\""),
             first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
         };
-        Mixture { name, choice, values: self.listed(column) }
+        Mixture { name, choice, values: self.value_list(column) }
     }
 
     /// The different values of a column, in order; a long list ends in dots.
-    pub(crate) fn listed(&self, name: &str) -> String {
+    pub(crate) fn value_list(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);
         let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();

@@ -11,7 +11,7 @@ use crate::measure::worker::Repeat;
 use crate::point::Point;
 use std::path::{Path, PathBuf};
 
-/// A checked sweep: all its points can be run, as far as the kernels can tell.
+/// A checked sweep: all its points can be run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sweep {
@@ -43,7 +43,7 @@ pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     parse(&text, path, machine)
 }
 
-/// As [`read`], of a text that stands in the file `path`, which need not exist.
+/// As [`read`], of the text of the file `path`, which need not exist.
 ///
 /// # Errors
 /// If the text is not a sweep whose points can all be run; the error holds the place.

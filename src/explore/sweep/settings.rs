@@ -115,7 +115,7 @@ fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec
         }
     }
     let arguments: Vec<String> = command.get_ref().iter().map(|argument| argument.get_ref().clone()).collect();
-    match custom::lacking(&arguments) {
+    match custom::missing_placeholder(&arguments) {
         None => Ok(arguments),
         Some(missing) => {
             let what = format!("the command lacks the argument \"{missing}\"");

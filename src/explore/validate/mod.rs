@@ -51,7 +51,7 @@ impl Check {
 
 /// A fit to published measurements.
 #[derive(Clone, Debug, Serialize)]
-pub struct Fitted {
+pub struct PublishedFit {
     pub source: String,
     pub model: &'static str,
     /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
@@ -64,17 +64,17 @@ pub struct Fitted {
 
 /// Everything that is compared.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct Validation {
     pub checks: Vec<Check>,
-    pub fits: Vec<Fitted>,
+    pub fits: Vec<PublishedFit>,
 }
 
 /// Recomputes and fits.
 ///
 /// # Errors
 /// If a table or card of the program is at fault.
-pub fn validate() -> Result<Report> {
-    Ok(Report { checks: checks::all()?, fits: fits::all()? })
+pub fn validate() -> Result<Validation> {
+    Ok(Validation { checks: checks::all()?, fits: fits::all()? })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -84,7 +84,7 @@ fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Predic
     Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
 }
 
-impl Report {
+impl Validation {
     /// Text for a terminal.
     pub fn text(&self) -> String {
         let mut text = String::from("Published model values, recomputed from the papers' equations and numbers\n");

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::measure::comm::World;
 use crate::point::{Point, Value};
 use crate::source::Source;
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 use std::collections::BTreeMap;
 
 /// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
@@ -110,7 +110,7 @@ pub enum Domain {
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// The paper's name, as it stands in sweeps: `M`, `alpha`, `NSER`.
+    /// The paper's name, as in sweeps: `M`, `alpha`, `NSER`.
     pub name: &'static str,
     /// Column in stores, with its unit: `memory_words`.
     pub column: &'static str,
@@ -295,9 +295,16 @@ pub trait Kernel: Sync {
 /// For kernels whose first half of ranks works with the second.
 fn in_pairs(point: &Point) -> std::result::Result<(), String> {
     if !point.ranks.is_multiple_of(2) {
-        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
+        return Err(format!("{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
     Ok(())
+}
+
+/// The kernels of the same family that run on several ranks, as advice.
+fn for_several_ranks(kernel: &dyn Kernel) -> String {
+    let alike = |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
+    let ids: Vec<&str> = ALL.iter().filter(alike).map(|other| other.id()).collect();
+    if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
 }
 
 /// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
@@ -319,7 +326,7 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         return Err("at least one rank is needed".into());
     }
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
+        return Err(format!("{} runs on one rank, not on {}{}", kernel.id(), point.ranks, for_several_ranks(kernel)));
     }
     kernel.check(&point)?;
     Ok(point)

@@ -19,7 +19,7 @@ use super::{
 
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
 use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::point::Point;
@@ -74,7 +74,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = if point.text("receives") == "ahead" { Posted::Ahead } else { Posted::OnDemand };
+    let posted = if point.text("receives") == "ahead" { Posting::Ahead } else { Posting::OnDemand };
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
     let mut lines = lines.into_iter();

@@ -4,7 +4,7 @@ use super::random_stream::Index;
 
 /// A way from a value to its place among the words of a part.
 pub trait Place: Copy {
-    /// The place, of so many; beyond them if the value belongs to another part.
+    /// The place among `words`; beyond them if the value belongs to another part.
     fn of(self, value: u64, words: usize) -> usize;
 }
 
@@ -51,7 +51,7 @@ pub struct Table<'a, P = Part> {
 }
 
 /// A table of which no other part exists.
-pub enum Whole<'a> {
+pub enum WholeTable<'a> {
     Lowest(Table<'a, Lowest>),
     Above(Table<'a, Above>),
 }
@@ -69,11 +69,11 @@ impl<'a> Table<'a> {
 
     /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
     /// checks of what the number of words makes sure.
-    pub fn whole(&mut self) -> Whole<'_> {
+    pub fn whole(&mut self) -> WholeTable<'_> {
         debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
         match self.place.index.shift() {
-            0 => Whole::Lowest(Table { words: self.words, place: Lowest }),
-            bits => Whole::Above(Table { words: self.words, place: Above(bits) }),
+            0 => WholeTable::Lowest(Table { words: self.words, place: Lowest }),
+            bits => WholeTable::Above(Table { words: self.words, place: Above(bits) }),
         }
     }
 }

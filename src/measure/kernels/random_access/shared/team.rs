@@ -51,7 +51,7 @@ pub fn run<C: Collectives, M: Send, R: Send>(
     work: impl Fn(M, &Gate) -> R + Sync,
 ) -> Result<Vec<R>> {
     let (mut all, here) = (affinity::of_process().unwrap_or_default(), affinity::of_thread().unwrap_or_default());
-    // As many as the process may use in all.
+    // As many as the process may use in total.
     all.truncate(provenance::cores());
     let spin = members.len() <= all.len();
     let gate = Gate { barrier: Barrier::new(members.len()), failure: Failure::default(), spin };
