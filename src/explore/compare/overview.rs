@@ -9,8 +9,8 @@ use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::Check;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
-use crate::explore::html::Tile;
-use crate::units::{significant, utc};
+use crate::explore::html::{Tile, utc};
+use crate::units::significant;
 
 /// A machine against the base, over all points.
 struct Told<'a> {
