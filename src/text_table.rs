@@ -18,15 +18,6 @@ const GAP: u16 = 2;
 const NARROWEST: usize = 24;
 
 /// Rows of cells; its text ends with a line end, if there are rows.
-///
-/// ```
-/// use apexmap::text_table::{Align, TextTable};
-///
-/// let mut table = TextTable::new([Align::Left, Align::Right]).indented(2);
-/// table.row(["kernel", "samples"]);
-/// table.row(["apex_map.two_sided", "12"]);
-/// assert_eq!(table.to_string(), "  kernel              samples\n  apex_map.two_sided       12\n");
-/// ```
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<Align>,
