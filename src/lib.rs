@@ -34,7 +34,7 @@
 //!      fit          a model's parameters from measurements, with intervals and goodness of fit
 //! 1    condition    `L * ranks <= M`
 //!      trade        the L needed to hold a bandwidth as alpha grows
-//! 0    toml_file    a TOML file being read; text_table: aligned columns for terminals
+//! 0    toml_file    a TOML file being read
 //!
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
@@ -43,7 +43,7 @@
 //! 1    numerics     mixing, power law, statistics: no input, no output
 //! 0    affinity     which processors a thread may use
 //!
-//! 0  error units source point provenance sample nearest terminal: the vocabulary of both wings
+//! 0  error units source point provenance sample nearest terminal text_table: the vocabulary of both wings
 //! ```
 //!
 //! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
@@ -119,6 +119,10 @@ pub mod source;
 mod terminal;
 #[cfg(feature = "internals")]
 pub mod terminal;
+#[cfg(not(feature = "internals"))]
+mod text_table;
+#[cfg(feature = "internals")]
+pub mod text_table;
 #[cfg(not(feature = "internals"))]
 mod units;
 #[cfg(feature = "internals")]

@@ -101,7 +101,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     }
     set("message_seconds--4B-send-few", 100.0, "ns");
     set("message_seconds--64B-send-few", 110.0, "ns");
-    let list = card_text(&card);
+    let list = card_text(&card, None);
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines.len(), 7, "{list}");
     let line = |name: &str| -> String {

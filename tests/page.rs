@@ -491,3 +491,18 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
          660 kB/s at alpha 0.004, L 1 to 8 MB/s at alpha 0.001, L 8."
     );
 }
+
+#[test]
+fn moments_are_written_in_the_calendar() {
+    // `date -u -d @...`
+    for (seconds, text) in [
+        (0.0, "1970-01-01 00:00 UTC"),
+        (951_782_399.9, "2000-02-28 23:59 UTC"),
+        (951_782_400.0, "2000-02-29 00:00 UTC"),
+        (1_763_693_040.0, "2025-11-21 02:44 UTC"),
+        (4_107_542_400.0, "2100-03-01 00:00 UTC"),
+        (1e300, "-"),
+    ] {
+        assert_eq!(html::utc(seconds), text);
+    }
+}

@@ -9,6 +9,7 @@
 //!
 //! From the ground up:
 //! - `units`: quantities as users write them and as they are printed
+//! - `text_table`: aligned columns, and texts broken to fit a terminal
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
@@ -102,6 +103,7 @@ mod samples;
 mod spec;
 mod store;
 mod subsample;
+mod text_table;
 mod threads;
 mod units;
 mod worker;

@@ -10,7 +10,7 @@ use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
 use crate::provenance;
-use crate::terminal::print;
+use crate::terminal::{print, width};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
@@ -76,6 +76,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", calibrate::card_text(&card), path.display()))?;
+    print(&format!("{}machine card: {}\n", calibrate::card_text(&card, width()), path.display()))?;
     measured
 }

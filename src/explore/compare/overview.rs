@@ -9,8 +9,8 @@ use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::RegressionCheck;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
-use crate::explore::html::Tile;
-use crate::units::{plural, significant, utc};
+use crate::explore::html::{Tile, utc};
+use crate::units::{plural, significant};
 
 /// A machine against the base, over all points.
 struct MachineOverview<'a> {

@@ -11,6 +11,7 @@ use super::points::PointData;
 use super::ratio::{Basis, mean, ratio};
 use super::statistics::{MannWhitney, adjusted};
 use crate::error::{Error, Result};
+use crate::text_table::{Align, TextTable};
 use crate::units::plural;
 use serde::Serialize;
 
@@ -216,17 +217,17 @@ pub fn text(check: &RegressionCheck) -> String {
     for warning in &check.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+    let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
     for tested in &check.slower {
-        let interval =
-            tested.interval.map(|(low, high)| format!(" [{}, {}]", percent(low), percent(high))).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "SLOWER  {}  time {}{interval}  q = {}",
-            tested.point,
-            percent(tested.slowdown),
-            crate::units::significant(tested.q)
-        );
+        slower.row([
+            "SLOWER".to_owned(),
+            tested.point.clone(),
+            format!("time {}", percent(tested.slowdown)),
+            tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high))).unwrap_or_default(),
+            format!("q = {}", crate::units::significant(tested.q)),
+        ]);
     }
+    let _ = write!(text, "{slower}");
     for point in &check.not_finished {
         let _ = writeln!(text, "DID NOT FINISH  {point}");
     }

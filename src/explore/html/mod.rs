@@ -4,12 +4,13 @@
 //! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
 //! `page.js`, which adds the interaction; without it everything is still shown.
 
-mod base64;
 mod generated;
 mod viewer;
 
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -100,7 +101,7 @@ fn pixels(png: &Path, (width, height): (f64, f64)) -> Result<String> {
     Ok(format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
          <image width=\"{width}\" height=\"{height}\" href=\"data:image/png;base64,{}\"/></svg>\n",
-        base64::encode(&bytes)
+        STANDARD.encode(&bytes)
     ))
 }
 
@@ -124,7 +125,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
     engine.add_global("style", STYLE);
     engine.add_global("script", SCRIPT);
-    engine.add_global("script_hash", minijinja::Value::from_safe_string(base64::encode(&Sha256::digest(SCRIPT))));
+    engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(SCRIPT))));
     engine.add_template("page.html", include_str!("page.html"))?;
     engine.add_template("parts.html", include_str!("parts.html"))?;
     engine.add_template("this.html", template)?;
@@ -146,6 +147,12 @@ fn bound(text: &str) -> String {
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC`; `-` if the calendar does not reach so far.
+pub fn utc(unix_seconds: f64) -> String {
+    let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
+    moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 /// JSON that is safe in an HTML page: nothing in it can end a script or begin markup, whatever it contains.

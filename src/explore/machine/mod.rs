@@ -30,7 +30,7 @@ pub use name::{NumberName, Word};
 use crate::error::{Error, Result};
 use crate::explore::toml_file::{self, Page};
 use crate::nearest::suggest;
-use crate::units::Unit;
+use crate::units::{self, Scale, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -195,7 +195,7 @@ impl Card {
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
-        let unit = entry_of(name::split(&name).0).map_or("", |entry| accepted(entry.unit)[0].0);
+        let unit = entry_of(name::split(&name).0).map_or("", |entry| entry.unit.symbol());
         if let Some(other) = inverse(&name) {
             self.numbers.remove(&other);
         }
@@ -251,10 +251,9 @@ impl Card {
     fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
         let number = self.numbers.get(name)?;
         let entry = entry_of(name::split(name).0)?;
-        match factor(entry.unit, &number.unit)? {
-            Factor::Times(factor) => Some(of(number)? * factor),
-            Factor::Per(divisor) => Some(of(number)? / divisor),
-            Factor::Cycles => Some(of(number)? / self.get("clock_hz")?),
+        match conversion(entry.unit, &number.unit)? {
+            Conversion::Scale(scale) => Some(scale.apply(of(number)?)),
+            Conversion::Clock => Some(of(number)? / self.get("clock_hz")?),
         }
     }
 }
@@ -289,50 +288,41 @@ fn inverse(name: &str) -> Option<String> {
     Some(qualifier.map_or(swapped.clone(), |qualifier| format!("{swapped}--{qualifier}")))
 }
 
-/// From a unit on a card to the base unit. Powers of ten below one are divided by, which rounds once.
-enum Factor {
-    Times(f64),
-    Per(f64),
-    Cycles,
+/// How a number becomes one in its base unit.
+enum Conversion {
+    Scale(Scale),
+    /// By the card's `clock_hz`.
+    Clock,
 }
 
-/// The units accepted for a kind of number; the first is the base.
-fn accepted(unit: Unit) -> &'static [(&'static str, Factor)] {
-    use Factor::{Cycles, Per, Times};
-    match unit {
-        Unit::Seconds => &[("s", Times(1.0)), ("ms", Per(1e3)), ("us", Per(1e6)), ("ns", Per(1e9)), ("cycles", Cycles)],
-        Unit::SecondsPerByte => &[("s/B", Times(1.0)), ("ns/B", Per(1e9)), ("cycles/B", Cycles)],
-        Unit::Bytes => &[
-            ("B", Times(1.0)),
-            ("KiB", Times(1024.0)),
-            ("MiB", Times(1048576.0)),
-            ("GiB", Times(1073741824.0)),
-            ("words", Times(8.0)),
-        ],
-        Unit::BytesPerSecond => {
-            &[("B/s", Times(1.0)), ("MB/s", Times(1e6)), ("GB/s", Times(1e9)), ("TB/s", Times(1e12))]
-        }
-        Unit::PerSecond => &[("1/s", Times(1.0)), ("M/s", Times(1e6))],
-        Unit::Hertz => &[("Hz", Times(1.0)), ("MHz", Times(1e6)), ("GHz", Times(1e9))],
-        Unit::None | Unit::Words | Unit::Cycles => &[("", Times(1.0))],
+/// What only cards have: cycles of their own clock.
+const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
+
+/// The units accepted for a kind of number; a pure number has the empty one.
+fn accepted(unit: Unit) -> Vec<&'static str> {
+    let mut names = units::names(unit);
+    names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));
+    if names.is_empty() { vec![""] } else { names }
+}
+
+fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
+    match name {
+        _ if CLOCKED.contains(&(unit, name)) => Some(Conversion::Clock),
+        "" if units::names(unit).is_empty() => Some(Conversion::Scale(Scale::Times(1.0))),
+        _ => units::scale(unit, name).map(Conversion::Scale),
     }
-}
-
-fn factor(unit: Unit, name: &str) -> Option<&'static Factor> {
-    accepted(unit).iter().find(|(known, _)| *known == name).map(|(_, factor)| factor)
 }
 
 /// Whether a number may stand on a card.
 fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
-    let units = accepted(entry.unit);
-    match factor(entry.unit, &number.unit) {
+    match conversion(entry.unit, &number.unit) {
         None => {
-            let known: Vec<_> = units.iter().map(|(known, _)| format!("\"{known}\"")).collect();
+            let known: Vec<_> = accepted(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
             let what = format!("{name} cannot be in \"{}\"", number.unit);
             return Err(Error::input(what, format!("write unit = {}", known.join(" or "))));
         }
-        Some(Factor::Cycles) if !clocked => {
+        Some(Conversion::Clock) if !clocked => {
             return Err(Error::input(format!("{name} is in cycles of an unknown clock"), "add [numbers.clock_hz]"));
         }
         Some(_) => {}

@@ -157,7 +157,7 @@ impl<'a> Head<'a> {
     fn of(input: &Input<'a>, stale: usize) -> Self {
         let Input { manifest, samples, .. } = *input;
         Self {
-            made: units::utc(manifest.unix_seconds),
+            made: html::utc(manifest.unix_seconds),
             facts: facts(manifest, samples),
             warnings: warnings(manifest, samples, stale),
             launches: manifest.launches.iter().map(launched).collect(),

@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 
 /// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
 pub const ALL: &[&dyn Kernel] = &[
-    &apex_map::Sequential,
-    &apex_map::TwoSided,
-    &apex_map::OneSided,
+    &apex_map::SEQUENTIAL,
+    &apex_map::TWO_SIDED,
+    &apex_map::ONE_SIDED,
     &random_access::sequential::KERNEL,
     &random_access::star::KERNEL,
     &random_access::base::KERNEL,
