@@ -4,7 +4,7 @@ use apexmap::explore::store::journal::Record;
 use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::point::{Point, Value};
-use apexmap::provenance::{Cache, Host, Placement};
+use apexmap::provenance::{Cache, Host, Placement, Processors};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -55,8 +55,13 @@ pub fn host() -> Host {
     Host {
         name: "node1".into(),
         cpu_model: "Example CPU".into(),
-        cores: 2,
-        processors: 2,
+        processors: Processors {
+            cores: Some(2),
+            hardware_threads: Some(2),
+            machine_cores: Some(2),
+            machine_hardware_threads: Some(2),
+            ..Processors::default()
+        },
         memory_bytes: 8 << 30,
         caches: vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }],
         tlb_entries_4k: Some(1536),
@@ -81,7 +86,15 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
         ranks,
         host: host(),
         placement: (0..ranks)
-            .map(|rank| Placement { rank, node: "node1".into(), core: Some(0), pinned: true })
+            .map(|rank| Placement {
+                rank,
+                node: "node1".into(),
+                hardware_thread: Some(0),
+                physical_core: Some(0),
+                package: Some(0),
+                numa_node: Some(0),
+                pinned: true,
+            })
             .collect(),
         oversubscribed: false,
         build: build.into(),

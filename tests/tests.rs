@@ -13,6 +13,7 @@
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
 //! - `gf2`: the streams of RandomAccess
+//! - `hardware`: machines and control groups read from recorded files, ranks put on them
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
 //! - `comm`: and the part of it that moves many words, and words into others' memory; what loom checks of its synchronisation
@@ -76,6 +77,7 @@ mod faulty;
 mod figure;
 mod fit;
 mod gf2;
+mod hardware;
 mod launch;
 mod licences;
 mod machine;

@@ -173,7 +173,7 @@ fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
 }
 
 #[test]
-fn more_threads_than_this_process_has_processors_are_oversubscribed() {
+fn more_ranks_than_hardware_threads_are_oversubscribed() {
     let folder = Scratch::new();
     let file = folder.join("job.json");
     std::fs::write(&file, serde_json::to_string(&job(2, times(1, 1))).expect("a job")).expect("written");
@@ -187,7 +187,7 @@ fn more_threads_than_this_process_has_processors_are_oversubscribed() {
     let output = worker.output().expect("the program runs");
     let line = output.stdout.split(|&byte| byte == b'\n').next().expect("a line");
     let Ok(Event::Hello(hello)) = serde_json::from_slice(line) else { panic!("no greeting") };
-    assert!(hello.oversubscribed && hello.host.cores == 1, "{hello:?}");
+    assert!(hello.oversubscribed && hello.host.processors.cores == Some(1), "{hello:?}");
 }
 
 #[test]

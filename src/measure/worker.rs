@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{self, Collectives, Transport, TransportKind, World};
+use crate::measure::hardware::Place;
 use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
@@ -121,11 +122,12 @@ impl Schedule {
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
 /// Lines go to standard output. Errors have been told there as well when this returns.
-pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
+pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Place) -> Result<()> {
     let start = || {
         comm::start(
             transport,
             ranks,
+            place,
             |transport, arena| on_transport!(transport, comm => serve(comm, transport, arena, job_file)),
             |message| drop(emit(&Event::Fatal { message: message.into() })),
         )

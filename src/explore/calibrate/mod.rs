@@ -235,7 +235,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         .filter_map(|name| Some(samples.first(name)?.to_string()))
         .filter(|word| !word.is_empty())
         .collect();
-    let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
+    let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
     let told = "as the operating system tells";
     for name in ["host", "cpu_model", "transport", "library", "launcher"] {
@@ -250,7 +250,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, told);
-    card.set("cores", whole(f64::from(host.cores), ""))?;
+    if let Some(cores) = host.processors.cores {
+        card.set("cores", whole(f64::from(cores), ""))?;
+    }
     card.set("memory_bytes", whole(host.memory_bytes as f64, "B"))?;
     for (level, name) in [(1, "l1_bytes"), (2, "l2_bytes"), (3, "l3_bytes")] {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {

@@ -9,6 +9,7 @@ use crate::explore::launch::{self, LauncherEntry};
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Hardware;
 use crate::provenance;
 use crate::terminal::print;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -50,7 +51,7 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
-    let probes = calibrate::probes(&host, provenance::cores());
+    let probes = calibrate::probes(&host, Hardware::here().cores_or_threads());
     let mut launch = match arguments.launcher {
         Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
         None => format!("transport = \"{}\"\n", TransportKind::Threads),

@@ -5,6 +5,7 @@ use crate::explore::launch::Here;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Hardware;
 use crate::provenance;
 use crate::units;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ impl Setup {
             return Ok(());
         }
         let (bytes, ranks) = largest_memory(&self.plan);
-        let memory = provenance::memory_bytes().unwrap_or(u64::MAX);
+        let memory = Hardware::here().usable_memory_bytes().unwrap_or(u64::MAX);
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }

@@ -292,7 +292,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
             let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
             format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
         });
-        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
         facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
         facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
         if let Some(hertz) = host.cycle_hertz {
@@ -359,7 +359,8 @@ fn failures(samples: &Samples) -> Vec<Failure> {
 fn launched(end: &LaunchEnd) -> Launched<'_> {
     let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
     for place in &end.launch.placement {
-        let core = place.core.map_or("?".into(), |core| format!("{core}{}", if place.pinned { "" } else { "*" }));
+        let star = if place.pinned { "" } else { "*" };
+        let core = place.hardware_thread.map_or("?".into(), |number| format!("{number}{star}"));
         match nodes.iter_mut().find(|(node, _)| *node == place.node) {
             Some((_, cores)) => cores.push(core),
             None => nodes.push((&place.node, vec![core])),

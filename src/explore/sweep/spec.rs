@@ -2,7 +2,7 @@
 
 use crate::explore::launch::LauncherEntry;
 use crate::measure::comm::TransportKind;
-use crate::provenance;
+use crate::measure::hardware::Hardware;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -231,6 +231,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn here() -> Self {
-        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
+        let hardware = Hardware::here();
+        Self { cores: hardware.cores_or_threads(), memory: hardware.usable_memory_bytes().unwrap_or(0) }
     }
 }
