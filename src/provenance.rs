@@ -87,7 +87,7 @@ pub struct Processors {
 }
 
 impl Processors {
-    fn of(hardware: &Hardware) -> Self {
+    pub fn of(hardware: &Hardware) -> Self {
         let number = |count: usize| count as u32;
         let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for thread in &hardware.threads {
@@ -169,6 +169,37 @@ pub struct Placement {
     pub numa_node: Option<u32>,
     /// The rank may run on this one core only.
     pub pinned: bool,
+    /// Where its memory was when the last sample was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryPlacement>,
+}
+
+/// On which NUMA node a rank's memory is, by a sample of its pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryPlacement {
+    /// The node of the hardware thread that the rank ran on.
+    pub numa_node: u32,
+    /// The node that holds most of the pages.
+    pub memory_node: u32,
+    /// Share of the pages that are on other nodes than the rank.
+    pub elsewhere: f64,
+}
+
+impl MemoryPlacement {
+    /// Of the calling thread with these numbers of pages by node; `None` where the system does not tell.
+    pub fn of(pages: &BTreeMap<usize, usize>) -> Option<Self> {
+        let hardware = Hardware::here();
+        let own = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
+        Self::on(own, pages)
+    }
+
+    /// Of a rank on NUMA node `own`.
+    pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
+        let all: usize = pages.values().sum();
+        let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;
+        let elsewhere = (all - pages.get(&own).copied().unwrap_or(0)) as f64 / all as f64;
+        Some(Self { numa_node: own as u32, memory_node: most as u32, elsewhere })
+    }
 }
 
 fn read(path: &str) -> Option<String> {
@@ -305,5 +336,6 @@ pub fn placement(rank: usize) -> Placement {
         package: of(|thread| thread.package),
         numa_node: of(|thread| thread.numa_node),
         pinned: affinity::of_thread().is_some_and(|set| hardware.on_one_core(&set)),
+        memory: None,
     }
 }

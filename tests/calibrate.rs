@@ -21,7 +21,7 @@ fn small() -> Host {
 
 fn points(host: &Host, cores: usize) -> Vec<Point> {
     let text = sweep(&probes(host, cores), "transport = \"threads\"\n");
-    parse(&text, Path::new("sweep.toml"), Machine { cores, memory: host.memory_bytes }).expect("a valid sweep").points
+    parse(&text, Path::new("sweep.toml"), Machine::plain(cores, host.memory_bytes)).expect("a valid sweep").points
 }
 
 /// A row of a store, from one run.

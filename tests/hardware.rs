@@ -2,7 +2,7 @@
 
 use crate::common::Scratch;
 use apexmap::measure::hardware::{Hardware, HardwareThread, Kind, Place, memory_nodes, order};
-use apexmap::provenance::Host;
+use apexmap::provenance::Processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -298,11 +298,16 @@ fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
 }
 
 #[test]
-fn results_of_before_cores_were_told_apart_can_be_read() {
-    let mut old = serde_json::to_value(crate::common::host()).expect("a host");
-    old["processors"] = 8.into();
-    old["cores"] = 4.into();
-    let host: Host = serde_json::from_value(old).expect("a host");
-    assert_eq!((host.processors.cores, host.processors.machine_hardware_threads), (None, Some(8)));
-    assert_eq!(host.processors.to_string(), "8 hardware threads");
+fn processors_are_told_in_words() {
+    let told = |listing: &str, further: &str| Processors::of(&machine(listing, further)).to_string();
+    assert_eq!(told(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
+    assert_eq!(told(VIRTUAL, ""), "2 cores");
+    assert_eq!(told(HYBRID, ""), "12 cores (8 efficiency, 4 performance), 16 hardware threads");
+    let job = "proc/self/status = Cpus_allowed_list:\\t0-7";
+    assert_eq!(told(ARM, job), "2 packages, 128 cores, 4 NUMA nodes; this process may use 8 cores");
+    let half = "proc/self/status = Cpus_allowed_list:\\t0-15";
+    assert_eq!(
+        told(INTEL, half),
+        "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes; this process may use 16 hardware threads"
+    );
 }

@@ -47,6 +47,7 @@
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
+//! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
@@ -90,6 +91,7 @@ mod mpi_worker;
 mod notebooks;
 mod numerics;
 mod page;
+mod placement;
 mod processes;
 mod query;
 mod random_access;

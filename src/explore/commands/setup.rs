@@ -49,6 +49,7 @@ impl Setup {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node: sweep.launch.ranks_per_node,
+            place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
             library: worker_info

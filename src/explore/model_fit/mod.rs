@@ -25,7 +25,7 @@ pub struct Data {
     /// Several are joined by "with".
     pub kernel: String,
     pub samples: usize,
-    /// Some launches had more ranks than processors.
+    /// Some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
 }
 

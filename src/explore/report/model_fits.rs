@@ -247,7 +247,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> Entry {
 }
 
 fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
-    let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than cores" } else { "" };
+    let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
     format!("{}; {} samples of {} points; {what}{over}", group.label, data.samples, group.points)
 }
 

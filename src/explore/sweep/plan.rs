@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::explore::launch::LauncherEntry;
 use crate::explore::store::journal::{Record, Run};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 use crate::measure::kernels;
 pub use crate::measure::worker::Info as WorkerInfo;
 use crate::measure::worker::Repeat;
@@ -19,10 +20,17 @@ pub struct Context {
     pub transport: TransportKind,
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub place: Place,
     pub machine: String,
     /// The worker's measuring code and its message library.
     pub build: String,
     pub library: String,
+}
+
+/// Keys that were made without a placement stay those of the default.
+fn is_default(place: &Place) -> bool {
+    *place == Place::default()
 }
 
 /// A point and its key in stores.
