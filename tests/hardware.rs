@@ -1,26 +1,39 @@
 //! Machines and control groups read from recorded files; ranks put on them.
 
 use crate::common::Scratch;
-use apexmap::measure::hardware::{Hardware, HardwareThread, Kind, Place, memory_nodes, order};
+use apexmap::measure::hardware::{Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, order};
 use apexmap::provenance::Processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-/// Writes the files of a listing: `path = content` in each line, with \n and \t in the content, and # before comments.
-/// After `[0-3,8]` a line is one for each i of the list: {i} is i, {i+2} and {i-2} its neighbours.
-fn expand(listing: &str, root: &Path) {
-    for line in listing.lines().filter(|line| !line.starts_with('#')) {
-        let (list, pair) = match line.strip_prefix('[') {
-            Some(rest) => rest.split_once("] ").expect("a list and a pair"),
-            None => ("0", line),
-        };
-        let (path, content) = pair.split_once(" = ").expect("path = content");
-        for i in numbers(list) {
-            let file = root.join(filled(path, i));
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-            std::fs::write(file, filled(content, i).replace("\\n", "\n").replace("\\t", "\t")).expect("a file");
+/// The files of a listing by their paths.
+#[derive(Default)]
+struct Recorded(BTreeMap<String, String>);
+
+impl Recorded {
+    /// Each line is `path = content`, with \n and \t in the content; comments begin with #. After `[0-3,8]` a line is one for
+    /// each i of the list: {i} is i, {i+2} and {i-2} its neighbours.
+    fn add(&mut self, listing: &str) {
+        for line in listing.lines().filter(|line| !line.starts_with('#')) {
+            let (list, pair) = match line.strip_prefix('[') {
+                Some(rest) => rest.split_once("] ").expect("a list and a pair"),
+                None => ("0", line),
+            };
+            let (path, content) = pair.split_once(" = ").expect("path = content");
+            let content = content.replace("\\n", "\n").replace("\\t", "\t");
+            self.0.extend(numbers(list).map(|i| (filled(path, i), filled(&content, i))));
         }
+    }
+}
+
+impl Files for Recorded {
+    fn text(&self, path: &str) -> Option<String> {
+        self.0.get(path.trim_start_matches('/')).map(|text| text.trim().to_owned())
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let within = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?.to_owned());
+        self.0.keys().filter_map(within).collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 
@@ -53,10 +66,10 @@ const VIRTUAL: &str = include_str!("hardware/vm-2.txt");
 
 /// The machine of a listing, with further files.
 fn machine(listing: &str, further: &str) -> Hardware {
-    let root = Scratch::new();
-    expand(listing, &root);
-    expand(further, &root);
-    Hardware::read(&root)
+    let mut files = Recorded::default();
+    files.add(listing);
+    files.add(further);
+    Hardware::read(&files)
 }
 
 /// Packages, NUMA nodes, cores, hardware threads and last-level caches.
@@ -103,6 +116,20 @@ fn machines_are_read_as_they_were_recorded() {
     assert_eq!(place(&arm, 64), [Some(64), Some(8442), Some(2)]);
     assert_eq!(intel.memory_bytes, Some(97_445_600 << 10));
     assert_eq!(amd.memory_bytes, None, "not recorded");
+}
+
+/// Paths are those of real files: what is read from memory here is read from a folder there.
+#[test]
+fn a_folder_is_read_as_its_listing_is() {
+    let root = Scratch::new();
+    let mut files = Recorded::default();
+    files.add(VIRTUAL);
+    for (path, content) in &files.0 {
+        let file = root.join(path);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, format!("{content}\n")).expect("a file");
+    }
+    assert_eq!(Hardware::read(&Below(&root)), Hardware::read(&files));
 }
 
 #[test]

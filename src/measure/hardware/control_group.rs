@@ -1,6 +1,6 @@
 //! What the control groups of the process leave it: the smallest limit of its own group and of those above.
 
-use super::files::Root;
+use super::files::Files;
 
 /// Limits of control groups, of version 2 and of version 1.
 #[derive(Debug, Default, PartialEq)]
@@ -20,22 +20,22 @@ struct Group {
 }
 
 impl Limits {
-    pub fn read(root: &Root) -> Self {
+    pub fn read(system: &dyn Files) -> Self {
         let mut limits = Self::default();
-        for group in groups(root) {
+        for group in groups(system) {
             let controls = |name: &str| group.controllers.iter().any(|other| other == name);
             let second = group.controllers.is_empty();
             for folder in &group.folders {
                 if second || controls("memory") {
-                    limits.restrict_memory(memory(root, folder, second));
+                    limits.restrict_memory(memory(system, folder, second));
                 }
                 if second || controls("cpu") {
-                    limits.restrict_quota(quota(root, folder, second));
+                    limits.restrict_quota(quota(system, folder, second));
                 }
             }
             if let (true, Some(own)) = (second || controls("cpuset"), group.folders.first()) {
                 let names = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
-                let set = names.iter().find_map(|name| root.list(&format!("{own}/{name}")));
+                let set = names.iter().find_map(|name| system.list(&format!("{own}/{name}")));
                 limits.cpus = set.filter(|set| !set.is_empty()).or(limits.cpus);
             }
         }
@@ -51,30 +51,30 @@ impl Limits {
     }
 }
 
-fn memory(root: &Root, folder: &str, second: bool) -> Option<u64> {
+fn memory(system: &dyn Files, folder: &str, second: bool) -> Option<u64> {
     /// What version 1 says where it sets no limit is a little less than 2^63.
     const NONE: u64 = 1 << 62;
     let name = if second { "memory.max" } else { "memory.limit_in_bytes" };
-    root.number(&format!("{folder}/{name}")).filter(|&bytes| bytes < NONE)
+    system.number(&format!("{folder}/{name}")).filter(|&bytes| bytes < NONE)
 }
 
-fn quota(root: &Root, folder: &str, second: bool) -> Option<f64> {
+fn quota(system: &dyn Files, folder: &str, second: bool) -> Option<f64> {
     // No number, `max` or -1, where there is no limit.
     let (quota, period): (f64, f64) = if second {
-        let text = root.text(&format!("{folder}/cpu.max"))?;
+        let text = system.text(&format!("{folder}/cpu.max"))?;
         let (quota, period) = text.split_once(' ')?;
         (quota.parse().ok()?, period.parse().ok()?)
     } else {
-        let of = |name: &str| root.number(&format!("{folder}/cpu.cfs_{name}_us"));
+        let of = |name: &str| system.number(&format!("{folder}/cpu.cfs_{name}_us"));
         (of("quota")?, of("period")?)
     };
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// The groups of the process, with the folders in which their limits stand.
-fn groups(root: &Root) -> Vec<Group> {
-    let mounts = mounts(root);
-    let text = root.text("proc/self/cgroup").unwrap_or_default();
+fn groups(system: &dyn Files) -> Vec<Group> {
+    let mounts = mounts(system);
+    let text = system.text("proc/self/cgroup").unwrap_or_default();
     let group = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?);
@@ -112,8 +112,8 @@ struct Mount {
     options: Vec<String>,
 }
 
-fn mounts(root: &Root) -> Vec<Mount> {
-    let text = root.text("proc/self/mountinfo").unwrap_or_default();
+fn mounts(system: &dyn Files) -> Vec<Mount> {
+    let text = system.text("proc/self/mountinfo").unwrap_or_default();
     let mount = |line: &str| {
         let (before, after) = line.split_once(" - ")?;
         let (mut before, mut after) = (before.split(' ').skip(3), after.split(' '));

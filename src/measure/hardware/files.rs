@@ -4,37 +4,49 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The folder in which `sys` and `proc` stand.
-pub struct Root<'a>(pub &'a Path);
+/// Where the system's files are: on this machine, or recorded.
+pub trait Files {
+    /// A file's text without the white space around it. The path is relative to the root of the system.
+    fn text(&self, path: &str) -> Option<String>;
+    /// The names in a folder.
+    fn names(&self, folder: &str) -> Vec<String>;
+}
 
-impl Root<'_> {
-    /// A file's text without the white space around it.
-    pub fn text(&self, path: &str) -> Option<String> {
+/// Below a folder in which `sys` and `proc` stand.
+pub struct Below<'a>(pub &'a Path);
+
+impl Files for Below<'_> {
+    fn text(&self, path: &str) -> Option<String> {
         let text = fs::read_to_string(self.0.join(path.trim_start_matches('/'))).ok()?;
         Some(text.trim().to_owned())
     }
 
-    pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl dyn Files + '_ {
+    pub(super) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
     /// The members of a list such as `0-3,8`.
-    pub fn list(&self, path: &str) -> Option<Vec<usize>> {
+    pub(super) fn list(&self, path: &str) -> Option<Vec<usize>> {
         members(&self.text(path)?)
     }
 
     /// What stands behind `name:` in a file with one such pair a line.
-    pub fn field(&self, path: &str, name: &str) -> Option<String> {
+    pub(super) fn field(&self, path: &str, name: &str) -> Option<String> {
         let text = self.text(path)?;
         text.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned()))
     }
 
-    /// The numbers of the entries of a folder that are called `prefix` and a number.
-    pub fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
-        let entries = fs::read_dir(self.0.join(folder)).into_iter().flatten().flatten();
-        let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
-        let mut numbers: Vec<usize> =
-            entries.filter_map(|entry| number(&entry.file_name().to_string_lossy())).collect();
+    /// The numbers of those in a folder that are called `prefix` and a number, ascending.
+    pub(super) fn numbered(&self, folder: &str, prefix: &str) -> Vec<usize> {
+        let names = self.names(folder);
+        let mut numbers: Vec<usize> = names.iter().filter_map(|name| name.strip_prefix(prefix)?.parse().ok()).collect();
         numbers.sort_unstable();
         numbers
     }

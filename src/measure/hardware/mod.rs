@@ -8,12 +8,12 @@ mod pages;
 mod place;
 mod processors;
 
+pub use files::{Below, Files};
 pub use pages::memory_nodes;
 pub use place::{Place, order};
 pub use processors::{HardwareThread, Kind, SharedCache};
 
 use control_group::Limits;
-use files::Root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -34,23 +34,22 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// The machine whose `/sys` and `/proc` stand below `root`; `/proc/self` tells of the process.
-    pub fn read(root: &Path) -> Self {
-        let root = Root(root);
-        let threads = processors::threads(&root);
-        let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(&root);
-        let affinity = affinity(&root);
+    /// The machine that these files tell of; `/proc/self` tells of the process.
+    pub fn read(system: &dyn Files) -> Self {
+        let threads = processors::threads(system);
+        let Limits { cpu_quota, memory_bytes: memory_limit_bytes, cpus } = Limits::read(system);
+        let affinity = affinity(system);
         let allowed = threads.iter().map(|thread| thread.number);
         let within = |set: &Option<Vec<usize>>, number: usize| set.as_ref().is_none_or(|set| set.contains(&number));
         let allowed = allowed.filter(|&number| within(&affinity, number) && within(&cpus, number)).collect();
-        let memory_bytes = root.field("proc/meminfo", "MemTotal").and_then(|size| files::bytes(&size));
+        let memory_bytes = system.field("proc/meminfo", "MemTotal").and_then(|size| files::bytes(&size));
         Self { threads, allowed, cpu_quota, memory_bytes, memory_limit_bytes }
     }
 
     /// This machine, as it was when this was first asked.
     pub fn here() -> &'static Self {
         static HERE: OnceLock<Hardware> = OnceLock::new();
-        HERE.get_or_init(|| Self::read(Path::new("/")))
+        HERE.get_or_init(|| Self::read(&Below(Path::new("/"))))
     }
 
     /// The hardware thread of this number.
@@ -116,6 +115,6 @@ impl Hardware {
 }
 
 /// The hardware threads that the process's first thread may run on.
-fn affinity(root: &Root) -> Option<Vec<usize>> {
-    files::members(&root.field("proc/self/status", "Cpus_allowed_list")?)
+fn affinity(system: &dyn Files) -> Option<Vec<usize>> {
+    files::members(&system.field("proc/self/status", "Cpus_allowed_list")?)
 }

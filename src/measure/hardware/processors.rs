@@ -1,6 +1,6 @@
 //! Hardware threads: their core, package, NUMA node, kind of core and caches.
 
-use super::files::{Root, bytes};
+use super::files::{Files, bytes};
 use std::cmp::Reverse;
 use std::fmt;
 
@@ -52,19 +52,20 @@ const CPU: &str = "sys/devices/system/cpu";
 const NODE: &str = "sys/devices/system/node";
 
 /// All that are online.
-pub fn threads(root: &Root) -> Vec<HardwareThread> {
-    let online =
-        root.list(&format!("{CPU}/online")).or_else(|| Some(root.numbered(CPU, "cpu")).filter(|all| !all.is_empty()));
+pub fn threads(system: &dyn Files) -> Vec<HardwareThread> {
+    let online = system
+        .list(&format!("{CPU}/online"))
+        .or_else(|| Some(system.numbered(CPU, "cpu")).filter(|all| !all.is_empty()));
     // Without /sys there are at least those that the process may use.
-    let online = online.or_else(|| super::affinity(root)).unwrap_or_default();
-    let nodes: Vec<(usize, Vec<usize>)> = (root.numbered(NODE, "node").into_iter())
-        .filter_map(|node| Some((node, root.list(&format!("{NODE}/node{node}/cpulist"))?)))
+    let online = online.or_else(|| super::affinity(system)).unwrap_or_default();
+    let nodes: Vec<(usize, Vec<usize>)> = (system.numbered(NODE, "node").into_iter())
+        .filter_map(|node| Some((node, system.list(&format!("{NODE}/node{node}/cpulist"))?)))
         .collect();
     // Intel's processors with several kinds have a unit for performance monitoring of each.
     let kinds: Vec<(Kind, Vec<usize>)> =
         [(Kind::Performance, "core"), (Kind::Efficiency, "atom"), (Kind::LowPower, "lowpower")]
             .into_iter()
-            .filter_map(|(kind, name)| Some((kind, root.list(&format!("sys/devices/cpu_{name}/cpus"))?)))
+            .filter_map(|(kind, name)| Some((kind, system.list(&format!("sys/devices/cpu_{name}/cpus"))?)))
             .collect();
     let thread = |number: usize| {
         let of = |name: &str| format!("{CPU}/cpu{number}/{name}");
@@ -74,30 +75,31 @@ pub fn threads(root: &Root) -> Vec<HardwareThread> {
         let named = kinds.iter().find(|(_, set)| among(set)).map(|(kind, _)| *kind);
         HardwareThread {
             number,
-            core: siblings.iter().find_map(|name| root.list(&of(name))?.first().copied()),
+            core: siblings.iter().find_map(|name| system.list(&of(name))?.first().copied()),
             // -1 where the firmware does not tell.
-            package: root.number(&of("topology/physical_package_id")),
+            package: system.number(&of("topology/physical_package_id")),
             numa_node: nodes.iter().find(|(_, set)| among(set)).map(|(node, _)| *node),
-            kind: named.or_else(|| root.number(&of("cpu_capacity")).map(|capacity| Kind::Capacity(Reverse(capacity)))),
-            caches: caches(root, &of("cache")),
+            kind: named
+                .or_else(|| system.number(&of("cpu_capacity")).map(|capacity| Kind::Capacity(Reverse(capacity)))),
+            caches: caches(system, &of("cache")),
         }
     };
     online.into_iter().map(thread).collect()
 }
 
-fn caches(root: &Root, folder: &str) -> Vec<SharedCache> {
+fn caches(system: &dyn Files, folder: &str) -> Vec<SharedCache> {
     let cache = |index: usize| {
         let of = |name: &str| format!("{folder}/index{index}/{name}");
-        if root.text(&of("type"))? == "Instruction" {
+        if system.text(&of("type"))? == "Instruction" {
             return None;
         }
         Some(SharedCache {
-            level: root.number(&of("level"))?,
-            bytes: bytes(&root.text(&of("size"))?)?,
-            threads: root.list(&of("shared_cpu_list"))?,
+            level: system.number(&of("level"))?,
+            bytes: bytes(&system.text(&of("size"))?)?,
+            threads: system.list(&of("shared_cpu_list"))?,
         })
     };
-    let mut caches: Vec<SharedCache> = root.numbered(folder, "index").into_iter().filter_map(cache).collect();
+    let mut caches: Vec<SharedCache> = system.numbered(folder, "index").into_iter().filter_map(cache).collect();
     caches.sort_by_key(|cache| cache.level);
     caches
 }
