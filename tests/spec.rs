@@ -107,15 +107,15 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 
 #[test]
 fn words_for_ranks_are_counts_of_the_machine() {
-    let machine = Machine { cores: 12, hardware_threads: 24, cores_of_numa_node: Some(6), memory: MEMORY };
+    let machine = Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY };
     let ranks = |axis: &str, machine: Machine| {
         let text = two_sided(&format!("[axes]\nranks = {axis}"));
         let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
         Ok::<Vec<usize>, Error>(sweep.points.iter().map(|point| point.ranks).collect())
     };
-    assert_eq!(ranks("[\"node\", \"cores\", \"hardware threads\"]", machine).expect("a sweep"), [6, 12, 24]);
+    assert_eq!(ranks("[\"node\", \"cores\", \"hardware threads\"]", machine).expect("a sweep"), [4, 8, 16]);
     let range = "{ from = \"node\", to = \"hardware threads\", factor = 2 }";
-    assert_eq!(ranks(range, machine).expect("a sweep"), [6, 12, 24]);
+    assert_eq!(ranks(range, machine).expect("a sweep"), [4, 8, 16]);
     let unknown = Machine { cores_of_numa_node: None, ..machine };
     let error = ranks("\"node\"", unknown).expect_err("not known");
     assert!(error.what.contains("does not tell which cores its NUMA nodes have"), "{error}");

@@ -1,7 +1,7 @@
 //! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
 
 mod card_text;
-mod derived;
+pub mod derived;
 mod ladders;
 
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::explore::store::Samples;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
-use crate::provenance::Host;
+use crate::provenance::{Cache, Host};
 use crate::units;
 use std::fmt::Write;
 
@@ -109,6 +109,9 @@ impl Probe {
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;
 
+/// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
+const MOST_BEYOND: u64 = 512 << 20;
+
 /// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
@@ -136,7 +139,9 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
-    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory));
+    // The size of a cache shows in regions of twice and four times as much.
+    let beyond = (4 * largest).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
+    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory.max(beyond)));
     all.extend(ladders::pages(memory));
     if cores > 1 {
         all.extend(ladders::loaded(memory, cores));
@@ -226,6 +231,20 @@ pub fn sweep(probes: &[Probe], launch: &str) -> String {
         }
     }
     text
+}
+
+/// Caches of which the card has another size than the system tells, each as a sentence.
+pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
+    let one = |cache: &Cache| {
+        let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
+        let (level, told_text, found_text) = (cache.level, units::bytes(told), units::bytes(found));
+        (found != told).then(|| {
+            format!(
+                "L{level}: the system tells {told_text}, but random reads see {found_text}; the card has the latter"
+            )
+        })
+    };
+    host.caches.iter().filter_map(one).collect()
 }
 
 /// The card of what has been measured; numbers that were not are absent.

@@ -76,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", calibrate::listed(&card), path.display()))?;
+    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
+    print(&format!("{}{odd}machine card: {}\n", calibrate::listed(&card), path.display()))?;
     measured
 }
