@@ -32,6 +32,7 @@ bench:
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps --document-private-items
 
 install-deps:
 	@.ci/install-deps

@@ -6,33 +6,30 @@
 //! The same as `apexmap fit results/notebooks --model point_to_point.switch --where 'message_bytes <= 32768'
 //! --hold rendezvous_seconds=0 --hold eager_seconds_per_byte=0`.
 
-use apexmap::error::{Error, Result};
-use apexmap::explore::condition::{Condition, Kind};
-use apexmap::explore::fit::{self, Options, Role};
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::explore::{model_fit, models};
+use apexmap::fits::{self, Options, Role};
+use apexmap::results::{Folder, Samples};
+use apexmap::{Error, Result, models};
 use std::path::Path;
 
 fn main() -> Result<()> {
     let path =
         std::env::args().nth(1).ok_or_else(|| Error::input("a result is needed", "fit_model results/notebooks"))?;
     let all = Samples::from(Folder::open(Path::new(&path))?.table()?);
-    let short = Condition::parse("message_bytes <= 32768", &[("message_bytes", Kind::Number)])?;
-    let samples = all.current().filter(&short);
+    let samples = all.choose(Some("message_bytes <= 32768"))?;
 
     // One observation per point and launch: the median of its samples.
     let model = models::find("point_to_point.switch")?;
-    let data = model_fit::observations(&samples, model, &[])?;
+    let data = fits::observations(&samples, model, &[])?;
 
     // Ranks that are threads have no eager or rendezvous protocol: only latency and bandwidth are fitted.
     let fitted = ["network_latency_seconds", "network_seconds_per_byte"];
     let role = |number: &str| if fitted.contains(&number) { Role::Fit } else { Role::Hold(0.0) };
     let roles: Vec<Role> = model.about().parameters.iter().map(|parameter| role(parameter.number)).collect();
-    let fit = fit::fit(model, &data.observations, &roles, Options::default())?;
+    let fit = fits::fit(model, &data.observations, &roles, Options::default())?;
 
     for estimate in &fit.estimates {
         println!("{}: {:.3e} [{:.3e}, {:.3e}]", estimate.number, estimate.value, estimate.low, estimate.high);
     }
-    println!("{}", model_fit::sentence(model, &fit, None));
+    println!("{}", fits::sentence(model, &fit, None));
     Ok(())
 }

@@ -5,12 +5,9 @@
 //! Without a file it runs the small sweep below. `apexmap run` does more: it starts launches, keeps every sample in a
 //! journal, repeats until the interval is narrow, and resumes after an interruption.
 
-use apexmap::error::{Error, Result};
-use apexmap::explore::sweep::{self, Machine, Sweep};
-use apexmap::measure::comm::{Transport, World, threads};
-use apexmap::measure::kernels;
-use apexmap::measure::numerics::statistics::Summary;
-use apexmap::point::Point;
+use apexmap::results::Summary;
+use apexmap::sweeps::{self, Machine, Sweep};
+use apexmap::{Result, kernels};
 use std::path::Path;
 
 const SMALL: &str = r#"
@@ -26,7 +23,8 @@ const SMALL: &str = r#"
 
 fn main() -> Result<()> {
     for point in &read()?.points {
-        let seconds: Vec<f64> = (0..6).map(|stream| run(point, stream)).collect::<Result<_>>()?;
+        let seconds: Vec<f64> =
+            (0..6).map(|stream| Ok(kernels::run_here(point, stream)?.seconds)).collect::<Result<_>>()?;
         let summary = Summary::of(&seconds).expect("six samples");
         // Six samples are the fewest that have a 95 % interval of the median.
         let (low, high) = summary.interval.expect("an interval");
@@ -37,18 +35,7 @@ fn main() -> Result<()> {
 
 fn read() -> Result<Sweep> {
     match std::env::args().nth(1) {
-        Some(path) => sweep::read(Path::new(&path), Machine::here()),
-        None => sweep::parse(SMALL, Path::new("small.toml"), Machine::here()),
+        Some(path) => sweeps::read(Path::new(&path), Machine::here()),
+        None => sweeps::parse(SMALL, Path::new("small.toml"), Machine::here()),
     }
-}
-
-/// The time of one run. Runs with different streams access different random addresses.
-fn run(point: &Point, stream: u64) -> Result<f64> {
-    let kernel = kernels::find(&point.kernel)?;
-    let outcomes = threads::run(point.ranks, |comm, arena| {
-        kernel.run(point, stream, &mut World { transport: Transport::Threads(comm), arena })
-    });
-    let outcome = outcomes.into_iter().next().expect("rank 0").map_err(Error::internal)??;
-    outcome.verdict.map_err(|why| Error::measurement(why, "report it"))?;
-    Ok(outcome.seconds)
 }

@@ -5,10 +5,9 @@
 //! Reads the samples, says what was measured and how, prints the median bandwidth of every cell with its 95 % interval, and
 //! draws the surface of one process.
 
-use apexmap::error::{Error, Result};
-use apexmap::explore::condition::{Condition, Kind};
-use apexmap::explore::store::{Folder, Samples};
-use apexmap::explore::{figure, plot, query};
+use apexmap::figures::{self, Kind, Request};
+use apexmap::results::{self, Folder, Samples};
+use apexmap::{Error, Result};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -30,24 +29,22 @@ fn main() -> ExitCode {
 fn draw(result: &Path, picture: &Path) -> Result<()> {
     let all = Samples::from(Folder::open(result)?.table()?);
     // Conditions are those of sweeps and of --where; good samples of the present plan are what is left.
-    let kernels = Kind::Word(all.table().words("kernel").to_vec());
-    let sequential = Condition::parse("kernel == \"apex_map.sequential\"", &[("kernel", kernels)])?;
-    let samples = all.current().filter(&sequential);
+    let samples = all.choose(Some("kernel == \"apex_map.sequential\""))?;
     regime(&samples);
 
     let rate = "bytes_per_second_per_rank";
-    let groups = query::groups(&samples, &["alpha", "block_words"], &[rate])?;
-    print!("{}", query::text(&groups));
+    let groups = results::groups(&samples, &["alpha", "block_words"], &[rate])?;
+    print!("{}", results::text(&groups));
 
-    let request = plot::Request {
-        kind: plot::Kind::Surface,
+    let request = Request {
+        kind: Kind::Surface,
         title: "Bandwidth of one process".into(),
         x: "block_words".into(),
         by: vec!["alpha".into()],
         z: rate.into(),
     };
-    let surface = plot::figure(&samples, &request)?;
-    std::fs::write(picture, figure::svg(&surface)?).map_err(|e| Error::file("write", picture, e))?;
+    let surface = figures::figure(&samples, &request)?;
+    std::fs::write(picture, figures::svg(&surface)?).map_err(|e| Error::file("write", picture, e))?;
     println!("\n{}", picture.display());
     Ok(())
 }

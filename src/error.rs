@@ -8,6 +8,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kind of failure; it sets the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A flag, a sweep file or a combination of parameters that cannot be run (exit code 2).
     Input,

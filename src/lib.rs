@@ -11,6 +11,7 @@
 //! 10 cli            the command line of both wings
 //!
 //!    explore/       the exploring wing (feature `explore`)
+//! 10   facade       what programs that use the crate see of it
 //! 9    commands     its commands, one file each
 //! 8    report       one HTML file about a result: summary, regimes, pictures, fits
 //!      compare      machines against each other: points matched, ratios, regressions
@@ -51,36 +52,100 @@
 //!
 //! # To begin with
 //!
-//! [`explore::sweep::parse`] reads a sweep, [`measure::kernels`] runs a point, [`explore::store::Folder`] opens a result,
-//! [`explore::store::Samples`] chooses from it, [`explore::query::groups`] summarises it, [`explore::fit::fit`] fits one of [`explore::models::ALL`],
-//! [`explore::figure::svg`] draws: each of these modules shows an example that runs.
-//! `examples/surface.rs` goes from a result folder to a picture.
+//! Programs that use the crate see [`kernels`], [`sweeps`], [`results`], [`models`], [`fits`] and [`figures`], each with an
+//! example that runs; `examples/` has whole programs. All else is for this repository: `cargo doc --document-private-items`
+//! shows it.
 //!
 //! # To add
 //!
-//! * a kernel: a file in `kernels/` that implements [`measure::kernels::Kernel`], and its line in
-//!   [`measure::kernels::ALL`]. Help, sweeps, plans, stores, figures and the report's tables take it from there.
-//! * a launcher: a file in `explore/launch/`, and its line in [`explore::launch::ALL`]. Sweeps, their schema, help and errors
+//! * a kernel: a file in `kernels/` that implements `measure::kernels::Kernel`, and its line in
+//!   `measure::kernels::ALL`. Help, sweeps, plans, stores, figures and the report's tables take it from there.
+//! * a launcher: a file in `explore/launch/`, and its line in `explore::launch::ALL`. Sweeps, their schema, help and errors
 //!   take it from there.
-//! * a transport: a folder in `comm/` that implements [`measure::comm::Comm`] and its parts, and its line and its arm in
+//! * a transport: a folder in `comm/` that implements `measure::comm::Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.
-//! * a ready sweep: a file in `sweeps/`, and its name in [`explore::sweep::ready::ALL`].
-//! * a model: a file in `models/` that implements [`explore::models::Model`], and its line in
-//!   [`explore::models::ALL`]; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
+//! * a ready sweep: a file in `sweeps/`, and its name in `explore::sweep::ready::ALL`.
+//! * a model: a file in `models/` that implements `explore::models::Model`, and its line in
+//!   `explore::models::ALL`; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
 //! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
 //!   `Figure::drawable`; for `apexmap plot` also its name in `plot::Kind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
+// The vocabulary and the numerics serve both wings.
+#![cfg_attr(
+    not(any(feature = "explore", feature = "internals")),
+    expect(dead_code, reason = "what only the exploring wing uses")
+)]
+
+#[cfg(not(feature = "internals"))]
+mod cli;
+#[cfg(feature = "internals")]
 pub mod cli;
+#[cfg(not(feature = "internals"))]
+mod error;
+#[cfg(feature = "internals")]
 pub mod error;
-#[cfg(feature = "explore")]
+#[cfg(all(feature = "explore", not(feature = "internals")))]
+mod explore;
+#[cfg(all(feature = "explore", feature = "internals"))]
 pub mod explore;
+#[cfg(not(feature = "internals"))]
+mod measure;
+#[cfg(feature = "internals")]
 pub mod measure;
+#[cfg(not(feature = "internals"))]
+mod nearest;
+#[cfg(feature = "internals")]
 pub mod nearest;
+#[cfg(not(feature = "internals"))]
+mod point;
+#[cfg(feature = "internals")]
 pub mod point;
+#[cfg(not(feature = "internals"))]
+mod provenance;
+#[cfg(feature = "internals")]
 pub mod provenance;
+#[cfg(not(feature = "internals"))]
+mod sample;
+#[cfg(feature = "internals")]
 pub mod sample;
+#[cfg(not(feature = "internals"))]
+mod source;
+#[cfg(feature = "internals")]
 pub mod source;
+#[cfg(not(feature = "internals"))]
+mod terminal;
+#[cfg(feature = "internals")]
 pub mod terminal;
+#[cfg(not(feature = "internals"))]
+mod units;
+#[cfg(feature = "internals")]
 pub mod units;
+
+pub use cli::main;
+pub use error::{Error, Result};
+#[cfg(feature = "explore")]
+pub use explore::facade::*;
+pub use point::{Point, Value};
+
+/// What is measured.
+///
+/// One run, on the threads of this process:
+///
+/// ```
+/// use apexmap::{Point, kernels};
+///
+/// let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 16).with("L", 8u64).with("alpha", 0.1);
+/// // The other parameters get their defaults, and all are checked.
+/// let point = kernels::complete(point.with("I", 64u64).with("N", 2u64)).expect("a point that can be run");
+/// let outcome = kernels::run_here(&point, 0)?;
+/// let work = kernels::find(&point.kernel)?.work(&point);
+/// println!("{} bytes per second", work.bytes / outcome.seconds);
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod kernels {
+    pub use crate::measure::kernels::{
+        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, complete, find, run_here,
+    };
+}

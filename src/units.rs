@@ -8,6 +8,7 @@ pub const WORD_BYTES: u64 = 8;
 
 /// What a parameter or column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unit {
     /// A pure number or count.
     None,

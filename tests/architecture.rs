@@ -31,7 +31,7 @@ const FLOORS: [&[&str]; 10] = [
     &["calibrate", "export", "figure", "html", "launch", "model_fit", "plot", "query", "sweep"],
     &["report", "compare", "validate"],
     &["commands"],
-    &["cli"],
+    &["cli", "facade"],
 ];
 
 const LONGEST_FILE: usize = 400;
@@ -208,6 +208,24 @@ fn imports_that_are_refused_are_found() {
     assert_eq!(wrong("units.rs", "use crate::explore::toml_file;"), 1, "from the vocabulary into a wing");
     assert_eq!(wrong("explore/report/mod.rs", "use super::compare::points;"), 1, "report from compare");
     assert_eq!(wrong("explore/compare/mod.rs", "use crate::explore::report::groups::Group;"), 1, "compare from report");
+}
+
+/// Tests and examples are built with the feature `internals`, under which the compiler lets everybody see everything.
+#[test]
+fn examples_use_what_the_crate_shows_to_everybody() {
+    let root =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).expect("the crate's root");
+    let hidden: Vec<String> = root
+        .lines()
+        .filter_map(|line| Some(format!("apexmap::{}", line.strip_prefix("mod ")?.strip_suffix(';')?)))
+        .collect();
+    assert!(hidden.contains(&"apexmap::explore".to_owned()), "{hidden:?}");
+    for (file, text) in sources("examples") {
+        for name in &hidden {
+            assert!(!text.contains(name.as_str()), "{} uses {name}", file.display());
+        }
+        assert!(!text.contains("apexmap::{self"), "{}", file.display());
+    }
 }
 
 #[test]

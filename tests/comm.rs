@@ -1,6 +1,7 @@
 //! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
 
-use apexmap::measure::comm::threads::{ThreadComm, ThreadRmaWindow, run};
+use apexmap::measure::comm::threads::window::ThreadRmaWindow;
+use apexmap::measure::comm::threads::{ThreadComm, run};
 use apexmap::measure::comm::{
     Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
 };

@@ -1,9 +1,10 @@
 //! Threads whose messages and puts go wrong, to see whether kernels find it out.
 
 use apexmap::error::Result;
-use apexmap::measure::comm::threads::{
-    ThreadComm, ThreadGetWindow, ThreadInbox, ThreadMessages, ThreadOutbox, ThreadRmaWindow,
-};
+use apexmap::measure::comm::threads::ThreadComm;
+use apexmap::measure::comm::threads::mailbox::{ThreadInbox, ThreadOutbox};
+use apexmap::measure::comm::threads::messages::ThreadMessages;
+use apexmap::measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap::measure::comm::{
     Collectives, Comm, GetWindow, Item, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
 };

@@ -1,7 +1,13 @@
 //! Command lines of launchers, and the checks before them.
 
 use apexmap::error::Kind;
-use apexmap::explore::launch::{ALL, Custom, Here, LaunchJob, Launcher, Local, Mpich, OpenMpi, Srun, check, find};
+use apexmap::explore::launch::custom::Custom;
+use apexmap::explore::launch::local::Local;
+use apexmap::explore::launch::mpich::Mpich;
+use apexmap::explore::launch::openmpi::OpenMpi;
+use apexmap::explore::launch::registry::ALL;
+use apexmap::explore::launch::srun::Srun;
+use apexmap::explore::launch::{Here, LaunchJob, Launcher, check, find};
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,8 @@
 //! MPI worker programs and their launches, for tests and benchmarks: slim programs, one an MPI library, built here.
 
-use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, Mpich, OpenMpi, check};
+use apexmap::explore::launch::mpich::Mpich;
+use apexmap::explore::launch::openmpi::OpenMpi;
+use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, check};
 use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;

@@ -467,7 +467,8 @@ proptest! {
         ranks in 1usize..200, dimensions in 1usize..9, from: usize, to: usize,
     ) {
         let grid = Grid::even(ranks, dimensions);
-        prop_assert_eq!(grid.ranks(), ranks);
+        let sizes = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len() + 1);
+        prop_assert_eq!(sizes.product::<usize>(), ranks);
         prop_assert!(grid.dimensions() <= dimensions);
         let (mut at, owner, mut last) = (from % ranks, to % ranks, None);
         while let Some((dimension, next)) = grid.next(at, owner) {
@@ -503,7 +504,7 @@ proptest! {
             for &size in &sizes {
                 let mut values = vec![0; size];
                 filled.fill(&mut values);
-                prop_assert!(values.iter().all(|&value| value == stepped.next()));
+                prop_assert!(values.iter().all(|&value| value == stepped.next_u64()));
             }
         }
     }

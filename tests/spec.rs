@@ -325,8 +325,8 @@ fn sweeps_and_their_schema_know_every_launcher() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let known = schema.pointer("/$defs/Launcher/oneOf").unwrap().as_array().unwrap();
     let known: Vec<_> = known.iter().map(|one| one["const"].as_str().unwrap()).collect();
-    assert_eq!(known, launch::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
-    for entry in launch::ALL {
+    assert_eq!(known, launch::registry::ALL.iter().map(|entry| entry.id).collect::<Vec<_>>());
+    for entry in launch::registry::ALL {
         let command = if entry.takes_command { "command = [\"{worker}\", \"{arguments}\", \"{ranks}\"]" } else { "" };
         let text = format!("[launch]\ntransport = \"{}\"\nlauncher = \"{}\"\n{command}", entry.transport, entry.id);
         assert_eq!(sweep(&sequential(&text)).unwrap().launch.launcher, *entry);

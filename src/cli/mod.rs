@@ -131,7 +131,8 @@ fn is_sweep(_: &str) -> bool {
     false
 }
 
-/// The whole command line, for whoever checks a command without running it.
+/// The whole command line, for tests that check a command without running it.
+#[cfg(feature = "internals")]
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }

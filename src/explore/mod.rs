@@ -6,6 +6,7 @@ pub mod commands;
 pub mod compare;
 pub mod condition;
 pub mod export;
+pub mod facade;
 pub mod figure;
 pub mod fit;
 pub mod html;

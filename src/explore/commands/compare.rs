@@ -2,7 +2,7 @@
 
 use super::plot::style;
 use super::predict::pretty;
-use super::samples::{self, condition};
+use super::samples;
 use crate::error::{Error, Kind, Result};
 use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
@@ -212,7 +212,7 @@ fn chosen(given: &str, samples: &Samples, conditions: [Option<&str>; 2]) -> Resu
     let mut chosen = samples.current();
     for (text, place) in conditions.into_iter().zip([given, "--where"]) {
         let Some(text) = text else { continue };
-        let condition = condition(text, samples).map_err(|mut error| {
+        let condition = samples.condition(text).map_err(|mut error| {
             error.place.iter_mut().for_each(|found| found.file = place.into());
             Error { what: format!("{given}: {}", error.what), ..error }
         })?;

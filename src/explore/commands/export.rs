@@ -1,6 +1,6 @@
 //! `apexmap export`: samples for other programs.
 
-use super::samples::{condition, names, none, read};
+use super::samples::{names, read};
 use crate::error::{Error, Result};
 use crate::explore::export;
 use crate::units::plural;
@@ -53,12 +53,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let all = read(&arguments.result)?;
-    let condition = arguments.condition.as_deref().map(|text| condition(text, &all)).transpose()?;
+    let condition = arguments.condition.as_deref().map(|text| all.condition(text)).transpose()?;
     let stale = arguments.stale && arguments.format != Format::ExtraP;
     let samples = if stale { all.clone() } else { all.current() };
     let samples = condition.as_ref().map_or_else(|| samples.clone(), |condition| samples.filter(condition));
     if samples.is_empty() {
-        return Err(none(&all.current(), condition.as_ref()));
+        return Err(all.current().none_meets(condition.as_ref()));
     }
     if arguments.parameters.is_some() && arguments.format != Format::ExtraP {
         return Err(Error::input("--parameters is for --format extra-p", "choose columns with --select instead"));

@@ -59,7 +59,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let model = models::find(&arguments.model)?;
     let folder = Folder::open(&arguments.result)?;
-    let samples = samples::chosen(&samples::of_folder(&folder)?, arguments.condition.as_deref())?;
+    let samples = samples::of_folder(&folder)?.choose(arguments.condition.as_deref())?;
     let data = model_fit::observations(&samples, model, &variables(model, &arguments.set)?)?;
     let manifest = Manifest::read(&folder)?;
     let roles = roles(model, arguments, &manifest, &samples)?;

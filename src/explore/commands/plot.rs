@@ -1,6 +1,6 @@
 //! `apexmap plot`: any figure from any result.
 
-use super::samples::{chosen, column, names, read};
+use super::samples::{column, names, read};
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
 use crate::explore::plot::{self, Kind, Request};
@@ -54,7 +54,7 @@ pub fn style(name: &str) -> Style {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let samples = chosen(&read(&arguments.result)?, arguments.condition.as_deref())?;
+    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
     let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
     let share = (kind == Kind::Bottleneck).then_some(SHARE);

@@ -1,7 +1,7 @@
 //! `apexmap query`: medians by groups, from any result.
 
 use super::predict::pretty;
-use super::samples::{chosen, names, read};
+use super::samples::{names, read};
 use crate::error::Result;
 use crate::explore::query::{self, QueryGroups};
 use crate::explore::store::columns;
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let samples = chosen(&read(&arguments.result)?, arguments.condition.as_deref())?;
+    let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
     let by = match &arguments.group_by {
         Some(list) => names("--group-by", list, &samples)?,
         None => samples.axes(),

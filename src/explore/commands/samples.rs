@@ -1,10 +1,8 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::condition::{Condition, Kind};
 use crate::explore::store::folder::Damage;
-use crate::explore::store::table::Column;
-use crate::explore::store::{Folder, Samples, columns, parquet};
+use crate::explore::store::{Folder, Samples, parquet};
 use std::path::Path;
 
 /// All samples of a result folder, or of a Parquet file.
@@ -27,49 +25,6 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
         );
     }
     Ok(table.into())
-}
-
-/// A condition over the samples' columns, by their own or the papers' names.
-pub fn condition(text: &str, samples: &Samples) -> Result<Condition> {
-    let mut known = Vec::new();
-    for name in samples.table().names() {
-        let kind = match samples.column(name) {
-            Some(Column::Words { dictionary, .. }) => Kind::Word(dictionary.clone()),
-            _ => Kind::Number,
-        };
-        let short = columns::short(name);
-        if short != name {
-            known.push((short, kind.clone()));
-        }
-        known.push((name.as_str(), kind));
-    }
-    Condition::parse(text, &known).map_err(|mut error| {
-        if let Some(place) = &mut error.place {
-            place.file = "--where".into();
-        }
-        error
-    })
-}
-
-/// The current ones that meet a condition, if one is given.
-///
-/// # Errors
-/// If the condition is wrong, or none does: then the values that there are of its columns are named.
-pub fn chosen(samples: &Samples, text: Option<&str>) -> Result<Samples> {
-    let condition = text.map(|text| condition(text, samples)).transpose()?;
-    let current = samples.current();
-    let found = condition.as_ref().map_or_else(|| current.clone(), |condition| current.filter(condition));
-    if found.is_empty() { Err(none(&current, condition.as_ref())) } else { Ok(found) }
-}
-
-/// That none of the `current` ones meets a condition, and what there is.
-pub fn none(current: &Samples, condition: Option<&Condition>) -> Error {
-    let Some(condition) = condition.filter(|_| !current.is_empty()) else {
-        return Error::input("the result contains no samples", "run its sweep first: apexmap run");
-    };
-    let there = |name: &String| format!("{name} is {}", current.listed(current.resolve(name)));
-    let known: Vec<String> = condition.names().iter().map(there).collect();
-    Error::input("no sample meets the condition", format!("relax the condition; in this result {}", known.join("; ")))
 }
 
 /// The columns that a flag lists with commas.

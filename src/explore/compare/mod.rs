@@ -31,7 +31,7 @@ use comparability::Difference;
 use machine::{Machine, Origin};
 use points::{Matching, Point, Points};
 
-pub use page::{Made, write};
+pub use page::write;
 
 /// Machines whose points are matched.
 #[derive(Clone, Debug)]

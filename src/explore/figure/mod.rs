@@ -1,24 +1,6 @@
 //! Figures from plain data: surfaces, contours, heat maps and curves, as SVG or PNG.
 //!
 //! The font is part of the program; pictures are for a screen, 900 by 640 pixels, or for a column of a paper.
-//!
-//! ```
-//! use apexmap::explore::figure::{self, CurvePoint, Curves, Figure, Quantity, Series};
-//! use apexmap::units::Unit;
-//!
-//! let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
-//! let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
-//! let svg = figure::svg(&Figure::Curves(Curves {
-//!     title: "Messages".into(),
-//!     subtitle: "made up".into(),
-//!     x: quantity("message", Unit::Bytes),
-//!     y: quantity("rate", Unit::PerSecond),
-//!     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
-//!     marks: Vec::new(),
-//! }))?;
-//! assert!(svg.starts_with("<svg") && svg.contains("node A"));
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 pub mod bands;
 mod bitmap;
@@ -78,6 +60,7 @@ use svg::Svg;
 use table::Table;
 
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Figure {
     /// 3-D performance surface (Apex-Map paper, Figures 3 to 6).
     Surface(Grid, View),

@@ -32,6 +32,7 @@ impl Term {
 
 /// The best sum of terms: time = constant + sum of coefficient x term.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Baseline {
     pub constant: f64,
     pub terms: Vec<(Term, f64)>,

@@ -4,22 +4,6 @@
 //! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
 //! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
 //! refused, with the points that would.
-//!
-//! ```
-//! use apexmap::explore::fit::{self, Observation, Options, Role};
-//! use apexmap::explore::models;
-//!
-//! // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
-//! let model = models::find("point_to_point.switch")?;
-//! let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
-//! let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
-//! let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
-//! let roles = [Role::Fit, Role::Fit, Role::Hold(0.0), Role::Hold(0.0), Role::Hold(1.0)];
-//! let fit = fit::fit(model, &measured, &roles, Options::default())?;
-//! let latency = &fit.estimates[0];
-//! assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 pub mod baseline;
 pub mod bootstrap;
@@ -54,6 +38,7 @@ pub struct Observation {
 
 /// A parameter, found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Name on machine cards.
     pub number: &'static str,
@@ -84,6 +69,7 @@ pub struct Point {
 
 /// What a fit found.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Fit {
     pub model: &'static str,
     pub estimates: Vec<Estimate>,

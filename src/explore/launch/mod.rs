@@ -1,21 +1,16 @@
 //! Launchers: what starts a worker on its ranks.
 //!
-//! A launcher is one file and one line in [`ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
+//! A launcher is one file and one line in [`registry::ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
 //! it from there. Command lines are pure functions of the job, and no shell sees them.
 
 pub mod custom;
-mod local;
-mod mpich;
-mod openmpi;
-mod registry;
-mod srun;
+pub mod local;
+pub mod mpich;
+pub mod openmpi;
+pub mod registry;
+pub mod srun;
 
-pub use custom::Custom;
-pub use local::Local;
-pub use mpich::Mpich;
-pub use openmpi::OpenMpi;
-pub use registry::{ALL, find, ids, starting};
-pub use srun::Srun;
+pub use registry::{find, ids, starting};
 
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;

@@ -49,6 +49,7 @@ pub const PUBLISHED: &[(&str, &str)] = &[
 
 /// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Card {
     pub name: String,
     pub summary: String,

@@ -19,6 +19,7 @@ use std::collections::HashMap;
 
 /// What a model is fitted to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,

@@ -2,18 +2,6 @@
 //!
 //! A model is one file and one line in [`ALL`]; predictions, fits, validation and help find it there. Its parameters are
 //! numbers of machine cards, so what a fit or a calibration finds predicts elsewhere.
-//!
-//! ```
-//! use apexmap::explore::machine::Card;
-//! use apexmap::explore::models;
-//!
-//! // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
-//! let model = models::find("random_access.hypercube")?;
-//! let numbers = model.parameters(&Card::find("red-storm")?)?;
-//! let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
-//! assert_eq!(format!("{gups:.2}"), "2.71");
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 pub mod apex_map;
 pub mod bottleneck;

@@ -1,21 +1,4 @@
 //! Quick tables: medians with 95 % intervals of any columns, by groups of samples.
-//!
-//! ```
-//! use apexmap::point::Value;
-//! use apexmap::explore::query;
-//! use apexmap::explore::store::{Samples, TableBuilder};
-//!
-//! let mut table = TableBuilder::default();
-//! for (ranks, seconds) in [(1, 2.0), (1, 3.0), (1, 7.0), (2, 1.0)] {
-//!     table.begin_row();
-//!     table.set("ranks", &Value::Integer(ranks));
-//!     table.set("seconds", &Value::Real(seconds));
-//! }
-//! let groups = query::groups(&Samples::from(table.finish()), &["ranks"], &["seconds"])?;
-//! assert_eq!(groups.groups[0].summaries[0].unwrap().median, 3.0);
-//! print!("{}", query::text(&groups));
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 mod write;
 
@@ -29,6 +12,7 @@ use crate::sample::Status;
 
 /// Samples that share the values of the grouping columns.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct QueryGroup {
     /// Values of the grouping columns, in their order.
     pub by: Vec<Value>,
@@ -42,6 +26,7 @@ pub struct QueryGroup {
 
 /// A table of groups.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct QueryGroups {
     /// Columns that the samples are grouped by.
     pub by: Vec<String>,

@@ -10,6 +10,7 @@ use crate::sample::Status;
 
 /// The samples that share the values of some columns.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Cell {
     /// Values of the grouping columns, in their order.
     pub by: Vec<Value>,

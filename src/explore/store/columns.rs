@@ -127,7 +127,8 @@ fn axis(parameter: &Parameter) -> String {
 }
 
 /// Everything that the kernels, rates, bounds, samples and launches declare, in the order in which it is looked up; columns of
-/// several kernels stand here several times.
+/// several kernels stand here several times. For tests.
+#[cfg(feature = "internals")]
 pub fn declared() -> &'static [Described] {
     &REGISTRY.columns
 }

@@ -10,21 +10,11 @@
 //! machine.toml      the card of the machine, if one was given: what bounds are made of
 //! samples.parquet   one row a sample, made from the journals; any Parquet reader opens it
 //! ```
-//!
-//! ```no_run
-//! use apexmap::explore::store::{Folder, Samples};
-//! use std::path::Path;
-//!
-//! let samples = Samples::from(Folder::open(Path::new("results/quickstart"))?.table()?);
-//! for cell in samples.current().cells(&["alpha"])? {
-//!     println!("alpha = {}: {:?}", cell.by[0], cell.summary("bytes_per_second"));
-//! }
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 pub mod bound_columns;
 pub mod build;
 pub mod cells;
+mod choose;
 pub mod columns;
 pub mod derive;
 pub mod design;

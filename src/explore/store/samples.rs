@@ -1,8 +1,8 @@
 //! Samples: a table and some of its rows. Everything that is printed, drawn, fitted, exported or compared begins with them.
 //!
 //! ```
-//! use apexmap::explore::store::{Samples, TableBuilder};
-//! use apexmap::point::Value;
+//! use apexmap::Value;
+//! use apexmap::results::{Samples, TableBuilder};
 //!
 //! let mut table = TableBuilder::default();
 //! for (alpha, seconds) in [(0.1, 2.0), (0.1, 3.0), (0.1, 7.0), (1.0, 4.0)] {
@@ -14,7 +14,7 @@
 //! assert_eq!(samples.axes(), ["alpha"]);
 //! let cells = samples.cells(&["alpha"])?;
 //! assert_eq!(cells[0].summary("seconds").unwrap().median, 3.0);
-//! # Ok::<(), apexmap::error::Error>(())
+//! # Ok::<(), apexmap::Error>(())
 //! ```
 
 use super::columns;

@@ -80,10 +80,6 @@ impl Plan {
         }
         groups
     }
-
-    pub fn keys(&self) -> HashSet<&str> {
-        self.entries.iter().map(|entry| entry.key.as_str()).collect()
-    }
 }
 
 /// The samples of one point in one block.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// A checked sweep: all its points can be run, as far as the kernels can tell.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Sweep {
     /// Name of the result.
     pub name: String,

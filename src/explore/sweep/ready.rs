@@ -12,6 +12,7 @@ pub const QUICKSTART: &str = "quickstart";
 
 /// A sweep file that is part of the program.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ReadySweep {
     pub name: &'static str,
     /// The TOML file.

@@ -33,11 +33,11 @@ pub struct File {
     #[serde(default)]
     pub seed: u64,
     /// Conditions that every point must meet, such as "L * P <= M". A condition leaves points alone whose kernel lacks a
-    /// parameter that it names. Stands above the first [table].
+    /// parameter that it names. Stands above the first `[table]`.
     #[serde(default, rename = "where")]
     #[schemars(with = "Vec<String>")]
     pub conditions: Vec<Spanned<String>>,
-    /// Points that meet one of these conditions are left out. Stands above the first [table].
+    /// Points that meet one of these conditions are left out. Stands above the first `[table]`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub exclude: Vec<Spanned<String>>,
@@ -53,7 +53,7 @@ pub struct File {
     #[serde(default)]
     #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
     pub together: Vec<Spanned<Entries<Axis>>>,
-    /// Further points, outside the grid. What is not named here comes from [fixed] or is the kernel's default.
+    /// Further points, outside the grid. What is not named here comes from `[fixed]` or is the kernel's default.
     #[serde(default)]
     #[schemars(with = "Vec<BTreeMap<String, Axis>>")]
     pub include: Vec<Spanned<Entries<Axis>>>,

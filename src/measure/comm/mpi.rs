@@ -10,10 +10,6 @@ mod messages;
 mod pool;
 mod window;
 
-pub use mailbox::{MpiInbox, MpiOutbox};
-pub use messages::MpiMessages;
-pub use window::{MpiGetWindow, MpiRmaWindow};
-
 use super::arena::Arena;
 use super::threads::panic_text;
 use super::{Collectives, Comm, Tag};

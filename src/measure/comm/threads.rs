@@ -4,13 +4,9 @@
 //! ranks spin while every rank has a core, and yield otherwise.
 
 mod collectives;
-mod mailbox;
-mod messages;
-mod window;
-
-pub use mailbox::{ThreadInbox, ThreadOutbox};
-pub use messages::ThreadMessages;
-pub use window::{ThreadGetWindow, ThreadRmaWindow};
+pub mod mailbox;
+pub mod messages;
+pub mod window;
 
 use super::Comm;
 use super::arena::Arena;

@@ -98,6 +98,7 @@ impl fmt::Display for TransportKind {
 }
 
 /// Runs an expression with `$comm` bound to this rank's end of the world's transport, of its own type.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! on_transport {
     ($transport:expr, $comm:ident => $body:expr) => {

@@ -2,31 +2,14 @@
 //!
 //! A kernel draws its inputs, runs between two barriers and returns times and counts; rates are computed in one place
 //! (`store::derive`) from its [`Work`]. It verifies its results in every run.
-//!
-//! A run, without sweep and driver, on the threads of this process:
-//!
-//! ```
-//! use apexmap::measure::comm::{Transport, World, threads};
-//! use apexmap::measure::kernels;
-//! use apexmap::point::Point;
-//!
-//! let point = Point::new("apex_map.two_sided", 2).with("M", 1u64 << 16).with("L", 8u64).with("alpha", 0.1);
-//! // The other parameters get their defaults, and all are checked.
-//! let point = kernels::complete(point.with("I", 64u64).with("N", 2u64)).expect("a point that can be run");
-//! let kernel = kernels::find(&point.kernel)?;
-//! let outcomes = threads::run(point.ranks, |comm, arena| {
-//!     kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
-//! });
-//! let outcome = outcomes.into_iter().next().expect("rank 0").expect("no panic")?;
-//! assert_eq!(outcome.verdict, Ok(()));
-//! println!("{} bytes per second", kernel.work(&point).bytes / outcome.seconds);
-//! # Ok::<(), apexmap::error::Error>(())
-//! ```
 
 pub mod apex_map;
 pub mod calibrate;
+mod here;
 pub mod message_rate;
 pub mod random_access;
+
+pub use here::run_here;
 
 use crate::error::{Error, Result};
 use crate::measure::comm::World;

@@ -19,11 +19,6 @@ impl PowerLaw {
         debug_assert!(blocks > 0 && alpha > 0.0 && alpha <= 1.0);
         Self { blocks, alpha }
     }
-
-    /// P(block number < c).
-    pub fn cumulative(&self, c: u64) -> f64 {
-        (c.min(self.blocks) as f64 / self.blocks as f64).powf(self.alpha)
-    }
 }
 
 impl Distribution<u64> for PowerLaw {

@@ -2,6 +2,7 @@
 
 /// What is said of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     pub n: usize,
     pub min: f64,

@@ -90,7 +90,7 @@ impl<C: Mailboxes> Rank<'_, C> {
     fn immediate(&mut self, problem: &Problem, table: &mut Table) {
         let mut generator = problem.own_generator();
         for _ in 0..problem.own_updates() {
-            let value = generator.next();
+            let value = generator.next_u64();
             let owner = self.owners.of(problem.index.of(value));
             if owner == self.comm.rank() {
                 table.update(value);
@@ -108,7 +108,7 @@ impl<C: Mailboxes> Rank<'_, C> {
         let mut batch = Vec::with_capacity(problem.look_ahead);
         while left > 0 || buckets.stored > 0 {
             while left > 0 && buckets.stored < problem.look_ahead {
-                let value = generator.next();
+                let value = generator.next_u64();
                 buckets.push(self.owners.of(problem.index.of(value)), value);
                 left -= 1;
             }

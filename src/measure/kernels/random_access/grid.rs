@@ -31,10 +31,6 @@ impl Grid {
         self.sizes.len()
     }
 
-    pub fn ranks(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
     /// Ranks that differ from `rank` in this dimension only.
     pub fn peers(&self, rank: usize, dimension: usize) -> Vec<usize> {
         let stride: usize = self.sizes[..dimension].iter().product();

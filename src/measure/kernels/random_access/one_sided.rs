@@ -83,7 +83,7 @@ fn put<C: Rma>(
         let size = left.min(problem.look_ahead as u64);
         left -= size;
         for _ in 0..size {
-            let value = generator.next();
+            let value = generator.next_u64();
             let owner = owners.of(problem.index.of(value));
             window.put_value(owner, comm.rank() * room + counts[owner], value);
             counts[owner] += 1;
@@ -141,7 +141,7 @@ fn xor_all(
         let size = left.min(problem.look_ahead as u64);
         left -= size;
         for _ in 0..size {
-            let value = generator.next();
+            let value = generator.next_u64();
             let word = problem.index.of(value);
             let owner = owners.of(word);
             window.xor(owner, (word - problem.owners.first(owner)) as usize, value);

@@ -74,8 +74,7 @@ impl Generator {
     }
 
     #[inline(always)]
-    #[expect(clippy::should_implement_trait, reason = "a stream without end or borrowing is simpler than an iterator")]
-    pub fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.last = match self.kind {
             Kind::Lfsr => gf2::step(self.last),
             Kind::Lcg => lcg::step(self.last),

@@ -224,7 +224,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         let mut generator = problem.own_generator();
         for number in 1..=problem.own_updates() {
             self.hold(1);
-            self.route(generator.next());
+            self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
                 self.serve(0);
             }

@@ -191,7 +191,7 @@ impl<'a, C: Mailboxes> Router<'a, C> {
         let mut generator = problem.own_generator();
         for number in 1..=problem.own_updates() {
             self.hold(1);
-            self.route(generator.next(), table);
+            self.route(generator.next_u64(), table);
             if number % self.capacity as u64 == 0 {
                 self.serve(0, table);
             }

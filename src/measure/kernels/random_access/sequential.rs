@@ -89,16 +89,16 @@ fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
     if let [(generator, left)] = streams {
         // The compiler keeps a single stream in a register.
         let mut own = generator.clone();
-        (0..*left).for_each(|_| table.update(own.next()));
+        (0..*left).for_each(|_| table.update(own.next_u64()));
         return Tally { applied: *left, ..tally };
     }
     let common = streams.iter().map(|(_, left)| *left).min().unwrap_or(0);
     for _ in 0..common {
-        streams.iter_mut().for_each(|(generator, _)| table.update(generator.next()));
+        streams.iter_mut().for_each(|(generator, _)| table.update(generator.next_u64()));
     }
     // Shares differ by a few updates where the streams do not divide the table.
     for (generator, left) in streams.iter_mut() {
-        (common..*left).for_each(|_| table.update(generator.next()));
+        (common..*left).for_each(|_| table.update(generator.next_u64()));
     }
     Tally { applied: streams.iter().map(|(_, left)| *left).sum(), ..tally }
 }

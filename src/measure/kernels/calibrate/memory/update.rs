@@ -52,7 +52,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let changed = table.words.iter().zip(0..).any(|(&word, place): (&u64, u64)| word != place);
     let mut generator = start_of_stream();
     for _ in 0..generate::batches(point) * BATCH as u64 {
-        table.update(generator.next());
+        table.update(generator.next_u64());
     }
     let errors = table.words.iter().zip(0..).filter(|&(&word, place): &(&u64, u64)| word != place).count() as u64;
     let wrong = errors + u64::from(!changed);

@@ -1,0 +1,135 @@
+//! What programs that use the crate need of the exploring wing.
+
+/// Sweeps: files that say what to measure.
+///
+/// ```
+/// use apexmap::sweeps::{self, Machine};
+/// use std::path::Path;
+///
+/// let text = r#"
+///     [fixed]
+///     kernel = "apex_map.sequential"
+///     M = "64 Mwords"
+///     [axes]
+///     alpha = [0.01, 0.1, 1.0]
+///     L = { from = 1, to = 4096, factor = 4 }
+/// "#;
+/// let sweep = sweeps::parse(text, Path::new("my.toml"), Machine::here())?;
+/// assert_eq!(sweep.points.len(), 3 * 7);
+/// assert_eq!(sweep.points[0].integer("M"), 64 << 20);
+///
+/// // Errors name the place and say what to do.
+/// let wrong = sweeps::parse(&text.replace("alpha", "alhpa"), Path::new("my.toml"), Machine::here());
+/// assert!(wrong.unwrap_err().next.contains("did you mean \"alpha\"?"));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod sweeps {
+    pub use crate::explore::sweep::ready::{self, ReadySweep};
+    pub use crate::explore::sweep::{LaunchSpec, Machine, Sweep, parse, read, schema};
+    pub use crate::measure::worker::Repeat;
+}
+
+/// Results: folders with the samples of a sweep; which samples; their medians.
+///
+/// ```no_run
+/// use apexmap::results::{Folder, Samples};
+/// use std::path::Path;
+///
+/// let samples = Samples::from(Folder::open(Path::new("results/quickstart"))?.table()?);
+/// let random = samples.choose(Some("kernel == \"apex_map.sequential\" && L == 1"))?;
+/// for cell in random.cells(&["alpha"])? {
+///     println!("alpha = {}: {:?}", cell.by[0], cell.summary("bytes_per_second"));
+/// }
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+///
+/// Tables can be made by hand, too:
+///
+/// ```
+/// use apexmap::Value;
+/// use apexmap::results::{Samples, TableBuilder, groups, text};
+///
+/// let mut table = TableBuilder::default();
+/// for (ranks, seconds) in [(1, 2.0), (1, 3.0), (1, 7.0), (2, 1.0)] {
+///     table.begin_row();
+///     table.set("ranks", &Value::Integer(ranks));
+///     table.set("seconds", &Value::Real(seconds));
+/// }
+/// let groups = groups(&Samples::from(table.finish()), &["ranks"], &["seconds"])?;
+/// assert_eq!(groups.groups[0].summaries[0].unwrap().median, 3.0);
+/// print!("{}", text(&groups));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod results {
+    pub use crate::explore::condition::Condition;
+    pub use crate::explore::query::{QueryGroup, QueryGroups, csv, groups, json, text};
+    pub use crate::explore::store::cells::Cell;
+    pub use crate::explore::store::samples::Mixture;
+    pub use crate::explore::store::table::Column;
+    pub use crate::explore::store::{Folder, Samples, Table, TableBuilder};
+    pub use crate::measure::numerics::statistics::Summary;
+}
+
+/// Analytic models of the papers, and the numbers of machines that they predict from.
+///
+/// ```
+/// use apexmap::models::{self, Card};
+///
+/// // Red Storm on 1024 processors with a look-ahead of 1024: Table 2 of the hypercube paper says 2.71 GUPS.
+/// let model = models::find("random_access.hypercube")?;
+/// let numbers = model.parameters(&Card::find("red-storm")?)?;
+/// let gups = model.predict(&[1024.0, 1024.0], &numbers).value / 1e9;
+/// assert_eq!(format!("{gups:.2}"), "2.71");
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod models {
+    pub use crate::explore::machine::{Card, Number, PUBLISHED};
+    pub use crate::explore::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
+}
+
+/// Fits of models to measurements.
+///
+/// ```
+/// use apexmap::fits::{Observation, Options, Role, fit};
+/// use apexmap::models;
+///
+/// // Messages of one latency and bandwidth: 2 us and 1 GB/s. Copies and rendezvous are left out.
+/// let model = models::find("point_to_point.switch")?;
+/// let rate = |bytes: f64| 1.0 / (2e-6 + bytes * 1e-9);
+/// let sizes = [8.0, 64.0, 512.0, 4096.0, 32768.0];
+/// let measured = sizes.map(|bytes| Observation { x: vec![bytes], y: rate(bytes), launch: 0 });
+/// let roles = [Role::Fit, Role::Fit, Role::Hold(0.0), Role::Hold(0.0), Role::Hold(1.0)];
+/// let fit = fit(model, &measured, &roles, Options::default())?;
+/// let latency = &fit.estimates[0];
+/// assert!((latency.value / 2e-6 - 1.0).abs() < 1e-6 && latency.low <= latency.value);
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod fits {
+    pub use crate::explore::fit::baseline::Baseline;
+    pub use crate::explore::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
+    pub use crate::explore::model_fit::{Data, observations, sentence};
+}
+
+/// Surfaces, contours, heat maps and curves, of samples or of plain data, as SVG or PNG.
+///
+/// ```
+/// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};
+///
+/// let at = |x: f64, y: f64| CurvePoint { x, y, low: 0.95 * y, high: 1.05 * y };
+/// let quantity = |label: &str, unit| Quantity { label: label.into(), unit, log: true };
+/// let svg = figures::svg(&Figure::Curves(Curves {
+///     title: "Messages".into(),
+///     subtitle: "made up".into(),
+///     x: quantity("message", Unit::Bytes),
+///     y: quantity("rate", Unit::PerSecond),
+///     series: vec![Series { label: "node A".into(), points: vec![at(8.0, 4e6), at(64.0, 3e6), at(512.0, 1e6)] }],
+///     marks: Vec::new(),
+/// }))?;
+/// assert!(svg.starts_with("<svg") && svg.contains("node A"));
+/// # Ok::<(), apexmap::Error>(())
+/// ```
+pub mod figures {
+    pub use crate::explore::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View, png, svg};
+    pub use crate::explore::plot::{Kind, Request, figure};
+    pub use crate::units::Unit;
+}

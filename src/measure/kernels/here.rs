@@ -1,0 +1,30 @@
+//! A run without sweep, launcher and files.
+
+use super::{Outcome, complete, find};
+use crate::error::{Error, Result};
+use crate::measure::comm::{Transport, World, threads};
+use crate::point::Point;
+
+/// Runs a point once, on threads of this process, and returns what rank 0 found: the time of the slowest rank, and the
+/// outputs. Parameters that the point lacks get their defaults. Runs of different `stream` access different random
+/// addresses.
+///
+/// # Errors
+/// If the point cannot be run, a rank fails, or the kernel's verification does.
+pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
+    let point = complete(point.clone()).map_err(|why| Error::input(why, "see `apexmap kernels KERNEL`"))?;
+    let kernel = find(&point.kernel)?;
+    let outcomes = threads::run(point.ranks, |comm, arena| {
+        kernel.run(&point, stream, &mut World { transport: Transport::Threads(comm), arena })
+    });
+    // The rank that failed says why; the others only that one did.
+    let failed = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+    if let Some(why) = failed.min_by_key(|why| *why == threads::OTHER_RANK_FAILED) {
+        return Err(Error::internal(why.as_str()));
+    }
+    let outcome = outcomes.into_iter().flatten().next().expect("a complete point has a rank")?;
+    match &outcome.verdict {
+        Ok(()) => Ok(outcome),
+        Err(why) => Err(Error::measurement(format!("{}: {why}", point.label()), "report it: the run computed wrongly")),
+    }
+}
