@@ -11,7 +11,7 @@ mod processors;
 pub use files::{Below, Files};
 pub use pages::memory_nodes;
 pub use place::{Place, order};
-pub use processors::{HardwareThread, Kind, SharedCache};
+pub use processors::{HardwareThread, Kind};
 
 use control_group::Limits;
 use std::collections::{BTreeMap, BTreeSet};
