@@ -1,36 +1,130 @@
-//! Tells the program what it was built from: commit, compiler, and a fingerprint of the measuring source code.
+//! Tells the program what it was built from: commit, compiler, and a fingerprint of the measuring code per kernel family.
 //!
-//! Two builds with the same fingerprint measure alike; a result made by another fingerprint is stale.
+//! Two builds with the same fingerprint measure alike; samples of another fingerprint are stale. It covers what changes machine
+//! code: the sources, the compiler, the target with its features, the optimisation level, flags, features and the locked
+//! versions of the crates that run inside timed regions.
 
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that can change what a measurement means.
-const MEASURING: &[&str] = &["src/measure"];
+const MEASURING: &str = "src/measure";
+/// A folder per family. What lies beside the folders lists the kernels, completes points and runs them: a new kernel is one
+/// more line there, and changes no other.
+const KERNELS: &str = "src/measure/kernels";
+/// Crates whose code runs inside timed regions, or decides where memory and threads lie.
+const TIMED: &[&str] =
+    &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg", "rtrb"];
+/// What the compiler was told, as far as cargo tells.
+const SETTINGS: &[&str] = &[
+    "TARGET",
+    "OPT_LEVEL",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_CFG_TARGET_FEATURE",
+    "CARGO_CFG_PANIC",
+    "CARGO_CFG_DEBUG_ASSERTIONS",
+    "CARGO_FEATURE_EXPLORE",
+    "CARGO_FEATURE_MPI",
+];
 
 fn main() {
-    let mut files = Vec::new();
-    for place in MEASURING {
-        println!("cargo::rerun-if-changed={place}");
-        collect(Path::new(place), &mut files);
-    }
-    files.sort();
-    let mut hash = Sha256::new();
-    for file in &files {
-        hash.update(file.to_string_lossy().as_bytes());
-        hash.update(std::fs::read(file).unwrap_or_default());
-    }
+    // The commit says whether any file differs from it.
+    ["src", "Cargo.toml", "Cargo.lock"].iter().for_each(|place| println!("cargo::rerun-if-changed={place}"));
     let compiler = output(&std::env::var("RUSTC").unwrap_or("rustc".into()), &["--version"]);
-    hash.update(&compiler);
-    let build: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let (families, common) = sources();
+    let mut base = Sha256::new();
+    base.update(&compiler);
+    SETTINGS.iter().for_each(|name| base.update(format!("{name}={:?}\n", std::env::var(name).ok())));
+    locked().iter().for_each(|package| base.update(package));
+    read_into(&mut base, &common);
 
-    set("APEXMAP_BUILD", &build);
+    let (mut whole, mut builds) = (base.clone(), Vec::new());
+    for (family, files) in &families {
+        let mut hash = base.clone();
+        read_into(&mut hash, &with_used(files, &families));
+        read_into(&mut whole, files);
+        builds.push(format!("{family}={}", short(hash)));
+    }
+    set("APEXMAP_BUILD", &short(whole));
+    set("APEXMAP_BUILDS", &builds.join(" "));
     set("APEXMAP_COMMIT", &commit().unwrap_or("unknown".into()));
     set("APEXMAP_COMPILER", &compiler);
     set("APEXMAP_TARGET", &std::env::var("TARGET").unwrap_or_default());
     set("APEXMAP_PROFILE", &std::env::var("OPT_LEVEL").unwrap_or_default());
     set("APEXMAP_FLAGS", &std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " "));
+}
+
+/// The files of each family of kernels, and those that all share.
+fn sources() -> (BTreeMap<String, Vec<PathBuf>>, Vec<PathBuf>) {
+    let mut common = Vec::new();
+    collect(Path::new(MEASURING), &mut common);
+    common.sort();
+    let mut families: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    common.retain(|file| {
+        let Ok(below) = file.strip_prefix(KERNELS) else { return true };
+        if below.components().count() > 1 {
+            let family = below.iter().next().unwrap_or_default().to_string_lossy().into_owned();
+            families.entry(family).or_default().push(file.clone());
+        }
+        false
+    });
+    (families, common)
+}
+
+/// A family's files, and those of other families that they name, directly or through others: `random_access::table`. What a
+/// family's root declares for others are parameters, which are in a point's key.
+fn with_used(files: &[PathBuf], families: &BTreeMap<String, Vec<PathBuf>>) -> Vec<PathBuf> {
+    let mut found = files.to_vec();
+    let mut at = 0;
+    while at < found.len() {
+        let text = std::fs::read_to_string(&found[at]).unwrap_or_default();
+        let others = families.iter().map(|(family, files)| (family.as_str(), Path::new(KERNELS).join(family), files));
+        let beside = found[at].parent().unwrap_or(Path::new(KERNELS)).to_owned();
+        for (name, folder, all) in others.chain([("super", beside, &Vec::new())]) {
+            for (place, _) in text.match_indices(&format!("{name}::")) {
+                let rest = &text[place + name.len() + 2..];
+                let module = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+                let mut named = Vec::new();
+                if rest.starts_with('{') {
+                    named.clone_from(all);
+                } else if folder.join(module).is_dir() {
+                    collect(&folder.join(module), &mut named);
+                }
+                named.extend(Some(folder.join(module).with_extension("rs")).filter(|file| file.is_file()));
+                named.retain(|file| !found.contains(file));
+                found.extend(named);
+            }
+        }
+        at += 1;
+    }
+    found.sort();
+    found
+}
+
+fn read_into(hash: &mut Sha256, files: &[PathBuf]) {
+    for file in files {
+        hash.update(file.to_string_lossy().as_bytes());
+        hash.update(std::fs::read(file).unwrap_or_default());
+    }
+}
+
+fn short(hash: Sha256) -> String {
+    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Names and versions of the crates in timed regions, as they are locked.
+fn locked() -> Vec<String> {
+    let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
+    let field = |package: &str, name: &str| {
+        let line = package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "));
+        line.unwrap_or_default().trim_matches('"').to_owned()
+    };
+    let named = lock.split("[[package]]").map(|package| (field(package, "name"), field(package, "version")));
+    named
+        .filter(|(name, _)| TIMED.contains(&name.as_str()))
+        .map(|(name, version)| format!("{name} {version}\n"))
+        .collect()
 }
 
 /// The commit of this source code, if it stands in a repository of its own: one around it, such as a user's home folder,

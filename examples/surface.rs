@@ -5,7 +5,7 @@
 //! Reads the samples, says what was measured and how, prints the median bandwidth of every cell with its 95 % interval, and
 //! draws the surface of one process.
 
-use apexmap::figures::{self, Kind, Request};
+use apexmap::figures::{self, FigureKind, Request};
 use apexmap::results::{self, Folder, Samples};
 use apexmap::{Error, Result};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn draw(result: &Path, picture: &Path) -> Result<()> {
     print!("{}", results::text(&groups));
 
     let request = Request {
-        kind: Kind::Surface,
+        kind: FigureKind::Surface,
         title: "Bandwidth of one process".into(),
         x: "block_words".into(),
         by: vec!["alpha".into()],

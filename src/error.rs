@@ -4,12 +4,13 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+/// What every function of the crate that can fail returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The kind of failure; it sets the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// A flag, a sweep file or a combination of parameters that cannot be run (exit code 2).
     Input,
     /// Something the machine lacks: a launcher, memory, a file (exit code 3).
@@ -25,41 +26,55 @@ pub enum Kind {
 /// A place in a text file, which errors underline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
+    /// The file, or the flag (`--where`) that the text was given to.
     pub file: PathBuf,
+    /// The whole text, as the parser saw it.
     pub text: String,
     /// Byte range within `text`.
     pub span: Range<usize>,
 }
 
+/// What is wrong, where, and advice. Displayed, it is what is wrong, and then the advice after `help:`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    pub kind: Kind,
+    /// Whose fault it is; sets the exit code.
+    pub kind: ErrorKind,
     /// What is wrong, naming the file, flag or parameter.
     pub what: String,
     /// Advice, printed after `help:`; empty if there is none.
     pub next: String,
+    /// The place to underline, if the error is about a text.
     pub place: Option<Box<Place>>,
 }
 
 impl Error {
-    pub fn new(kind: Kind, what: impl Into<String>, next: impl Into<String>) -> Self {
+    /// An error without a place. `next` is advice, or empty.
+    pub fn new(kind: ErrorKind, what: impl Into<String>, next: impl Into<String>) -> Self {
         Self { kind, what: what.into(), next: next.into(), place: None }
     }
 
+    /// An error in what the user wrote: exit code 2.
     pub fn input(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(Kind::Input, what, next)
+        Self::new(ErrorKind::Input, what, next)
     }
 
+    /// Something that the machine lacks: exit code 3.
     pub fn environment(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(Kind::Environment, what, next)
+        Self::new(ErrorKind::Environment, what, next)
     }
 
+    /// A measurement that failed or is not complete: exit code 4.
     pub fn measurement(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self::new(Kind::Measurement, what, next)
+        Self::new(ErrorKind::Measurement, what, next)
     }
 
+    /// A bug in this program: exit code 70. The advice asks for a report.
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, what, "this is a bug in apexmap; please report it with the command that caused it")
+        Self::new(
+            ErrorKind::Internal,
+            what,
+            "this is a bug in apexmap; please report it with the command that caused it",
+        )
     }
 
     /// A failed operation on a file, with the operating system's reason.
@@ -76,13 +91,14 @@ impl Error {
         self
     }
 
+    /// The exit code of the program for this kind of failure: 2 to 5, or 70.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Input => 2,
-            Kind::Environment => 3,
-            Kind::Measurement => 4,
-            Kind::Regression => 5,
-            Kind::Internal => 70,
+            ErrorKind::Input => 2,
+            ErrorKind::Environment => 3,
+            ErrorKind::Measurement => 4,
+            ErrorKind::Regression => 5,
+            ErrorKind::Internal => 70,
         }
     }
 }

@@ -34,7 +34,7 @@
 //!      fit          a model's parameters from measurements, with intervals and goodness of fit
 //! 1    condition    `L * ranks <= M`
 //!      trade        the L needed to hold a bandwidth as alpha grows
-//! 0    toml_file    a TOML file being read; text_table: aligned columns for terminals
+//! 0    toml_file    a TOML file being read
 //!
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
@@ -44,7 +44,7 @@
 //! 0    affinity     which processors a thread may use
 //!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
-//! 0  error units source point provenance sample nearest terminal: the vocabulary of both wings
+//! 0  error units source point provenance sample nearest terminal text_table: the vocabulary of both wings
 //! ```
 //!
 //! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
@@ -69,9 +69,11 @@
 //!   `explore::models::ALL`; new numbers in `machine/catalogue.rs`. Predictions, fits, validation and help take it from
 //!   there.
 //! * a figure: a file in `figure/` that implements `Drawable`, a variant of `figure::Figure` and its line in
-//!   `Figure::drawable`; for `apexmap plot` also its name in `plot::Kind`.
+//!   `Figure::drawable`; for `apexmap plot` also its name in `plot::FigureKind`.
 //! * a command: a file in `explore/commands/`, and its line in `commands!` there.
 
+// With `internals` far more is public than users see.
+#![cfg_attr(not(feature = "internals"), warn(missing_docs))]
 // The vocabulary and the numerics serve both wings.
 #![cfg_attr(
     not(any(feature = "explore", feature = "internals")),
@@ -119,17 +121,24 @@ mod terminal;
 #[cfg(feature = "internals")]
 pub mod terminal;
 #[cfg(not(feature = "internals"))]
+mod text_table;
+#[cfg(feature = "internals")]
+pub mod text_table;
+#[cfg(not(feature = "internals"))]
 mod units;
 #[cfg(feature = "internals")]
 pub mod units;
 
 pub use cli::main;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Place, Result};
 #[cfg(feature = "explore")]
 pub use explore::facade::*;
 pub use point::{Point, Value};
 
-/// What is measured.
+/// Kernels: what is measured.
+///
+/// [`find`](kernels::find) a kernel, [`complete`](kernels::complete) a [`Point`] of it, and [run it here](kernels::run_here); its
+/// [`work`](kernels::Kernel::work) turns the time into rates.
 ///
 /// One run, on the threads of this process:
 ///

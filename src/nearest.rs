@@ -28,7 +28,7 @@ pub fn suggest(name: &str, known: &[&str]) -> String {
 }
 
 /// What a user means by a name among `family.variant` ids.
-pub enum Named<'a> {
+pub enum NameMatch<'a> {
     /// These entries: an id, all ids of a family, or all with this last part.
     Entries(Vec<usize>),
     /// No id, but a word in the ids or summaries of these.
@@ -39,7 +39,7 @@ pub enum Named<'a> {
 ///
 /// # Errors
 /// If nothing matches: the error names the nearest id or family.
-pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<Named<'a>> {
+pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Result<NameMatch<'a>> {
     let wanted = name.to_lowercase().replace('-', "_");
     let with = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
         (0..entries.len()).filter(|&at| matches(entries[at].0)).collect()
@@ -48,12 +48,12 @@ pub fn look_up<'a>(what: &str, name: &str, entries: &[(&'a str, &'a str)]) -> Re
     let parts = || with(&|id| id.split_once('.').is_some_and(|(family, last)| family == wanted || last == wanted));
     let found = if exact.is_empty() { parts() } else { exact };
     if !found.is_empty() {
-        return Ok(Named::Entries(found));
+        return Ok(NameMatch::Entries(found));
     }
     let mentions = |text: &str| text.to_lowercase().contains(&name.to_lowercase());
     let mentioned: Vec<_> = entries.iter().copied().filter(|(id, about)| mentions(id) || mentions(about)).collect();
     if !mentioned.is_empty() {
-        return Ok(Named::Mentioned(mentioned));
+        return Ok(NameMatch::Mentioned(mentioned));
     }
     let mut families: Vec<&str> = entries.iter().filter_map(|(id, _)| id.split('.').next()).collect();
     families.sort();

@@ -8,12 +8,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
+    /// A whole number: counts, words, bytes.
     Integer(u64),
+    /// A number with a fraction: alpha, seconds.
     Real(f64),
+    /// One of several words, such as the name of an algorithm.
     Text(String),
 }
 
 impl Value {
+    /// The number, rounded to 53 bits if it is a large integer; `None` for a word.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Integer(v) => Some(*v as f64),
@@ -56,13 +60,16 @@ impl From<&str> for Value {
 /// A point of a plan holds every parameter of its kernel, in the parameter's base unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
+    /// Id of the kernel: `apex_map.two_sided`.
     pub kernel: String,
     /// Number of processes, the papers' P.
     pub ranks: usize,
+    /// Parameters by the papers' names (`M`, `L`, `alpha`), in base units: words, bytes, seconds.
     pub params: BTreeMap<String, Value>,
 }
 
 impl Point {
+    /// A point without parameters. Nothing is checked; [`complete`](crate::kernels::complete) does that.
     pub fn new(kernel: &str, ranks: usize) -> Self {
         Self { kernel: kernel.to_owned(), ranks, params: BTreeMap::new() }
     }

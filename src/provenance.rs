@@ -13,8 +13,11 @@ use std::fs;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Build {
     pub version: String,
-    /// Fingerprint of the measuring source code and the compiler.
+    /// Fingerprint of the measuring code of all kernels.
     pub fingerprint: String,
+    /// The same per family of kernels: what a family's samples depend on.
+    #[serde(default)]
+    pub families: BTreeMap<String, String>,
     pub commit: String,
     pub compiler: String,
     pub target: String,
@@ -27,6 +30,11 @@ pub fn build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").into(),
         fingerprint: env!("APEXMAP_BUILD").into(),
+        families: env!("APEXMAP_BUILDS")
+            .split(' ')
+            .filter_map(|one| one.split_once('='))
+            .map(|(family, fingerprint)| (family.to_owned(), fingerprint.to_owned()))
+            .collect(),
         commit: env!("APEXMAP_COMMIT").into(),
         compiler: env!("APEXMAP_COMPILER").into(),
         target: env!("APEXMAP_TARGET").into(),

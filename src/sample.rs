@@ -28,6 +28,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// As in journals and stores: `ok`.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
@@ -38,6 +39,7 @@ impl Status {
         }
     }
 
+    /// The status of a name such as `ok`.
     pub fn from_name(name: &str) -> Option<Self> {
         [Status::Ok, Status::Wrong, Status::Failed, Status::TimedOut, Status::Hung]
             .into_iter()

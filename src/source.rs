@@ -3,7 +3,9 @@
 /// A citation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
+    /// As in the paper, without affiliations.
     pub authors: &'static str,
+    /// The paper's own, with where and when it appeared.
     pub title: &'static str,
     /// Short name used in tables and captions.
     pub short: &'static str,

@@ -1,6 +1,7 @@
 //! What is printed on standard output.
 
 use crate::error::{Error, Result};
+use crate::text_table::{Align, TextTable};
 
 /// Prints, and takes a closed pipe (`apexmap kernels | head`) as the end of interest.
 ///
@@ -16,17 +17,27 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Characters in a line of the terminal; `None` if standard output is not a terminal.
+pub fn width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
 /// One line per `family.variant` id with its summary; a family's lines together, an empty line between families.
 pub fn index(entries: &[(&str, &str)]) -> String {
+    let mut families: Vec<Vec<(&str, &str)>> = Vec::new();
     let family = |id: &str| id.split('.').next().map(str::to_owned);
-    let width = entries.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
-    let mut families: Vec<(Option<String>, String)> = Vec::new();
-    for (id, summary) in entries {
-        let line = format!("{id:<width$}  {summary}\n");
-        match families.iter_mut().find(|(known, _)| *known == family(id)) {
-            Some((_, lines)) => lines.push_str(&line),
-            None => families.push((family(id), line)),
+    for &entry in entries {
+        match families.iter_mut().find(|known| family(known[0].0) == family(entry.0)) {
+            Some(known) => known.push(entry),
+            None => families.push(vec![entry]),
         }
     }
-    families.into_iter().map(|(_, lines)| lines).collect::<Vec<_>>().join("\n")
+    let mut table = TextTable::new([Align::Left; 2]).within(width());
+    for (at, family) in families.iter().enumerate() {
+        if at > 0 {
+            table.row([""]);
+        }
+        family.iter().for_each(|&(id, summary)| table.row([id, summary]));
+    }
+    table.to_string()
 }

@@ -14,13 +14,19 @@ pub enum Unit {
     None,
     /// 8-byte words.
     Words,
+    /// Bytes. Read with `kB`, `MB`, `GB` (powers of ten), `KiB` to `TiB` (powers of two) or `words` (8 bytes).
     Bytes,
+    /// Seconds. Read with `ns`, `us`, `ms`, `s`, `min` or `h`.
     Seconds,
+    /// Hertz: of clocks. Read with `MHz` or `GHz`, too.
     Hertz,
     /// Clock cycles.
     Cycles,
+    /// Bytes per second. Read with `MB/s`, `GB/s` or `TB/s` (powers of ten), too.
     BytesPerSecond,
+    /// Operations per second: accesses, updates, messages.
     PerSecond,
+    /// Seconds per byte: one over a bandwidth. Read with `ns/B`, too.
     SecondsPerByte,
 }
 
@@ -43,54 +49,80 @@ impl Unit {
 
 const K: f64 = 1024.0;
 
-/// Suffixes accepted for a unit, with the factor to its base (words, bytes or seconds).
-fn suffixes(unit: Unit) -> &'static [(&'static str, f64)] {
-    const WORDS: &[(&str, f64)] = &[
-        ("words", 1.0),
-        ("word", 1.0),
-        ("kwords", K),
-        ("Mwords", K * K),
-        ("Gwords", K * K * K),
-        ("Twords", K * K * K * K),
-        ("B", 0.125),
-        ("KiB", K / 8.0),
-        ("MiB", K * K / 8.0),
-        ("GiB", K * K * K / 8.0),
-        ("TiB", K * K * K * K / 8.0),
-    ];
-    const BYTES: &[(&str, f64)] = &[
-        ("B", 1.0),
-        ("kB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("KiB", K),
-        ("MiB", K * K),
-        ("GiB", K * K * K),
-        ("TiB", K * K * K * K),
-        ("words", 8.0),
-        ("kwords", 8.0 * K),
-        ("Mwords", 8.0 * K * K),
-        ("Gwords", 8.0 * K * K * K),
-    ];
-    const SECONDS: &[(&str, f64)] =
-        &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3600.0)];
-    const BYTES_PER_SECOND: &[(&str, f64)] = &[("B/s", 1.0), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12)];
-    const SECONDS_PER_BYTE: &[(&str, f64)] = &[("s/B", 1.0), ("ns/B", 1e-9)];
-    const HERTZ: &[(&str, f64)] = &[("Hz", 1.0), ("MHz", 1e6), ("GHz", 1e9)];
-    match unit {
-        Unit::Words => WORDS,
-        Unit::Bytes => BYTES,
-        Unit::Seconds => SECONDS,
-        Unit::BytesPerSecond => BYTES_PER_SECOND,
-        Unit::SecondsPerByte => SECONDS_PER_BYTE,
-        Unit::Hertz => HERTZ,
-        _ => &[],
+/// From a unit to the base unit of its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    Times(f64),
+    /// For powers of ten below one: no double is 1e-9, but 1e9 is one, so that `7 ns` is the double nearest to 7e-9.
+    Per(f64),
+}
+
+impl Scale {
+    pub fn apply(self, number: f64) -> f64 {
+        match self {
+            Scale::Times(factor) => number * factor,
+            Scale::Per(divisor) => number / divisor,
+        }
     }
 }
 
-/// The suffixes accepted for a unit.
+/// The units that a kind of quantity may be given in, with the scale to its base unit.
+fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
+    use Scale::{Per, Times};
+    match unit {
+        Unit::Words => &[
+            ("words", Times(1.0)),
+            ("word", Times(1.0)),
+            ("kwords", Times(K)),
+            ("Mwords", Times(K * K)),
+            ("Gwords", Times(K * K * K)),
+            ("Twords", Times(K * K * K * K)),
+            ("B", Times(0.125)),
+            ("KiB", Times(K / 8.0)),
+            ("MiB", Times(K * K / 8.0)),
+            ("GiB", Times(K * K * K / 8.0)),
+            ("TiB", Times(K * K * K * K / 8.0)),
+        ],
+        Unit::Bytes => &[
+            ("B", Times(1.0)),
+            ("kB", Times(1e3)),
+            ("MB", Times(1e6)),
+            ("GB", Times(1e9)),
+            ("KiB", Times(K)),
+            ("MiB", Times(K * K)),
+            ("GiB", Times(K * K * K)),
+            ("TiB", Times(K * K * K * K)),
+            ("words", Times(8.0)),
+            ("kwords", Times(8.0 * K)),
+            ("Mwords", Times(8.0 * K * K)),
+            ("Gwords", Times(8.0 * K * K * K)),
+        ],
+        Unit::Seconds => &[
+            ("ns", Per(1e9)),
+            ("us", Per(1e6)),
+            ("ms", Per(1e3)),
+            ("s", Times(1.0)),
+            ("min", Times(60.0)),
+            ("h", Times(3600.0)),
+        ],
+        Unit::BytesPerSecond => {
+            &[("B/s", Times(1.0)), ("MB/s", Times(1e6)), ("GB/s", Times(1e9)), ("TB/s", Times(1e12))]
+        }
+        Unit::PerSecond => &[("1/s", Times(1.0)), ("M/s", Times(1e6))],
+        Unit::SecondsPerByte => &[("s/B", Times(1.0)), ("ns/B", Per(1e9))],
+        Unit::Hertz => &[("Hz", Times(1.0)), ("MHz", Times(1e6)), ("GHz", Times(1e9))],
+        Unit::None | Unit::Cycles => &[],
+    }
+}
+
+/// The names of the units that a kind of quantity may be given in; pure numbers have none.
 pub fn names(unit: Unit) -> Vec<&'static str> {
     suffixes(unit).iter().map(|(name, _)| *name).collect()
+}
+
+/// The scale of one of these names; `None` if it is none.
+pub fn scale(unit: Unit, name: &str) -> Option<Scale> {
+    suffixes(unit).iter().find(|(known, _)| *known == name).map(|(_, scale)| *scale)
 }
 
 /// Reads a quantity such as `64 Mwords` into its base unit (words, bytes or seconds).
@@ -112,8 +144,8 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     if suffix.is_empty() {
         return Ok(number);
     }
-    match suffixes(unit).iter().find(|(name, _)| *name == suffix) {
-        Some((_, factor)) => Ok(number * factor),
+    match scale(unit, suffix) {
+        Some(scale) => Ok(scale.apply(number)),
         None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
         None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", names(unit).join(", "))),
     }
@@ -145,22 +177,6 @@ pub fn seconds(value: f64) -> String {
         v if v < 7200.0 => format!("{} min", significant(value / 60.0)),
         _ => format!("{} h", significant(value / 3600.0)),
     }
-}
-
-/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC` (Howard Hinnant's civil_from_days).
-pub fn utc(unix_seconds: f64) -> String {
-    let seconds = unix_seconds as i64;
-    let (days, time) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", time / 3600, time % 3600 / 60)
 }
 
 /// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`.
@@ -204,13 +220,13 @@ pub enum NumberStyle {
     Short,
     /// A parameter's value: whole numbers in full, others as `Short`.
     Exact,
-    /// At most so many significant digits, without trailing zeros: `1200` for 1234 in two.
+    /// At most this many significant digits, without trailing zeros: `1200` for 1234 in two.
     Rounded(usize),
     /// For calculations: whole numbers in full, others rounded to five digits.
     Table,
     /// So many significant digits, with trailing zeros: `2.500`.
     Fixed(usize),
-    /// Three digits, or up to five that tell it from 1: an interval must not end at a 1 that it leaves out.
+    /// Three digits, or up to five if needed to differ from 1: an interval must not end at a 1 that it leaves out.
     Ratio,
     /// As `Short`; from 100 on rounded to three digits and grouped by thousands: `12,300`.
     Factor,
@@ -250,7 +266,7 @@ fn order(value: f64) -> i32 {
     value.abs().log10().floor() as i32
 }
 
-/// With so many significant digits, or as many as stand before the point.
+/// With this many significant digits, or as many as there are before the point.
 fn decimals(value: f64, digits: usize) -> String {
     let decimals = (digits as i32 - 1).saturating_sub(order(value)).max(0) as usize;
     format!("{value:.decimals$}")

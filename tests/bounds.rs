@@ -139,16 +139,16 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     // 8 MiB, uniform. A line is in flight for 80 ns, and 8 of them are at once, as 10 ns a read say.
     let found = terms(point(1.0, 1), &[("page_bytes", Value::Integer(4096))], THREADS);
     close(rate(&found, bounds::ISSUE), 1e9);
-    close(rate(&found, bounds::IN_FLIGHT), 1e8);
+    close(rate(&found, bounds::OUTSTANDING), 1e8);
     close(rate(&found, bounds::WALKS), 1.0 / 30e-9);
     // A quarter is within 2 MiB; a line from beyond takes 10 ns.
     close(rate(&found, bounds::MEMORY), 1.0 / 7.5e-9);
     assert_eq!(found.bottleneck().unwrap().name, bounds::WALKS);
-    assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::IN_FLIGHT);
+    assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::OUTSTANDING);
     // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
     let found = terms(point(1.0, 64), &[], THREADS);
     close(rate(&found, bounds::ISSUE), 1.0 / 8e-9);
-    close(rate(&found, bounds::IN_FLIGHT), 1.0 / 80e-9);
+    close(rate(&found, bounds::OUTSTANDING), 1.0 / 80e-9);
     // Nearly all accesses hit the first block.
     let found = terms(point(0.001, 64), &[], THREADS);
     assert_eq!(found.bottleneck().unwrap().name, bounds::ISSUE);
@@ -198,7 +198,7 @@ fn limits_of_random_access_are_those_of_the_formulas() {
     let sequential = Point::new("random_access.sequential", 1).with("N_words", 1u64 << 20);
     let found = terms(sequential.clone(), &[], THREADS);
     close(rate(&found, bounds::ISSUE), 1e9);
-    close(rate(&found, bounds::IN_FLIGHT), 1e8);
+    close(rate(&found, bounds::OUTSTANDING), 1e8);
     // 8 MiB, of which 1 MiB + 32 KiB are in caches: 128 bytes for the rest.
     close(rate(&found, bounds::MEMORY), 1e8 / (1.0 - (1.0 + 1.0 / 32.0) / 8.0));
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
@@ -265,7 +265,7 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
     assert!(folder.compact().expect("a table").column(SHARE).is_none());
     card().write(&folder.machine()).expect("written");
     for _ in 0..2 {
-        assert_eq!(folder.table().expect("a table").word(BOUND_BY, 0), bounds::IN_FLIGHT);
+        assert_eq!(folder.table().expect("a table").word(BOUND_BY, 0), bounds::OUTSTANDING);
         let table = folder.compact().expect("a table");
         // 2^18 updates in 10 ms are 26.2 million a second of 100 million.
         close(table.number(SHARE, 0), 0.262144);
@@ -277,7 +277,7 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
     let launch = records[0].launch.as_ref().expect("a launch");
     let terms = bound_columns::terms_at(&table, 0, launch, &Limits::of(&card())).expect("limits");
     let binding = terms.bottleneck().expect("a bound");
-    assert_eq!((binding.name, binding.rate), (bounds::IN_FLIGHT, table.number("bound_operations_per_second", 0)));
+    assert_eq!((binding.name, binding.rate), (bounds::OUTSTANDING, table.number("bound_operations_per_second", 0)));
     let mut elsewhere = card();
     elsewhere.provenance.insert("host".into(), "node2".into());
     elsewhere.write(&folder.machine()).expect("written");

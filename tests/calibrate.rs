@@ -1,7 +1,7 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::explore::calibrate::{card, contradictions, derived, listed, probes, sweep};
+use apexmap::explore::calibrate::{card, card_text, contradictions, derived, probes, sweep};
 use apexmap::explore::machine::{Card, Number, NumberName, Word};
 use apexmap::explore::store::TableBuilder;
 use apexmap::explore::sweep::{Machine, parse};
@@ -101,7 +101,7 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     }
     set("message_seconds--4B-send-few", 100.0, "ns");
     set("message_seconds--64B-send-few", 110.0, "ns");
-    let list = listed(&card);
+    let list = card_text(&card, None);
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines.len(), 7, "{list}");
     let line = |name: &str| -> String {
@@ -157,8 +157,11 @@ fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
         let found = card.get("l3_bytes").expect("a size") / mib(1.0);
         assert!((found / l3 - 1.0).abs() < 0.03 + 5.0 * noise, "{l3} MiB: {found} MiB");
         assert_eq!(card.get("l3_measured_bytes"), card.get("l3_bytes"));
-        assert!(card.numbers()["l3_bytes"].how.contains("the system tells 480 MiB"));
-        assert!(odd.len() == 1 && odd[0].starts_with("L3: the system tells 480 MiB, but random reads see "), "{odd:?}");
+        assert!(card.numbers()["l3_bytes"].how.contains("the system reports 480 MiB"));
+        assert!(
+            odd.len() == 1 && odd[0].starts_with("L3: the system reports 480 MiB, but random reads see "),
+            "{odd:?}"
+        );
     }
     // As told, or nearly.
     for (l3, told) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {

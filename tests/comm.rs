@@ -3,7 +3,7 @@
 use apexmap::measure::comm::threads::window::ThreadRmaWindow;
 use apexmap::measure::comm::threads::{ThreadComm, run};
 use apexmap::measure::comm::{
-    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
+    Collectives, Comm, GetWindow, Inbox, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,7 +32,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
 
 #[test]
 fn a_line_brings_only_its_peers_messages_in_their_order() {
-    for posted in [Posted::Ahead, Posted::OnDemand] {
+    for posted in [Posting::Ahead, Posting::OnDemand] {
         on_all(|comm| {
             let peers: Vec<usize> = (0..comm.size()).filter(|&peer| peer != comm.rank()).rev().collect();
             let (mut lines, mut outbox) = comm.mailbox_per_peer(Tag::Data(1), &peers, posted, 2, 3);

@@ -4,10 +4,10 @@ use crate::browser;
 use crate::common::{Scratch, apexmap, refused};
 use apexmap::explore::compare::facts::Allowed;
 use apexmap::explore::compare::machine::{Machine, name_all};
-use apexmap::explore::compare::overview::Lead;
-use apexmap::explore::compare::points::{Matching, Seen};
+use apexmap::explore::compare::overview::Overview;
+use apexmap::explore::compare::points::{Matching, PointData};
 use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap::explore::compare::regression::{Limit, check};
+use apexmap::explore::compare::regression::{SlowdownLimit, check};
 use apexmap::explore::compare::statistics::{MannWhitney, Mean, adjusted};
 use apexmap::explore::compare::{Comparison, cards, compare, published};
 use apexmap::explore::machine::Card;
@@ -86,22 +86,22 @@ proptest! {
     }
 }
 
-fn seen(launches: &[&[f64]]) -> Seen {
+fn point_data(launches: &[&[f64]]) -> PointData {
     let launches = launches.iter().map(|samples| logs(samples)).collect();
-    Seen { launches, failures: Vec::new(), facts: Default::default(), exact: false }
+    PointData { launches, failures: Vec::new(), facts: Default::default(), exact: false }
 }
 
 #[test]
 fn launches_are_the_unit_where_there_are_two_and_samples_where_there_is_one() {
     let mut tests = MannWhitney::default();
-    let many = seen(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
-    let single = seen(&[&[2.0, 2.1, 2.2, 2.3, 2.4, 2.5]]);
+    let many = point_data(&[&[1.0, 1.1], &[1.2, 1.3], &[1.1, 1.2]]);
+    let single = point_data(&[&[2.0, 2.1, 2.2, 2.3, 2.4, 2.5]]);
     assert_eq!(ratio(&many, &many, &mut tests).unwrap().basis, Basis::Launches);
     let found = ratio(&single, &many, &mut tests).unwrap();
     assert_eq!(found.basis, Basis::Samples);
     assert!(found.is_decided() && found.value > 1.5);
-    assert!(ratio(&seen(&[]), &many, &mut tests).is_none(), "what did not finish has no ratio");
-    assert_eq!(ratio(&seen(&[&[1.0]]), &seen(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
+    assert!(ratio(&point_data(&[]), &many, &mut tests).is_none(), "what did not finish has no ratio");
+    assert_eq!(ratio(&point_data(&[&[1.0]]), &point_data(&[&[2.0]]), &mut tests).unwrap().basis, Basis::Nothing);
 }
 
 /// A store of Apex-Map: speeds by point, launch and sample.
@@ -157,13 +157,13 @@ fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
     compare(machines, Matching { allowed, ignored: Vec::new() }).unwrap()
 }
 
-const FIVE: Limit = Limit { slowdown: 1.05 };
+const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
 
 #[test]
 fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
     let mut random = Pcg64Mcg::seed_from_u64(11);
     // Against a limit of 0 %, which nothing but chance exceeds; 5 % forgives more.
-    let limit = Limit { slowdown: 1.0 };
+    let limit = SlowdownLimit { slowdown: 1.0 };
     let tries = 240;
     let tripped = (0..tries)
         .filter(|_| {
@@ -186,7 +186,8 @@ fn intervals_of_ratios_and_of_their_mean_cover() {
         let comparison = of(&machines, Allowed::default());
         for &at in &comparison.matched {
             let point = &comparison.points.points[at];
-            let found = ratio(point.seen[1].as_ref().unwrap(), point.seen[0].as_ref().unwrap(), &mut tests).unwrap();
+            let found = ratio(point.by_machine[1].as_ref().unwrap(), point.by_machine[0].as_ref().unwrap(), &mut tests)
+                .unwrap();
             covered += usize::from(!found.is_decided());
             all += 1;
         }
@@ -253,9 +254,9 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
 
 #[test]
 fn limits_are_read_and_refused() {
-    assert_eq!(Limit::parse("slower=5%").unwrap(), FIVE);
+    assert_eq!(SlowdownLimit::parse("slower=5%").unwrap(), FIVE);
     for wrong in ["slower=5", "faster=5%", "slower=x%", "slower=-1%", ""] {
-        assert!(Limit::parse(wrong).unwrap_err().what.contains("--fail-if"), "{wrong}");
+        assert!(SlowdownLimit::parse(wrong).unwrap_err().what.contains("--fail-if"), "{wrong}");
     }
 }
 
@@ -293,7 +294,7 @@ fn the_first_sentence_says_who_is_faster_only_where_that_is_known() {
     let said = |speed: &dyn Fn(usize) -> f64| {
         let machines =
             [store("a", 8, 4, 2, |launch, _| [1e9, 1.01e9, 0.99e9, 1e9][launch]), store("b", 8, 4, 2, |l, _| speed(l))];
-        Lead::of(&of(&machines, Allowed::default()), &[], None).verdicts.remove(0)
+        Overview::of(&of(&machines, Allowed::default()), &[], None).verdicts.remove(0)
     };
     let faster = said(&|_| 2e9);
     assert!(
@@ -351,8 +352,8 @@ fn published_machines_have_what_is_printed_and_what_the_model_says() {
         .into_iter()
         .find(|point| point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0)))
         .unwrap();
-    close(one.seen[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
-    close(one.seen[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
+    close(one.by_machine[0].as_ref().unwrap().speed().unwrap(), 0.018e9);
+    close(one.by_machine[1].as_ref().unwrap().speed().unwrap(), 1024.0 / 227.6e-6);
     assert!(comparison.stamps().iter().any(|stamp| stamp.contains("NOT MEASURED HERE")));
 }
 

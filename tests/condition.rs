@@ -1,13 +1,13 @@
 //! Conditions: what they mean, by an evaluation written for this test, and the place of every error.
 
 use apexmap::error::Error;
-use apexmap::explore::condition::{Condition, Kind};
+use apexmap::explore::condition::{Condition, NameType};
 use apexmap::point::Value;
 use proptest::prelude::*;
 
-fn known() -> Vec<(&'static str, Kind)> {
-    let words = |words: &[&str]| Kind::Word(words.iter().map(|&word| word.to_owned()).collect());
-    vec![("L", Kind::Number), ("P", Kind::Number), ("pages", words(&["base", "huge"]))]
+fn known() -> Vec<(&'static str, NameType)> {
+    let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
+    vec![("L", NameType::Number), ("P", NameType::Number), ("pages", words(&["base", "huge"]))]
 }
 
 fn parse(text: &str) -> Result<Condition, Error> {

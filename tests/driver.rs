@@ -1,7 +1,7 @@
 //! The driver: what is launched, in which order, and what becomes of points whose launch did not end well.
 
 use super::common::{Scratch, small_point};
-use super::mock::{LIMITS, Mock, Script, Seen};
+use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::Result;
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
@@ -20,7 +20,7 @@ struct Case {
     _scratch: Scratch,
     folder: Folder,
     plan: Plan,
-    seen: Seen,
+    recorder: Recorder,
     jobs: Vec<Job>,
 }
 
@@ -42,15 +42,16 @@ impl Case {
             place: Place::default(),
             machine: "m".into(),
             build: "b1".into(),
+            builds: Default::default(),
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
-        Self { _scratch: scratch, folder, plan, seen: Seen::default(), jobs: Vec::new() }
+        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new() }
     }
 
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
         let mut mock = Mock::new(scripts);
-        self.seen = Seen::default();
+        self.recorder = Recorder::default();
         let command = |job: &Path, ranks: usize| CommandLine {
             argv: vec![job.to_string_lossy().into_owned(), ranks.to_string()],
             env: Vec::new(),
@@ -61,7 +62,7 @@ impl Case {
             command: &command,
             limits: LIMITS,
             retry_failed,
-            watcher: &mut self.seen,
+            watcher: &mut self.recorder,
         };
         let result = drive(&self.plan, &mut setting);
         self.jobs = mock.jobs;
@@ -109,9 +110,9 @@ fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
     case.drive(&[]);
     let launched: Vec<_> = case.jobs.iter().map(|job| (job.block, job.ranks, job.tasks.len())).collect();
     assert_eq!(launched, [(0, 1, 3), (0, 2, 3), (0, 4, 3), (1, 1, 3), (1, 2, 3), (1, 4, 3)]);
-    let names: Vec<_> = case.seen.launched.iter().map(|launch| launch.0.as_str()).collect();
+    let names: Vec<_> = case.recorder.launched.iter().map(|launch| launch.0.as_str()).collect();
     assert_eq!(names, ["0001", "0002", "0003", "0004", "0005", "0006"]);
-    assert_eq!((case.seen.points, case.seen.finished, case.samples().len()), (18, 18, 36));
+    assert_eq!((case.recorder.points, case.recorder.finished, case.samples().len()), (18, 18, 36));
     assert_eq!(case.states(0), [State::Done; 9]);
     assert_eq!(case.states(1), [State::Done; 9]);
     case.assert_no_duplicates();
@@ -140,7 +141,7 @@ fn a_point_that_dies_is_tried_once_more() {
     case.drive(&[Script::DiesAfter { samples: 1, in_a_run: true }]);
     assert_eq!(case.jobs.iter().map(|job| job.tasks.len()).collect::<Vec<_>>(), [3, 2]);
     assert_eq!(case.states(0), [State::Done; 3]);
-    assert_eq!(case.seen.endings, [Status::Failed, Status::Ok]);
+    assert_eq!(case.recorder.endings, [Status::Failed, Status::Ok]);
     case.assert_no_duplicates();
 }
 
@@ -162,7 +163,7 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_continues_in_a_new_lau
     assert_eq!(case.failures(), [(Status::TimedOut, "no sign of life".to_owned())]);
     assert_eq!((case.jobs.len(), case.jobs[1].tasks.len()), (2, 1));
     assert_eq!(case.repetitions(1), [0], "what it gave before is kept");
-    assert_eq!(case.seen.finished, 3);
+    assert_eq!(case.recorder.finished, 3);
 }
 
 #[test]

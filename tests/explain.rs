@@ -249,7 +249,7 @@ fn a_report_fits_refuses_and_predicts() {
     let page = std::fs::read_to_string(folder.report()).expect("a page");
     assert!(page.contains("random_access.hypercube explains the measurement to within 0.8 %"));
     assert!(page.contains("199 resamples") && page.contains("SMAPE at the largest P, from a fit without it"));
-    assert!(page.contains("alone random_access.hypercube predicts the measurement within 0.8 %"));
+    assert!(page.contains("and nothing fitted, random_access.hypercube predicts the measurement to within 0.8 %"));
     assert!(page.contains("&lt;b&gt;mine") && !page.contains("<b>mine"));
     assert!(
         page.contains("network_bandwidth_bytes_per_second has no value, and is fitted only on request"),

@@ -6,7 +6,7 @@ use apexmap::measure::comm::threads::mailbox::{ThreadInbox, ThreadOutbox};
 use apexmap::measure::comm::threads::messages::ThreadMessages;
 use apexmap::measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap::measure::comm::{
-    Collectives, Comm, GetWindow, Item, Mailboxes, Messages, Outbox, PointToPoint, Posted, Rma, RmaWindow, Tag,
+    Collectives, Comm, GetWindow, Item, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
@@ -112,7 +112,7 @@ impl Mailboxes for Faulty<'_> {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posted,
+        posted: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {

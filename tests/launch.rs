@@ -1,6 +1,6 @@
 //! Command lines of launchers, and the checks before them.
 
-use apexmap::error::Kind;
+use apexmap::error::ErrorKind;
 use apexmap::explore::launch::custom::Custom;
 use apexmap::explore::launch::local::Local;
 use apexmap::explore::launch::mpich::Mpich;
@@ -120,7 +120,7 @@ fn a_custom_command_without_its_placeholders_is_refused_by_name() {
         (&[], "{worker}"),
     ] {
         let error = custom(template).unwrap_err();
-        assert_eq!(error.kind, Kind::Input);
+        assert_eq!(error.kind, ErrorKind::Input);
         assert!(error.what.contains(missing), "{error}");
     }
 }
@@ -183,7 +183,7 @@ fn the_first_program_that_is_on_the_path_serves() {
 fn a_launcher_that_is_not_installed_is_refused_with_what_to_install() {
     let folder = folder("launch-missing");
     let error = check(&Mpich, &folder.join("apexmap"), folder.as_os_str()).unwrap_err();
-    assert_eq!(error.kind, Kind::Environment);
+    assert_eq!(error.kind, ErrorKind::Environment);
     assert!(error.what.contains("mpiexec.mpich or mpiexec.hydra or mpiexec"), "{error}");
     assert!(error.next.contains("apt-get install mpich"), "{error}");
 }

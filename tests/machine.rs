@@ -1,7 +1,7 @@
 //! Machine cards: what is written is read back, what is wrong is answered with its place.
 
 use apexmap::explore::machine::{CATALOGUE, Card, Number, NumberName, PUBLISHED, Word, unit_of};
-use apexmap::units::Unit;
+use apexmap::units::{self, Unit};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -47,6 +47,29 @@ fn a_bandwidth_also_gives_the_seconds_a_byte_and_the_other_way_round() {
     let copied = card.get("copy_bandwidth_bytes_per_second--huge").expect("the inverse");
     assert!((copied / 2e9 - 1.0).abs() < 1e-15, "{copied}");
     assert_eq!(card.get("copy_bandwidth_bytes_per_second"), None);
+}
+
+#[test]
+fn a_card_takes_every_unit_of_its_kind() {
+    for (name, unit) in [
+        ("update_seconds", Unit::Seconds),
+        ("copy_seconds_per_byte", Unit::SecondsPerByte),
+        ("l1_bytes", Unit::Bytes),
+        ("memory_bandwidth_bytes_per_second", Unit::BytesPerSecond),
+        ("message_rate_per_second", Unit::PerSecond),
+        ("clock_hz", Unit::Hertz),
+    ] {
+        for suffix in units::names(unit) {
+            let mut card = Card::new("M", "made up", "test");
+            card.set(name, Number::new(7.0, suffix, "made up")).expect("a number");
+            assert_eq!(card.get(name), units::parse(&format!("7 {suffix}"), unit).ok(), "{name} in {suffix}");
+        }
+    }
+    let refused =
+        Card::new("M", "made up", "test").set("cores", Number::new(7.0, "s", "made up")).expect_err("a count");
+    assert!(refused.what.contains("cores cannot be in \"s\"") && refused.next == "write unit = \"\"", "{refused}");
+    let refused = Card::new("M", "made up", "test").set("update_seconds", Number::new(7.0, "cycles/B", "made up"));
+    assert!(refused.expect_err("a time").next.ends_with(" or \"h\" or \"cycles\""));
 }
 
 #[test]

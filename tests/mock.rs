@@ -4,14 +4,14 @@ use super::common::{launch, sample};
 use apexmap::error::Result;
 use apexmap::explore::launch::CommandLine;
 use apexmap::explore::sweep::driver::Watcher;
-use apexmap::explore::sweep::execute::{Ending, Executor, Limits};
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits};
 use apexmap::measure::worker::Job;
 use apexmap::sample::{Event, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
 
-pub const LIMITS: Limits =
-    Limits { start: Duration::from_secs(20), sample: Duration::from_secs(20), end: Duration::from_secs(20) };
+pub const LIMITS: LaunchLimits =
+    LaunchLimits { start: Duration::from_secs(20), sample: Duration::from_secs(20), end: Duration::from_secs(20) };
 
 /// What a scripted launch does with its job.
 #[derive(Clone)]
@@ -126,7 +126,7 @@ impl Mock {
 }
 
 impl Executor for Mock {
-    fn execute(&mut self, command: &CommandLine, _: &Path, limits: Limits, say: Sink) -> Result<Ending> {
+    fn execute(&mut self, command: &CommandLine, _: &Path, limits: LaunchLimits, say: Sink) -> Result<Ending> {
         assert_eq!(limits, LIMITS);
         let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
         let job: Job = serde_json::from_str(&text).expect("a job");
@@ -138,14 +138,14 @@ impl Executor for Mock {
 
 /// What a watcher was told.
 #[derive(Default)]
-pub struct Seen {
+pub struct Recorder {
     pub points: usize,
     pub launched: Vec<(String, usize, usize)>,
     pub finished: usize,
     pub endings: Vec<Status>,
 }
 
-impl Watcher for Seen {
+impl Watcher for Recorder {
     fn begin(&mut self, points: usize, _: Option<f64>) {
         self.points = points;
     }

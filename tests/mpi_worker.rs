@@ -3,7 +3,7 @@
 use apexmap::explore::launch::mpich::Mpich;
 use apexmap::explore::launch::openmpi::OpenMpi;
 use apexmap::explore::launch::{CommandLine, Here, LaunchJob, Launcher, check};
-use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::Event;
@@ -79,7 +79,7 @@ impl Mpi {
         let (command, file) = self.command(self.worker(), job, job.ranks);
         let _alone = alone();
         let minutes = Duration::from_secs(300);
-        let limits = Limits { start: minutes, sample: minutes, end: minutes };
+        let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes };
         let mut on_event = |event: Event| {
             on_event(&event);
             Ok(())

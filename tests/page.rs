@@ -4,7 +4,7 @@ use crate::browser;
 use crate::common::Scratch;
 use apexmap::explore::figure::legend::{Legend, names};
 use apexmap::explore::figure::*;
-use apexmap::explore::html::{self, Picture, Surface, Tile, Viewer};
+use apexmap::explore::html::{self, Picture, Tile, Viewer, ViewerSurface};
 use apexmap::units::Unit;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as parts %}
 {% block title %}{{ title }}{% endblock %}
-{% block main %}<h1>{{ title }}</h1>{{ parts.lead(sentences, tiles) }}{{ parts.warnings(sentences) }}
+{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences, tiles) }}{{ parts.warnings(sentences) }}
 {{ parts.viewer(viewer) }}{% for picture in pictures %}{{ parts.figure(picture) }}{% endfor %}
 <h2>A table</h2><div class="scroll"><table><tr><th>{{ title }}</th><td>1,5</td></tr></table></div>{% endblock %}"##;
 
@@ -64,7 +64,7 @@ fn page(folder: &Path, name: &str) -> PathBuf {
         picture(&Figure::Heat(grid(name, 1.0, 4)), "heat"),
         picture(&curves(&[name, "other"]), "curves"),
     ];
-    let surface = |machine: &str, factor| Surface::of(machine, name, &grid(name, factor, 4)).unwrap();
+    let surface = |machine: &str, factor| ViewerSurface::of(machine, name, &grid(name, factor, 4)).unwrap();
     let context = Context {
         title: name.into(),
         sentences: vec![name.into()],
@@ -490,4 +490,19 @@ fn the_table_of_a_figure_has_its_values_and_each_row_its_place() {
         "Heat map. bandwidth over alpha (temporal locality) and L (spatial locality), 15 points, from \
          660 kB/s at alpha 0.004, L 1 to 8 MB/s at alpha 0.001, L 8."
     );
+}
+
+#[test]
+fn moments_are_written_in_the_calendar() {
+    // `date -u -d @...`
+    for (seconds, text) in [
+        (0.0, "1970-01-01 00:00 UTC"),
+        (951_782_399.9, "2000-02-28 23:59 UTC"),
+        (951_782_400.0, "2000-02-29 00:00 UTC"),
+        (1_763_693_040.0, "2025-11-21 02:44 UTC"),
+        (4_107_542_400.0, "2100-03-01 00:00 UTC"),
+        (1e300, "-"),
+    ] {
+        assert_eq!(html::utc(seconds), text);
+    }
 }

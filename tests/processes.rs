@@ -3,16 +3,16 @@
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::{Error, Result};
 use apexmap::explore::launch::CommandLine;
-use apexmap::explore::sweep::execute::{Ending, Executor, Limits, Processes};
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::sample::{Event, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
 
-fn limits(start: f64, sample: f64, end: f64) -> Limits {
+fn limits(start: f64, sample: f64, end: f64) -> LaunchLimits {
     let seconds = Duration::from_secs_f64;
-    Limits { start: seconds(start), sample: seconds(sample), end: seconds(end) }
+    LaunchLimits { start: seconds(start), sample: seconds(sample), end: seconds(end) }
 }
 
 /// Seconds; nothing takes so long, not even where others work.
@@ -21,7 +21,7 @@ const PATIENT: f64 = 600.0;
 /// Runs a program to its end; the events it told come with the ending.
 fn execute(
     argv: &[&str],
-    limits: Limits,
+    limits: LaunchLimits,
     on_event: &mut dyn FnMut(&Event) -> Result<()>,
 ) -> (Result<Ending>, Vec<Event>) {
     let scratch = Scratch::new();
@@ -38,7 +38,7 @@ fn execute(
     (ending, events)
 }
 
-fn shell(script: &str, limits: Limits) -> (Ending, Vec<Event>) {
+fn shell(script: &str, limits: LaunchLimits) -> (Ending, Vec<Event>) {
     let (ending, events) = execute(&["sh", "-c", script], limits, &mut |_| Ok(()));
     (ending.expect("an ending"), events)
 }

@@ -45,7 +45,8 @@ fn mixtures_and_samples_without_a_value_are_told() {
     assert_eq!(found.mixed, ["indices", "block_words"]);
     let all = groups(&samples, &[], &["seconds"]).expect("one group");
     assert_eq!((all.groups.len(), all.groups[0].samples), (1, 15));
-    let only = Condition::parse("P == 1", &[("P", apexmap::explore::condition::Kind::Number)]).expect("a condition");
+    let only =
+        Condition::parse("P == 1", &[("P", apexmap::explore::condition::NameType::Number)]).expect("a condition");
     assert_eq!(samples.filter(&only).len(), 1);
 }
 

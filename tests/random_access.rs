@@ -2,10 +2,10 @@
 
 use apexmap::measure::comm::arena::{Arena, Pages};
 use apexmap::measure::comm::{Comm, Transport, World, threads};
-use apexmap::measure::kernels::random_access::grid::Grid;
+use apexmap::measure::kernels::random_access::grid::NodeGrid;
 use apexmap::measure::kernels::random_access::layout::{Layout, Owners};
 use apexmap::measure::kernels::random_access::problem::Problem;
-use apexmap::measure::kernels::random_access::random_stream::{Generator, Kind};
+use apexmap::measure::kernels::random_access::random_stream::{Generator, StreamKind};
 use apexmap::measure::kernels::random_access::recursive_halving::stages;
 use apexmap::measure::kernels::random_access::table::Table;
 use apexmap::measure::kernels::random_access::verify::{Rules, Tally, measure};
@@ -466,7 +466,7 @@ proptest! {
     fn grids_take_every_update_to_its_owner_along_each_dimension_once(
         ranks in 1usize..200, dimensions in 1usize..9, from: usize, to: usize,
     ) {
-        let grid = Grid::even(ranks, dimensions);
+        let grid = NodeGrid::even(ranks, dimensions);
         let sizes = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len() + 1);
         prop_assert_eq!(sizes.product::<usize>(), ranks);
         prop_assert!(grid.dimensions() <= dimensions);
@@ -499,7 +499,7 @@ proptest! {
 
     #[test]
     fn filling_is_stepping(position in 0..gf2::PERIOD, sizes in proptest::collection::vec(0usize..70, 1..5)) {
-        for kind in [Kind::Lfsr, Kind::Lcg] {
+        for kind in [StreamKind::Lfsr, StreamKind::Lcg] {
             let (mut filled, mut stepped) = (Generator::after(kind, position), Generator::after(kind, position));
             for &size in &sizes {
                 let mut values = vec![0; size];

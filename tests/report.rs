@@ -58,7 +58,7 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
         &report,
         "await frame(); const section = document.querySelector('.viewer');
          return { title: document.title, drawn: section.dataset.cells, kernels: section.querySelector('select').options.length,
-           lead: document.querySelectorAll('.lead p').length, tiles: document.querySelectorAll('.tiles > div').length,
+           lead: document.querySelectorAll('.overview p').length, tiles: document.querySelectorAll('.tiles > div').length,
            rows: document.querySelectorAll('figure[data-file=heat-map-1] tbody tr').length };",
     );
     assert!(told["title"].as_str().unwrap().starts_with("<script>document.title='stolen'"), "{told}");

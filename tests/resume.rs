@@ -160,6 +160,33 @@ fn a_changed_sweep_keeps_what_it_shares_and_marks_the_rest_stale() {
 }
 
 #[test]
+fn another_sweep_takes_over_a_result_only_when_told_and_then_keeps_it() {
+    let scratch = Scratch::new();
+    let (path, out) = (sweep(&scratch, SMALL), scratch.join("result"));
+    assert!(run(&path, &out).status.success());
+    let first = samples(&out);
+
+    // Of the same name without a common point; of another name with some; of another name with the same points.
+    let refused = run(&sweep(&scratch, &SMALL.replace("L = [1, 8]", "L = [16, 32]")), &out);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(errors(&refused).contains("0 of them in \"sweep\""), "{}", errors(&refused));
+    let other = scratch.join("other.toml");
+    std::fs::write(&other, SMALL.replace("L = [1, 8]", "L = [8, 16]")).unwrap();
+    let refused = run(&other, &out);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(errors(&refused).contains("another sweep, \"sweep\"") && errors(&refused).contains("--replace"));
+    assert_eq!(samples(&out), first, "nothing was touched");
+    std::fs::write(&other, SMALL).unwrap();
+    assert!(run(&other, &out).status.success());
+
+    std::fs::write(&other, SMALL.replace("L = [1, 8]", "L = [16, 32]")).unwrap();
+    let replaced = command(&other, &out).arg("--replace").output().unwrap();
+    assert!(replaced.status.success(), "{}", errors(&replaced));
+    assert_eq!(samples(&scratch.join("result.1")), first);
+    assert!(samples(&out).iter().all(|sample| !first.contains(sample)));
+}
+
+#[test]
 fn a_torn_journal_loses_only_its_last_line() {
     let scratch = Scratch::new();
     let (sweep, out) = (sweep(&scratch, SMALL), scratch.join("result"));

@@ -42,8 +42,8 @@ fn the_axes_are_what_varies_and_does_not_follow_from_others() {
 }
 
 fn condition(text: &str) -> apexmap::explore::condition::Condition {
-    use apexmap::explore::condition::{Condition, Kind};
-    Condition::parse(text, &["alpha", "P"].map(|name| (name, Kind::Number))).expect("a condition")
+    use apexmap::explore::condition::{Condition, NameType};
+    Condition::parse(text, &["alpha", "P"].map(|name| (name, NameType::Number))).expect("a condition")
 }
 
 #[test]

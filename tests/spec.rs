@@ -133,7 +133,7 @@ fn ranks_are_spread_unless_another_placement_is_asked_for() {
 #[test]
 fn ranges_that_lead_nowhere_are_refused() {
     check_wrong(&sequential("[axes]\nL = »[]«"), "L has no values", "");
-    check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 and ends at 1", "exchange");
+    check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 but ends at 1", "swap");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, factor = »1« }"), "factor must be greater than 1", "");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, step = »0« }"), "step must be greater than 0", "");
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, points = »1« }"), "at least 2", "");
@@ -170,7 +170,7 @@ fn tables_that_contradict_each_other_are_refused() {
     check_wrong(&two_sided("ranks = 2\n»P« = 4"), "ranks is set twice", "keep one");
     check_wrong(
         &sequential("[[together]]\nL = [1, 2, 4]\n»N« = [1, 2]"),
-        "N has 2 values, but L, which moves with it, has 3",
+        "N has 2 values, but L, which varies together with it, has 3",
         "one length",
     );
     let text = "[axes]\nranks = [1, 2]\n»[[include]]«\nL = 4\nalpha = 0.5";
@@ -226,7 +226,7 @@ fn conditions_that_cannot_be_decided_are_refused() {
         "did you mean \"apex_map.two_sided\"?",
     );
     check_wrong(&condition("\"L > 1»;« L < 2\""), "joined by &&", "");
-    check_wrong(&condition("»\"L > 2\"«"), "none of the 2 points", "loosen");
+    check_wrong(&condition("»\"L > 2\"«"), "none of the 2 points", "relax");
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_table_is_half_of_memory_unless_told_otherwise() {
                    ranks_per_node = 2";
     assert_eq!(words(cluster), [1 << 30], "eight nodes");
     let wrong = "[fixed]\nkernel = \"random_access.star\"\nN_words = »\"3/2 of memory\"«";
-    check_wrong(wrong, "no share of memory", "apexmap kernels");
+    check_wrong(wrong, "not a fraction of memory", "apexmap kernels");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use super::common::{Scratch, launch, sample, small_point, write};
 use crate::needs;
 use apexmap::error::Error;
+use apexmap::explore::bounds;
+use apexmap::explore::store::derive::BOUND_BY;
 use apexmap::explore::store::journal::{self, Journal, Record, Run};
 use apexmap::explore::store::table::Column;
 use apexmap::explore::store::tabulate::tabulate;
@@ -422,4 +424,19 @@ fn python_reads_the_parquet_file_as_it_stands() {
     assert_eq!(lines[1], "a 2 1 1.0 ok 0.25");
     assert_eq!(lines[5], "b 2 2 1.0 timed-out None");
     assert_eq!(lines[11], "c 2 64 1.0 ok 0.5");
+}
+
+#[test]
+fn limits_that_an_earlier_version_named_otherwise_have_their_present_names() {
+    let (_scratch, folder) = folder();
+    let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
+    for earlier in ["lines in flight", "page walks"] {
+        let mut table = tabulate(std::slice::from_ref(&samples), |_| true);
+        let words = Column::Words { codes: vec![Some(0)], dictionary: vec![earlier.into()] };
+        table.insert(BOUND_BY, words);
+        write(&folder, &table);
+        let read = parquet::read(&folder.samples()).expect("readable");
+        assert!(bounds::NAMES.contains(&read.word(BOUND_BY, 0)), "{earlier}");
+        assert_eq!(read.word(BOUND_BY, 0) == bounds::OUTSTANDING, earlier == "lines in flight");
+    }
 }

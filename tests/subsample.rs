@@ -1,7 +1,7 @@
 //! Fits to large designs: what is kept of the points, that it finds the truth, and that the fit is judged on all of them.
 
 use apexmap::explore::fit::quality::smape;
-use apexmap::explore::fit::subsample::kept;
+use apexmap::explore::fit::subsample::choose;
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
 use apexmap::explore::models;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn observations(points: impl IntoIterator<Item = Vec<f64>>) -> Vec<Observation> 
 
 /// The points that stay, each once.
 fn stay(data: &[Observation], most: usize) -> Vec<Vec<f64>> {
-    let kept = kept(data, most).expect("more points than that");
+    let kept = choose(data, most).expect("more points than that");
     let mut stay: Vec<Vec<f64>> =
         data.iter().zip(kept).filter(|(_, kept)| *kept).map(|(seen, _)| seen.x.clone()).collect();
     stay.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
@@ -45,11 +45,11 @@ fn of_a_line_one_point_of_each_stretch_and_both_ends_stay() {
 #[test]
 fn small_designs_are_not_thinned() {
     let data = observations(grid(20, 20));
-    assert_eq!(kept(&data, 400), None);
-    assert!(kept(&data, 399).is_some());
+    assert_eq!(choose(&data, 400), None);
+    assert!(choose(&data, 399).is_some());
     // What counts are different points, not launches of them.
     let again = [data.clone(), data].concat();
-    assert_eq!(kept(&again, 400), None);
+    assert_eq!(choose(&again, 400), None);
     let measured = hypercube(0.05, 1);
     let fit = |most| fit(&measured, most);
     let (all, more) = (fit(measured.len()), fit(usize::MAX));
@@ -105,7 +105,7 @@ proptest! {
         // Neither the order nor the number of the launches matters, and all launches of a point go with it.
         let mut more = [data.clone(), data.iter().map(|seen| Observation { launch: 1, ..seen.clone() }).collect()].concat();
         more.sort_by_key(|seen| apexmap::measure::numerics::mix::seed(&[seed, seen.x[0] as u64, seen.x[1] as u64, u64::from(seen.launch)]));
-        let kept = kept(&more, most).expect("more points");
+        let kept = choose(&more, most).expect("more points");
         for (seen, kept) in more.iter().zip(kept) {
             prop_assert_eq!(kept, stay.contains(&seen.x));
         }
@@ -150,7 +150,7 @@ fn the_intervals_of_a_thinned_fit_hold_the_truth() {
 #[test]
 fn a_thinned_fit_is_judged_on_all_points() {
     let data = hypercube(0.02, 3);
-    let kept = kept(&data, 50).expect("more points");
+    let kept = choose(&data, 50).expect("more points");
     // What is not fitted to is half as fast again: nothing of the numbers may change, and the errors must show it.
     let faster = |(seen, kept): (&Observation, &bool)| Observation {
         y: if *kept { seen.y } else { 1.5 * seen.y },
@@ -191,7 +191,7 @@ fn what_a_part_of_the_points_cannot_tell_all_are_asked() {
         Observation { x, y, launch: 0 }
     };
     let data: Vec<Observation> = points.map(measured).collect();
-    let of_streams: BTreeSet<bool> = kept(&data, 20)
+    let of_streams: BTreeSet<bool> = choose(&data, 20)
         .expect("more")
         .iter()
         .zip(&data)

@@ -9,6 +9,7 @@
 //!
 //! From the ground up:
 //! - `units`: quantities as users write them and as they are printed
+//! - `text_table`: aligned columns, and texts broken to fit a terminal
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
@@ -29,6 +30,7 @@
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
+//! - `identity`: what makes samples stale
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
@@ -79,6 +81,7 @@ mod figure;
 mod fit;
 mod gf2;
 mod hardware;
+mod identity;
 mod launch;
 mod licences;
 mod machine;
@@ -104,6 +107,7 @@ mod samples;
 mod spec;
 mod store;
 mod subsample;
+mod text_table;
 mod threads;
 mod units;
 mod worker;

@@ -18,6 +18,10 @@ fn known_quantities_have_their_known_values() {
         ("90 s", Unit::Seconds, 90.0),
         ("2min", Unit::Seconds, 120.0),
         ("250 ms", Unit::Seconds, 0.25),
+        ("3 ns", Unit::Seconds, 3e-9),
+        ("0.5 ns/B", Unit::SecondsPerByte, 5e-10),
+        ("45.2 M/s", Unit::PerSecond, 45.2e6),
+        ("1 1/s", Unit::PerSecond, 1.0),
         ("0.001", Unit::None, 0.001),
     ] {
         assert_eq!(parse(text, unit), Ok(value), "{text}");
@@ -86,6 +90,12 @@ proptest! {
     fn a_printed_time_is_read_back_to_three_digits(value in 1e-8f64..1e6) {
         let read = parse(&seconds(value), Unit::Seconds).unwrap();
         prop_assert!((read - value).abs() <= 0.005 * value + 1e-12, "{} is not {}", seconds(value), value);
+    }
+
+    #[test]
+    fn a_time_is_the_double_nearest_to_what_is_written(number in 1u32.., at in 0usize..3) {
+        let (suffix, power) = [("ns", -9), ("us", -6), ("ms", -3)][at];
+        prop_assert_eq!(parse(&format!("{number} {suffix}"), Unit::Seconds), Ok(format!("{number}e{power}").parse().unwrap()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use apexmap::measure::comm::{Transport, World, threads};
 use apexmap::measure::kernels;
-use apexmap::measure::kernels::random_access::random_stream::{Generator, Kind};
+use apexmap::measure::kernels::random_access::random_stream::{Generator, StreamKind};
 use apexmap::measure::numerics::gf2;
 use apexmap::point::Point;
 use std::hint::black_box;
@@ -88,7 +88,7 @@ fn immediate(words: &mut [u64]) {
 /// 1024 values stored, words asked for 128 and 16 updates ahead.
 fn look_ahead(words: &mut [u64]) {
     let mask = words.len() as u64 - 1;
-    let mut generator = Generator::after(Kind::Lfsr, 0);
+    let mut generator = Generator::after(StreamKind::Lfsr, 0);
     let (mut values, mut waiting, mut left) = ([0; 1024], 0, black_box(UPDATES) as usize);
     while left > 0 {
         let size = left.min(values.len() - 128);

@@ -2,8 +2,9 @@
 
 use crate::error::Result;
 use crate::measure::kernels::{ALL, Domain, Kernel, Parameter, Ranks};
-use crate::nearest::{Named, look_up};
-use crate::terminal::{index, print};
+use crate::nearest::{NameMatch, look_up};
+use crate::terminal::{index, print, width};
+use crate::text_table::{Align, TextTable};
 use crate::units;
 use std::fmt::Write;
 
@@ -26,8 +27,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut text = String::new();
     match look_up("kernel", wanted, &lines)? {
-        Named::Entries(found) => found.iter().for_each(|&at| describe(ALL[at], &mut text)),
-        Named::Mentioned(lines) => text = index(&lines),
+        NameMatch::Entries(found) => found.iter().for_each(|&at| describe(ALL[at], &mut text)),
+        NameMatch::Mentioned(lines) => text = index(&lines),
     }
     print(&text)
 }
@@ -37,15 +38,14 @@ fn describe(kernel: &dyn Kernel, text: &mut String) {
     let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
     let _ = writeln!(text, "  source: {}, \"{}\", {}", about.source.authors, about.source.title, about.place);
     let ranks = if about.ranks == Ranks::One { "one" } else { "any number" };
-    let _ = writeln!(text, "  ranks: {ranks}\n  parameters:");
+    let table = || TextTable::new([Align::Left; 2]).indented(4).within(width());
+    let (mut parameters, mut outputs) = (table(), table());
     for parameter in kernel.parameters() {
-        let _ = writeln!(text, "    {:<6} {} ({})", parameter.name, parameter.meaning, range(parameter));
+        parameters.row([parameter.name, &format!("{} ({})", parameter.meaning, range(parameter))]);
     }
-    let _ = writeln!(text, "  outputs, besides seconds and rates:");
-    for output in kernel.outputs() {
-        let _ = writeln!(text, "    {:<20} {}", output.column, output.meaning);
-    }
-    text.push('\n');
+    kernel.outputs().iter().for_each(|output| outputs.row([output.column, output.meaning]));
+    let _ =
+        writeln!(text, "  ranks: {ranks}\n  parameters:\n{parameters}  outputs, besides seconds and rates:\n{outputs}");
 }
 
 fn range(parameter: &Parameter) -> String {

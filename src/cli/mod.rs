@@ -57,6 +57,10 @@ enum Command {
     Worker(worker::Arguments),
 }
 
+/// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
+///
+/// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or
+/// incomplete; 5 `compare --fail-if` found something; 70 internal error.
 pub fn main() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),

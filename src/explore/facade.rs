@@ -1,6 +1,9 @@
 //! What programs that use the crate need of the exploring wing.
 
-/// Sweeps: files that say what to measure.
+/// Sweeps: TOML files that say what to measure.
+///
+/// [`read`](sweeps::read) a file, [`parse`](sweeps::parse) a text, or [`open`](sweeps::ready::open) one that is part of the
+/// program: the result is a list of complete points that can all be run. `apexmap run` measures them.
 ///
 /// ```
 /// use apexmap::sweeps::{self, Machine};
@@ -26,10 +29,14 @@
 pub mod sweeps {
     pub use crate::explore::sweep::ready::{self, ReadySweep};
     pub use crate::explore::sweep::{LaunchSpec, Machine, Sweep, parse, read, schema};
+    pub use crate::measure::comm::TransportKind;
     pub use crate::measure::worker::Repeat;
 }
 
 /// Results: folders with the samples of a sweep; which samples; their medians.
+///
+/// Open a [`Folder`](results::Folder), choose some of its [`Samples`](results::Samples) with a condition, and group them into
+/// [cells](results::Samples::cells) or a table of medians with [`groups`](results::groups).
 ///
 /// ```no_run
 /// use apexmap::results::{Folder, Samples};
@@ -68,9 +75,13 @@ pub mod results {
     pub use crate::explore::store::table::Column;
     pub use crate::explore::store::{Folder, Samples, Table, TableBuilder};
     pub use crate::measure::numerics::statistics::Summary;
+    pub use crate::sample::Status;
 }
 
 /// Analytic models of the papers, and the numbers of machines that they predict from.
+///
+/// [`find`](models::find) a model, take its parameters from the [`Card`](models::Card) of a machine, and predict the rate at a
+/// point and the bottleneck that sets it.
 ///
 /// ```
 /// use apexmap::models::{self, Card};
@@ -85,9 +96,13 @@ pub mod results {
 pub mod models {
     pub use crate::explore::machine::{Card, Number, PUBLISHED};
     pub use crate::explore::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
+    pub use crate::source::Source;
 }
 
 /// Fits of models to measurements.
+///
+/// Make [`observations`](fits::observations) of samples, or by hand, say which parameters are known, and [`fit`](fits::fit()) the
+/// others: each comes with a 95 % interval. [`Fit::card`](fits::Fit::card) keeps them for predictions elsewhere.
 ///
 /// ```
 /// use apexmap::fits::{Observation, Options, Role, fit};
@@ -105,12 +120,16 @@ pub mod models {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod fits {
-    pub use crate::explore::fit::baseline::Baseline;
+    pub use crate::explore::fit::baseline::{Baseline, choose as baseline};
+    pub use crate::explore::fit::quality::Quality;
     pub use crate::explore::fit::{Estimate, Fit, Observation, Options, Point, Role, fit};
     pub use crate::explore::model_fit::{Data, observations, sentence};
 }
 
 /// Surfaces, contours, heat maps and curves, of samples or of plain data, as SVG or PNG.
+///
+/// [`figure`](figures::figure()) makes a [`Figure`](figures::Figure) of samples; of plain data it is built by hand. Draw it with
+/// [`svg`](figures::svg) or [`png`](figures::png()).
 ///
 /// ```
 /// use apexmap::figures::{self, CurvePoint, Curves, Figure, Quantity, Series, Unit};
@@ -129,7 +148,9 @@ pub mod fits {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod figures {
-    pub use crate::explore::figure::{Axis, CurvePoint, Curves, Figure, Grid, Quantity, Series, View, png, svg};
-    pub use crate::explore::plot::{Kind, Request, figure};
+    pub use crate::explore::figure::{
+        Axis, CurvePoint, Curves, Figure, Grid, Landmark, Quantity, Series, View, png, svg,
+    };
+    pub use crate::explore::plot::{FigureKind, Request, figure};
     pub use crate::units::Unit;
 }

@@ -20,7 +20,6 @@ pub mod query;
 pub mod report;
 pub mod store;
 pub mod sweep;
-pub mod text_table;
 pub mod toml_file;
 pub mod trade;
 pub mod validate;

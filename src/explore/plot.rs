@@ -15,34 +15,42 @@ use ndarray::Array2;
 
 /// The kinds of figures, by the names that `apexmap plot` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureKind {
+    /// 3-D surface over two axes.
     Surface,
+    /// Filled contours with labelled iso-lines, over two axes.
     Contour,
+    /// Heat map over two axes.
     Heat,
+    /// Lines with 95 % intervals over one axis; the columns of [`Request::by`] tell them apart.
     Curves,
     /// Which limit binds, with the share of it that was reached.
     Bottleneck,
 }
 
-impl Kind {
-    pub const ALL: [(&'static str, Kind); 5] = [
-        ("surface", Kind::Surface),
-        ("contour", Kind::Contour),
-        ("heat", Kind::Heat),
-        ("curves", Kind::Curves),
-        ("bottleneck", Kind::Bottleneck),
+impl FigureKind {
+    /// Every kind with its name: `("surface", FigureKind::Surface)`.
+    pub const ALL: [(&'static str, FigureKind); 5] = [
+        ("surface", FigureKind::Surface),
+        ("contour", FigureKind::Contour),
+        ("heat", FigureKind::Heat),
+        ("curves", FigureKind::Curves),
+        ("bottleneck", FigureKind::Bottleneck),
     ];
 }
 
 /// What to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    pub kind: Kind,
+    /// How it is drawn.
+    pub kind: FigureKind,
+    /// Heading of the figure.
     pub title: String,
-    /// Columns. The first of `by` is the second axis of a grid; all of them tell curves apart.
+    /// Column of the horizontal axis: `alpha`, `memory_words`.
     pub x: String,
+    /// Further columns. A grid takes one, its second axis; of curves all of them tell the curves apart.
     pub by: Vec<String>,
-    /// The quantity shown.
+    /// Column of the quantity shown: `bytes_per_second`. Each value is the median of its samples.
     pub z: String,
 }
 
@@ -54,34 +62,35 @@ impl Request {
 }
 
 /// A cell, and the summary of what is shown there.
-struct Shown {
+struct CellValue {
     cell: Cell,
     summary: Option<Summary>,
 }
 
 /// What a figure of a column is made of.
-fn shown(samples: &Samples, request: &Request, column: &str) -> Result<Vec<Shown>> {
-    let of = |cell: Cell| Shown { summary: cell.summary(column), cell };
+fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
+    let of = |cell: Cell| CellValue { summary: cell.summary(column), cell };
     Ok(samples.cells(&request.axes())?.into_iter().map(of).collect())
 }
 
 /// The figure of a request over these samples.
 ///
 /// # Errors
-/// If a column is missing, nothing is left to draw, or a cell would mix samples of different points.
+/// If a column is missing or holds words where numbers are drawn, a grid does not have two axes, nothing is left to draw, or a
+/// cell would mix samples of different points.
 pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
     let by = request.axes();
-    if request.kind != Kind::Curves && by.len() != 2 {
+    if request.kind != FigureKind::Curves && by.len() != 2 {
         return Err(Error::input("a grid needs two axes", "name exactly one second axis with --y"));
     }
-    if request.kind == Kind::Bottleneck && samples.column(BOUND_BY).is_none() {
+    if request.kind == FigureKind::Bottleneck && samples.column(BOUND_BY).is_none() {
         return Err(Error::input(
             "this result has no machine card, hence no bounds",
             "add the card of its machine: apexmap calibrate; apexmap report RESULT --card results/calibrate/card.toml",
         ));
     }
     samples.require_numbers(&request.z)?;
-    let found = shown(samples, request, &request.z)?;
+    let found = cell_values(samples, request, &request.z)?;
     if found.iter().all(|shown| shown.summary.is_none()) {
         return Err(Error::input(
             format!("there is nothing to draw: no successful sample has {} and {}", by.join(", "), request.z),
@@ -95,16 +104,16 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         )
     })?;
     let subtitle = subtitle(samples, &found);
-    let on_grid = |subtitle: String, found: Vec<Shown>| {
-        let cells = pivot(found, |shown: &Shown| &shown.cell.by)?;
+    let on_grid = |subtitle: String, found: Vec<CellValue>| {
+        let cells = pivot(found, |shown: &CellValue| &shown.cell.by)?;
         Ok::<_, Error>((grid(request, subtitle, &cells), cells))
     };
     Ok(match request.kind {
-        Kind::Curves => Figure::Curves(curves(request, subtitle, &found)),
-        Kind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
-        Kind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
-        Kind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
-        Kind::Bottleneck => {
+        FigureKind::Curves => Figure::Curves(curves(request, subtitle, &found)),
+        FigureKind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
+        FigureKind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
+        FigureKind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
+        FigureKind::Bottleneck => {
             let (grid, cells) = on_grid(subtitle, found)?;
             Figure::Classes(bottleneck(grid, &cells))
         }
@@ -116,7 +125,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
     let Some(column) = bound_of(&request.z).filter(|column| samples.column(column).is_some()) else {
         return Ok(drawn);
     };
-    let found = shown(samples, request, column)?;
+    let found = cell_values(samples, request, column)?;
     if found.iter().all(|shown| shown.summary.is_none()) {
         return Ok(drawn);
     }
@@ -144,12 +153,12 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
     })
 }
 
-/// Curves that can be told apart with a bound each.
+/// Maximum curves that are drawn with a bound each.
 const MOST_BOUNDED: usize = 7;
 
 /// The limit that binds most samples of each cell.
-fn bottleneck(grid: Grid, cells: &Pivot<Shown>) -> Classes {
-    let class = |shown: &Shown| {
+fn bottleneck(grid: Grid, cells: &Pivot<CellValue>) -> Classes {
+    let class = |shown: &CellValue| {
         let samples = &shown.cell.samples;
         let count =
             |name: &str| samples.rows().iter().filter(|&&row| samples.table().word(BOUND_BY, row) == name).count();
@@ -169,11 +178,11 @@ pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
     Quantity { label: described.label, unit: described.unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
-fn medians(cells: &Pivot<Shown>) -> Array2<f64> {
+fn medians(cells: &Pivot<CellValue>) -> Array2<f64> {
     cells.values(|shown| shown.summary.map(|summary| summary.median))
 }
 
-fn grid(request: &Request, subtitle: String, cells: &Pivot<Shown>) -> Grid {
+fn grid(request: &Request, subtitle: String, cells: &Pivot<CellValue>) -> Grid {
     let values = medians(cells);
     let failed = cells.cells.t();
     let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
@@ -192,16 +201,16 @@ fn grid(request: &Request, subtitle: String, cells: &Pivot<Shown>) -> Grid {
     }
 }
 
-fn curves(request: &Request, subtitle: String, found: &[Shown]) -> Curves {
+fn curves(request: &Request, subtitle: String, found: &[CellValue]) -> Curves {
     let mut series: Vec<(&[Value], Series)> = Vec::new();
     // Cells come in the order of x first; curves in the order of what tells them apart.
-    let mut ordered: Vec<&Shown> = found.iter().collect();
+    let mut ordered: Vec<&CellValue> = found.iter().collect();
     ordered.sort_by(|a, b| compare(&a.cell.by[1..], &b.cell.by[1..]));
-    for Shown { cell, summary } in ordered {
+    for CellValue { cell, summary } in ordered {
         let Some(x) = cell.by[0].as_f64() else { continue };
         let name = &cell.by[1..];
         if series.last().is_none_or(|(known, _)| *known != name) {
-            // Several words need no names to be told apart, which the legend has no room for.
+            // Several words need no names to be distinguished, which the legend has no room for.
             let text = |(column, value): (&String, &Value)| match value {
                 Value::Text(word) if name.len() > 1 => word.clone(),
                 value => label(column, value),
@@ -227,7 +236,7 @@ fn curves(request: &Request, subtitle: String, found: &[Shown]) -> Curves {
 }
 
 /// What the samples have in common, and how many there are of each point.
-fn subtitle(samples: &Samples, found: &[Shown]) -> String {
+fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
     let same = |name: &str| samples.same(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
     let mut parts: Vec<String> =

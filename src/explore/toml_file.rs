@@ -42,7 +42,10 @@ impl Page<'_> {
     /// An error of the TOML parser, or of serde about a key or a type.
     pub fn unreadable(&self, error: &toml::de::Error) -> Error {
         // serde names its own types.
-        let message = &error.message().replace(" as i128", "").replace("expected u32", "expected one up to 4294967295");
+        let message = &error
+            .message()
+            .replace(" as i128", "")
+            .replace("expected u32", "expected a whole number up to 4294967295");
         let span = error.span().unwrap_or(0..0);
         // serde names what it found and what it knows in backticks: unknown field `x`, expected one of `y`, `z`
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -60,7 +63,7 @@ impl Page<'_> {
                 (message.to_owned(), "write a list, [a, b], or the table's name in double brackets, [[name]]".into())
             }
             _ if ["sequence", "map"].iter().any(|kind| message.starts_with(&format!("invalid type: {kind}"))) => {
-                (message.to_owned(), "one value is needed here; lists and ranges stand in [axes]".into())
+                (message.to_owned(), "one value is needed here; lists and ranges belong in [axes]".into())
             }
             _ => (message.to_owned(), format!("correct the text here; the files of {} are examples", self.examples)),
         };

@@ -32,7 +32,7 @@ pub fn needed(blocks: &[f64], bandwidths: &[f64], level: f64) -> Needed {
 /// One bandwidth held over all alphas.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trade {
-    /// Bytes a second.
+    /// Bytes per second.
     pub level: f64,
     /// For each alpha, as text: `64`, `<= 1`, `-`.
     pub words: Vec<String>,

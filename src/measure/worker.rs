@@ -42,7 +42,7 @@ pub struct Task {
     pub next_repetition: u32,
 }
 
-/// A worker program, as it tells of itself.
+/// A worker program, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     pub build: Build,
@@ -59,12 +59,15 @@ pub fn info() -> Info {
     Info { build: provenance::build(), transports, mpi_library }
 }
 
-/// When a point has been measured often enough.
+/// When a point has been measured often enough: numbers are those of samples in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
+    /// Samples that a point gets at least, at least 1; 6 for a 95 % interval of the median.
     pub min: u32,
+    /// Samples that a point gets at most; as `min` without `width`.
     pub max: u32,
-    /// Width asked for of the median's 95 % interval, relative to the median.
+    /// Width asked for of the median's 95 % interval, relative to the median: 0.05. Without it every point gets `min`
+    /// samples.
     pub width: Option<f64>,
     /// Seconds of measuring after which this launch ends, precise or not.
     pub budget_seconds: Option<f64>,
@@ -121,7 +124,7 @@ impl Schedule {
 
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
-/// Lines go to standard output. Errors have been told there as well when this returns.
+/// Lines go to standard output. Errors have been written there as well when this returns.
 pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Place) -> Result<()> {
     let start = || {
         comm::start(
@@ -216,12 +219,12 @@ fn serve<C: Collectives>(
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
-    let mut lead = placement.map(|placement| Lead::new(comm, job, transport, placement, place)).transpose()?;
+    let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
-        if let Some(lead) = &mut lead {
-            order = lead.next(comm.now())?.unwrap_or(order);
+        if let Some(root) = &mut root {
+            order = root.next(comm.now())?.unwrap_or(order);
         }
         comm.broadcast(&mut order);
         let [index, repetition] = order;
@@ -229,14 +232,14 @@ fn serve<C: Collectives>(
         let stream = seed(&[u64::from(job.block), repetition]);
         let outcome = kernel.run(point, stream, &mut world)?;
         let memory = gather_memory(comm, world.arena);
-        if let (Some(lead), Some(memory)) = (&mut lead, memory) {
-            lead.note_memory(memory)?;
-            lead.record(index as usize, repetition as u32, outcome)?;
+        if let (Some(root), Some(memory)) = (&mut root, memory) {
+            root.note_memory(memory)?;
+            root.record(index as usize, repetition as u32, outcome)?;
         }
     }
     comm.barrier();
-    match lead {
-        Some(lead) => emit(&Event::Done { budget_spent: lead.budget_spent }),
+    match root {
+        Some(root) => emit(&Event::Done { budget_spent: root.budget_spent }),
         None => Ok(()),
     }
 }
@@ -273,7 +276,7 @@ fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<M
 }
 
 /// Rank 0's part: the schedule, and the lines to the driver.
-struct Lead<'a> {
+struct Root<'a> {
     job: &'a Job,
     schedule: Schedule,
     repetitions: Vec<u32>,
@@ -283,7 +286,7 @@ struct Lead<'a> {
     memory: Vec<Option<MemoryPlacement>>,
 }
 
-impl<'a> Lead<'a> {
+impl<'a> Root<'a> {
     fn new<C: Collectives>(
         comm: &C,
         job: &'a Job,

@@ -1,4 +1,5 @@
-//! Parts of the guide that come from the program itself: kernels, models, machine numbers, sweep keys, worked examples.
+//! Parts of the guide that come from the program itself: kernels, models, machine numbers, ready sweeps, sweep keys, worked
+//! examples.
 //!
 //! A page holds them between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
@@ -130,6 +131,14 @@ fn kernels_page_lists_every_kernel_with_its_parameters_and_outputs() {
     check("docs/kernels.md", "kernels", &text);
 }
 
+fn ready_sweeps() -> String {
+    let mut text = table(&["question", "sweep", "needs"]);
+    for ready in sweep::ready::ALL {
+        row(&mut text, &[ready.question(), format!("`{}`", ready.name), ready.needs()]);
+    }
+    text
+}
+
 fn describe_model(model: &dyn Model) -> String {
     let about = model.about();
     let mut text = format!("\n### {}\n\n{}.\n\n", about.id, about.summary);
@@ -225,7 +234,8 @@ fn title(name: &str) -> String {
 }
 
 #[test]
-fn sweeps_page_lists_every_key_with_its_meaning() {
+fn sweeps_page_lists_every_ready_sweep_and_every_key() {
+    check("docs/sweeps.md", "ready sweeps", &ready_sweeps());
     let schema: Value = serde_json::from_str(&sweep::schema()).expect("JSON");
     let definitions = &schema["$defs"];
     let mut text = format!("\n### Top level and tables\n{}", keys(&schema, definitions));

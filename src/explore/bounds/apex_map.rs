@@ -18,8 +18,8 @@ pub const FAMILY: Family = Family {
             place: "Table 1 (the sum of the words read)",
         },
         Limit {
-            name: IN_FLIGHT,
-            formula: "Little's law: lines per access x mean time in flight / maximum lines in flight; and the \
+            name: OUTSTANDING,
+            formula: "Little's law: lines per access x mean latency of a line / maximum outstanding lines; and the \
                  fastest random reads of any region, for the fraction of the accesses that reach it",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
@@ -88,9 +88,9 @@ fn terms(case: &Case, terms: &mut Terms) {
     let issue = limits.reads.least().zip(limits.byte_seconds).map(|(read, byte)| read.max(bytes * byte));
     terms.add(ISSUE, at_once, issue);
     let known = !limits.reads.is_empty();
-    let flight = limits.in_flight.map(|most| lines * limits.flight.mean(alpha, own) / most);
+    let latency = limits.outstanding.map(|most| lines * limits.latencies.mean(alpha, own) / most);
     let reads = known.then(|| limits.reads.most(alpha, own));
-    terms.add(IN_FLIGHT, at_once, reads.map(|reads| local * reads.max(flight.unwrap_or(0.0))));
+    terms.add(OUTSTANDING, at_once, reads.map(|reads| local * reads.max(latency.unwrap_or(0.0))));
     if case.on_base_pages() {
         let reads = &limits.reads_on_base;
         terms.add(WALKS, at_once, (!reads.is_empty()).then(|| local * reads.most(alpha, own)));

@@ -18,42 +18,42 @@ pub struct Limits {
     carrier: Option<(String, String)>,
     /// Processors of a node.
     pub cores: Option<f64>,
-    /// Sizes of caches, by level from the first, as far as they are known.
+    /// Sizes of caches, by level from the first, as far as known.
     pub caches: Vec<f64>,
     /// Seconds of a random read whose address is known beforehand, by the bytes of the region.
     pub reads: Ladder,
     /// The same on base pages.
     pub reads_on_base: Ladder,
-    /// Seconds for which a line is in flight, for dependent random reads: the latency beyond that of the smallest region.
-    pub flight: Ladder,
-    /// Lines in flight at most.
-    pub in_flight: Option<f64>,
-    /// Seconds a line, however it is read best: in a stream or at random.
+    /// Latency of a line in seconds: of dependent random reads, less that of the smallest region.
+    pub latencies: Ladder,
+    /// Maximum outstanding cache lines.
+    pub outstanding: Option<f64>,
+    /// Seconds per line, read in whichever way is fastest: in a stream or at random.
     pub lines: Ladder,
-    /// Seconds a byte in the fastest stream.
+    /// Seconds per byte in the fastest stream.
     pub byte_seconds: Option<f64>,
-    /// Seconds a value of the random stream.
+    /// Seconds per value of the random stream.
     pub generate: Option<f64>,
-    /// Bytes a second of all processors of a node.
+    /// Bytes per second of all processors of a node.
     pub node_bandwidth: Option<f64>,
     pub messages: Option<Messages>,
 }
 
-/// What messages cost at least, between two ranks.
+/// Minimum cost of messages between two ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
     /// By sends or through mailboxes.
     pub send: Costs,
     pub put: Costs,
     pub get: Costs,
-    /// Seconds that a processor spends on starting a send.
+    /// Processor time of starting a send, in seconds.
     pub inject: Option<f64>,
     /// Seconds of a short message one way, by sends and by puts.
     pub send_latency: Option<f64>,
     pub put_latency: Option<f64>,
     /// Seconds of a short get, there and back.
     pub get_latency: Option<f64>,
-    /// Bytes a second of one direction between the halves of so many ranks.
+    /// Bytes per second in one direction between the halves of this many ranks.
     pub bisection: Option<(f64, usize)>,
 }
 
@@ -88,13 +88,13 @@ impl Limits {
         let (on_huge, on_base) = (best(Word::Huge), best(Word::Base));
         let latency = reads(Word::Huge, Word::Dependent);
         let first = latency.least().unwrap_or(0.0);
-        let flight = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
+        let latencies = Ladder::new(latency.rungs().iter().map(|&(size, cost)| (size, cost - first)).collect());
         let rates = steps(card, "read_bandwidth_bytes_per_second", |rest| rest.is_empty());
         let stream = Ladder::new(rates.map(|(size, best)| (size, LINE_BYTES / best)).collect());
         let lines = stream.or(&on_huge);
-        let occupied = flight.rungs().iter().filter_map(|&(size, flight)| {
+        let occupied = latencies.rungs().iter().filter_map(|&(size, latency)| {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
-            Some(flight / line)
+            Some(latency / line)
         });
         Self {
             host: text("host"),
@@ -106,8 +106,8 @@ impl Limits {
             // Whatever pages a run got, it cannot be faster than on the better ones.
             reads: if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) },
             reads_on_base: on_base,
-            in_flight: occupied.reduce(f64::max).filter(|lines| *lines > 0.0),
-            flight,
+            outstanding: occupied.reduce(f64::max).filter(|lines| *lines > 0.0),
+            latencies,
             byte_seconds: stream.least().map(|line| line / LINE_BYTES),
             lines,
             generate: card.best("generate_seconds"),
@@ -121,7 +121,7 @@ impl Limits {
         self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
     }
 
-    /// What is read when a region of so many bytes is: the name of the limit.
+    /// Name of the limit that reading a region of this many bytes meets.
     pub fn level(&self, bytes: f64) -> Option<&'static str> {
         match self.caches.iter().position(|cache| bytes <= *cache) {
             Some(0) => None,
@@ -131,7 +131,7 @@ impl Limits {
         }
     }
 
-    /// Bytes that the caches of a node hold at most, so many ranks' together.
+    /// Maximum bytes that the caches of a node hold, for this many ranks together.
     pub fn cached(&self, ranks: f64) -> f64 {
         let own = self.caches.iter().take(2).sum::<f64>() * ranks;
         own + self.caches.get(2).copied().unwrap_or(0.0)

@@ -34,7 +34,7 @@ macro_rules! names {
 
 names! {
     ISSUE = "processor issue";
-    IN_FLIGHT = "lines in flight";
+    OUTSTANDING = "outstanding cache lines";
     WALKS = "page walks";
     L2 = "L2 bandwidth";
     L3 = "L3 bandwidth";
@@ -59,7 +59,7 @@ pub struct Family {
 pub struct Limit {
     /// One of [`NAMES`].
     pub name: &'static str,
-    /// The minimum time of an operation, or the maximum rate.
+    /// The minimum time per operation, or the maximum rate.
     pub formula: &'static str,
     pub source: &'static Source,
     pub place: &'static str,
@@ -137,6 +137,11 @@ pub fn terms(case: &Case) -> Option<Terms> {
     let mut terms = Terms::default();
     (family.terms)(case, &mut terms);
     Some(terms)
+}
+
+/// The present name of a limit that a result may hold under an earlier one.
+pub fn present_name(name: &str) -> &str {
+    if name == "lines in flight" { OUTSTANDING } else { name }
 }
 
 /// The family of a kernel.

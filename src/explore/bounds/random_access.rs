@@ -18,9 +18,9 @@ pub const FAMILY: Family = Family {
             place: "Section 3.1, Equation (1), tg",
         },
         Limit {
-            name: IN_FLIGHT,
-            formula: "the fastest random read in a region as large as a rank's part of the table: maximum lines in \
-                 flight / latency",
+            name: OUTSTANDING,
+            formula: "the fastest random read in a region as large as a rank's part of the table: maximum \
+                 outstanding lines / latency",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
@@ -74,7 +74,7 @@ fn terms(case: &Case, terms: &mut Terms) {
 
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
     terms.add(ISSUE, at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
-    terms.add(IN_FLIGHT, at_once, limits.reads.at(part).or(limits.reads.least()));
+    terms.add(OUTSTANDING, at_once, limits.reads.at(part).or(limits.reads.least()));
     if case.on_base_pages() {
         let reads = &limits.reads_on_base;
         terms.add(WALKS, at_once, reads.at(part).or(reads.least()));

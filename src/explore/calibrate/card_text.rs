@@ -1,6 +1,7 @@
 //! A card for people: one line per number, and one for all steps of a ladder.
 
 use crate::explore::machine::{Card, NumberName, Word};
+use crate::text_table::{Align, TextTable};
 use crate::units::{Unit, amount};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,8 +10,9 @@ use std::fmt::Write;
 const LADDER: usize = 3;
 
 /// What a card says. Numbers that differ in a size or a share only, `read_seconds--64KiB-huge-independent` and the like, have
-/// one line: how many they are, their least and greatest value, their first and last step.
-pub fn listed(card: &Card) -> String {
+/// one row: how many they are, their least and greatest value, their first and last step. Lines are at most `width` long where
+/// meanings are the reason that they are longer.
+pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let names: Vec<NumberName> = card.numbers().keys().filter_map(|name| NumberName::parse(name).ok()).collect();
     let mut ladders: BTreeMap<String, Vec<(f64, &NumberName)>> = BTreeMap::new();
     for name in &names {
@@ -19,44 +21,42 @@ pub fn listed(card: &Card) -> String {
         }
     }
     ladders.retain(|_, steps| steps.len() >= LADDER);
-    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    let mut rows: BTreeMap<String, [String; 4]> = BTreeMap::new();
     for name in &names {
         if !step(name).is_some_and(|(ladder, _)| ladders.contains_key(&ladder)) {
-            lines.insert(name.to_string(), number(card, name));
+            rows.insert(name.to_string(), number(card, name));
         }
     }
     let mut folded = 0;
     for (ladder, steps) in &mut ladders {
         steps.sort_by(|a, b| a.0.total_cmp(&b.0));
         folded += steps.len();
-        lines.insert(ladder.clone(), range(card, ladder, steps));
+        rows.extend(range(card, ladder, steps).map(|row| (ladder.clone(), row)));
     }
-    let mut text = format!("{}: {}\n", card.name, card.summary);
-    text.extend(lines.into_values());
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]).indented(2).within(width);
+    rows.into_values().for_each(|row| table.row(row));
+    let mut text = format!("{}: {}\n{table}", card.name, card.summary);
     if folded > 0 {
-        let _ = writeln!(text, "*: several steps in one line; the card has all {folded} steps");
+        let _ = writeln!(text, "*: several steps in one row; the card has all {folded} steps");
     }
     text
 }
 
-fn number(card: &Card, name: &NumberName) -> String {
+/// Name, value, interval and meaning.
+fn number(card: &Card, name: &NumberName) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));
     let interval = card.interval(&text).map_or_else(String::new, |(low, high)| spread(low, high, unit));
-    line(&text, &value, &interval, name.entry.meaning)
+    [text, value, interval, name.entry.meaning.to_owned()]
 }
 
-fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)]) -> String {
+fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)]) -> Option<[String; 4]> {
     let values = || steps.iter().filter_map(|(_, name)| card.get(&name.to_string()));
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    let Some(((_, first), (_, last))) = steps.first().zip(steps.last()) else { return String::new() };
+    let ((_, first), (_, last)) = steps.first().zip(steps.last())?;
     let written = |name: &NumberName| name.qualifier[0].to_string().replace("_per_cent", " %");
     let meaning = format!("{}; {} to {}", first.entry.meaning, written(first), written(last));
-    line(ladder, &format!("{} steps", steps.len()), &spread(low, high, first.entry.unit), &meaning)
-}
-
-fn line(name: &str, value: &str, interval: &str, meaning: &str) -> String {
-    format!("  {name:<36} {value:>12}  {interval:<28} {meaning}\n")
+    Some([ladder.to_owned(), format!("{} steps", steps.len()), spread(low, high, first.entry.unit), meaning])
 }
 
 fn spread(low: f64, high: f64, unit: Unit) -> String {

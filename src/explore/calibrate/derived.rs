@@ -15,23 +15,23 @@ struct Measured {
     high: f64,
 }
 
-/// A cache that serves less than this share of what the system tells is not what it tells.
+/// A cache that serves less than this share of what the system reports is not what it reports.
 const LEAST_SHARE: f64 = 0.6;
 
-/// Adds them to a card. The size of a cache that serves much less than the system tells becomes the measured one, and says
+/// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
 /// both.
 pub fn add(card: &mut Card, host: &Host) -> Result<()> {
     let mut nearer = 0.0;
     for level in ["l1", "l2", "l3"] {
         let name = format!("{level}_bytes");
-        let Some(told) = card.get(&name) else { continue };
-        let Some(found) = capacity(card, told, nearer) else {
-            nearer = told;
+        let Some(reported) = card.get(&name) else { continue };
+        let Some(found) = capacity(card, reported, nearer) else {
+            nearer = reported;
             continue;
         };
         nearer = found.value;
-        if found.high.is_some_and(|high| high < LEAST_SHARE * told) {
-            let how = format!("{}; the system tells {}", found.how, units::bytes(told));
+        if found.high.is_some_and(|high| high < LEAST_SHARE * reported) {
+            let how = format!("{}; the system reports {}", found.how, units::bytes(reported));
             card.set(&name, Number { how, ..found.clone() })?;
         }
         card.set(&format!("{level}_measured_bytes"), found)?;
@@ -64,9 +64,9 @@ fn ladder(card: &Card, number: &str, further: &[Word]) -> Vec<Measured> {
 /// t = C/R within + (1 - C/R) beyond in the mean. With `within` from a region of at most half of what the system tells, t from
 /// one of at least twice as much, and `beyond` from what the region twice as large adds, C follows. The system's size only
 /// says where to look. C and the region it was seen in; `None` where the ladder does not show it.
-fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
-    let within = ladder.iter().rev().find(|rung| rung.size <= told / 2.0)?.seconds;
-    let at = ladder.iter().position(|rung| rung.size >= 2.0 * told)?;
+fn served(ladder: &[Measured], reported: f64) -> Option<(Number, f64)> {
+    let within = ladder.iter().rev().find(|rung| rung.size <= reported / 2.0)?.seconds;
+    let at = ladder.iter().position(|rung| rung.size >= 2.0 * reported)?;
     let (mixed, twice) = (*ladder.get(at)?, *ladder.get(at + 1)?);
     let beyond = (twice.seconds * twice.size - mixed.seconds * mixed.size) / (twice.size - mixed.size);
     let bytes = |seconds: f64| mixed.size * (beyond - seconds) / (beyond - within);
@@ -75,14 +75,14 @@ fn served(ladder: &[Measured], told: f64) -> Option<(Number, f64)> {
     sound.then(|| (Number::new(value, "B", "").with_interval(low, high), mixed.size))
 }
 
-/// The size of a cache beyond `nearer` bytes, by what the system tells or, where the ladder shows no such cache, by the largest
-/// size at which it shows one. Sizes that are looked at are a factor of two apart: each finds what is nearest to it.
-fn capacity(card: &Card, told: f64, nearer: f64) -> Option<Number> {
+/// The size of a cache beyond `nearer` bytes, by what the system reports or, where the ladder shows no such cache, by the
+/// largest size at which it shows one. Sizes that are looked at are a factor of two apart: each finds what is nearest to it.
+fn capacity(card: &Card, reported: f64, nearer: f64) -> Option<Number> {
     let ladder = ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]);
-    let as_told = served(&ladder, told).filter(|(found, _)| found.value >= LEAST_SHARE * told);
-    let smaller = ladder.iter().rev().map(|rung| rung.size).filter(|&size| size < told && size >= 2.0 * nearer);
+    let as_reported = served(&ladder, reported).filter(|(found, _)| found.value >= LEAST_SHARE * reported);
+    let smaller = ladder.iter().rev().map(|rung| rung.size).filter(|&size| size < reported && size >= 2.0 * nearer);
     let near = |size: f64| served(&ladder, size).filter(|(found, _)| (0.6..1.6).contains(&(found.value / size)));
-    let (found, region) = as_told.or_else(|| smaller.filter_map(near).next())?;
+    let (found, region) = as_reported.or_else(|| smaller.filter_map(near).next())?;
     let how = format!(
         "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
         units::bytes(region)

@@ -4,7 +4,7 @@ use super::Probe;
 use crate::explore::machine::{NumberName, Word};
 use crate::point::Value;
 
-/// From so many bytes on, runs are longer.
+/// From this many bytes on, runs are longer.
 const SETTLED: u64 = 32 << 20;
 
 /// A number of this size, and further words.
@@ -120,7 +120,7 @@ pub fn messages() -> Vec<Probe> {
     all
 }
 
-/// From the operations of all ranks in a second.
+/// From the operations per second of all ranks.
 fn per_rank(probe: Probe, times: f64) -> Probe {
     Probe { inverse: true, times, ..probe.from("operations_per_second") }
 }

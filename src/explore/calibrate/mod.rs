@@ -14,7 +14,7 @@ use crate::provenance::{Cache, Host};
 use crate::units;
 use std::fmt::Write;
 
-pub use card_text::listed;
+pub use card_text::card_text;
 
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +151,7 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     all
 }
 
-/// The parts of RandomAccess, on a table of so many bytes.
+/// The parts of RandomAccess, on a table of this many bytes.
 fn updates(memory: u64) -> Vec<Probe> {
     let words = memory / units::WORD_BYTES;
     let share = (1u64 << 23) as f64 / words as f64;
@@ -210,7 +210,7 @@ fn network() -> Vec<Probe> {
     ]
 }
 
-/// The sweep that measures them, as a text; `launch` stands in its table of that name.
+/// The sweep that measures them, as a text; `launch` is the content of its table of that name.
 pub fn sweep(probes: &[Probe], launch: &str) -> String {
     let mut text = format!(
         "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
@@ -233,14 +233,14 @@ pub fn sweep(probes: &[Probe], launch: &str) -> String {
     text
 }
 
-/// Caches of which the card has another size than the system tells, each as a sentence.
+/// Caches of which the card has another size than the system reports, each as a sentence.
 pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
     let one = |cache: &Cache| {
         let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
         let (level, told_text, found_text) = (cache.level, units::bytes(told), units::bytes(found));
         (found != told).then(|| {
             format!(
-                "L{level}: the system tells {told_text}, but random reads see {found_text}; the card has the latter"
+                "L{level}: the system reports {told_text}, but random reads see {found_text}; the card has the latter"
             )
         })
     };
@@ -256,7 +256,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         .collect();
     let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
-    let told = "as the operating system tells";
+    let origin = "as reported by the operating system";
     for name in ["host", "cpu_model", "transport", "library", "launcher"] {
         if !samples.is_empty() {
             card.provenance.insert(name.into(), samples.first_word(name).into());
@@ -268,7 +268,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     if let Some(hertz) = host.cycle_hertz {
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
-    let whole = |value: f64, unit: &str| Number::new(value, unit, told);
+    let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
     if let Some(cores) = host.processors.cores {
         card.set("cores", whole(f64::from(cores), ""))?;
     }
@@ -284,7 +284,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         }
     }
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
-        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} chases at once");
+        let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
     derived::add(&mut card, host)?;

@@ -11,7 +11,7 @@ use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
 use crate::provenance;
-use crate::terminal::print;
+use crate::terminal::{print, width};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap calibrate                                     this machine, messages between threads
   apexmap calibrate --card models/mine.toml
-  apexmap calibrate --launcher srun --ranks-per-node 1 --worker target-mpi/release/apexmap --out results/network
+  apexmap calibrate --launcher srun --ranks-per-node 1 \\
+      --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
     /// The machine card to write [default: card.toml in the result folder]
@@ -77,6 +78,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
     let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
-    print(&format!("{}{odd}machine card: {}\n", calibrate::listed(&card), path.display()))?;
+    print(&format!("{}{odd}machine card: {}\n", calibrate::card_text(&card, width()), path.display()))?;
     measured
 }

@@ -3,12 +3,12 @@
 use super::plot::style;
 use super::predict::pretty;
 use super::samples;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::published;
-use crate::explore::compare::regression::{self, Check, Limit};
+use crate::explore::compare::regression::{self, RegressionCheck, SlowdownLimit};
 use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
@@ -17,14 +17,16 @@ use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, columns, parquet};
 use crate::nearest::suggest;
 use crate::terminal::print;
+use crate::units::plural;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap compare results/old results/new
-  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' --allow page-size --names 4KiB,2MiB
+  apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' \\
+      --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
-  apexmap compare results/base results/new --fail-if slower=5% --no-page     in CI: exit code 5 if points are slower
+  apexmap compare results/base results/new --fail-if slower=5% --no-page
 
 Ratios are speeds relative to the first machine: above 1 is faster.")]
 pub struct Arguments {
@@ -70,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     name_all(&mut machines, &arguments.names)?;
-    let limit = arguments.fail_if.as_deref().map(Limit::parse).transpose()?;
+    let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
     let comparison = compare(&machines, matching)?;
     if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
@@ -89,26 +91,30 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     verdict(&check)
 }
 
-fn verdict(check: &Check) -> Result<()> {
+fn verdict(check: &RegressionCheck) -> Result<()> {
     if !check.has_failed() {
         return Ok(());
     }
     let mut found = Vec::new();
     if !check.slower.is_empty() {
         let percent = crate::units::significant(100.0 * (check.limit - 1.0));
-        found.push(format!("{} points are more than {percent} % slower than in {}", check.slower.len(), check.base));
+        found.push(format!(
+            "{} more than {percent} % slower than in {}",
+            plural(check.slower.len(), "point"),
+            check.base
+        ));
     }
     if !check.not_finished.is_empty() {
-        found.push(format!("{} points did not finish that {} finished", check.not_finished.len(), check.base));
+        found.push(format!("{} finished by {} did not finish", plural(check.not_finished.len(), "point"), check.base));
     }
     Err(Error::new(
-        Kind::Regression,
+        ErrorKind::Regression,
         format!("{}: {}", check.new, found.join(", ")),
-        "the points are named above; measure again to see whether it stays",
+        "the points are listed above; measure again to check that the difference persists",
     ))
 }
 
-fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&Check>) -> Result<String> {
+fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&RegressionCheck>) -> Result<String> {
     let machines = comparison.machines;
     let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
     if style(&arguments.style) == Style::Paper {

@@ -25,8 +25,8 @@ pub enum Format {
   apexmap export results/random-access-ranks --format extra-p --select seconds --out ranks.txt
   extrap --text ranks.txt --measure median
 
-CSV and JSON lines contain successful and failed samples (column status); missing values are empty or null. Columns have the \
-names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
+CSV and JSON lines contain successful and failed samples (column status); missing values are null in JSON lines \
+and empty in CSV, as empty words are. Columns have the names of samples.parquet and base units: seconds, bytes, words of 8 bytes.")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,

@@ -1,6 +1,6 @@
 //! `apexmap fit`: a model's parameters from a result.
 
-use super::predict::{Format, number, pretty};
+use super::predict::{Format, between, number, pretty};
 use super::samples;
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
@@ -11,6 +11,7 @@ use crate::explore::models::{self, Model};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::terminal::print;
+use crate::text_table::{Align, TextTable};
 use crate::units::amount;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   apexmap fit results/random-access-ranks --model random_access.hypercube
   apexmap fit results/quickstart --model apex_map.surface --where 'P == 1'
-  apexmap fit results/random-access-ranks --model random_access.hypercube --format toml > my-machine.toml
+  apexmap fit results/random-access-ranks --model random_access.hypercube \\
+      --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
 Parameters that are not fitted (sizes, or anything the data cannot identify) are taken from --hold, then --machine, then \
@@ -131,8 +133,8 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
     let free: Vec<&str> =
         arguments.free.iter().map(|text| Ok(model_fit::setting(model, text)?.0)).collect::<Result<_>>()?;
     let host = &manifest.launches.first().map_or(&manifest.driver_host, |launch| &launch.launch.host);
-    let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
-    Ok(model_fit::roles(model, &told, card.as_ref(), &held, &free))
+    let reported = |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
+    Ok(model_fit::roles(model, &reported, card.as_ref(), &held, &free))
 }
 
 /// Head of the column of bootstrap intervals.
@@ -160,25 +162,10 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     if data.oversubscribed {
         text.push_str("Oversubscribed: some launches had more ranks than hardware threads; this is no model of a machine with enough.\n\n");
     }
-    let _ = writeln!(text, "{:<40}{:>12}   {:<28}{}", "number", "estimate", "95 % interval (profile)", BOOTSTRAP);
-    for estimate in &fit.estimates {
-        let unit = models::scan::parameter(model, estimate.number).map_or(crate::units::Unit::None, |p| p.unit());
-        let interval = |(low, high): (f64, f64)| format!("[{}, {}]", amount(low, unit), amount(high, unit));
-        let name = format!("{} ({})", estimate.number, estimate.symbol);
-        let bootstrap = estimate.bootstrap.map_or(String::new(), interval);
-        let profile = interval((estimate.low, estimate.high));
-        let _ = writeln!(text, "{name:<40}{:>12}   {profile:<28}{bootstrap}", amount(estimate.value, unit));
-    }
-    for (name, value) in &fit.held {
-        let unit = models::scan::parameter(model, name).map_or(crate::units::Unit::None, |p| p.unit());
-        let _ = writeln!(text, "{name:<40}{:>12}   given", amount(*value, unit));
-    }
-    for name in &fit.absent {
-        let _ = writeln!(text, "{name:<40}{:>12}   no point depends on it", "");
-    }
     let _ = writeln!(
         text,
-        "\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}",
+        "{}\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}",
+        numbers(model, fit),
         100.0 * quality.smape,
         quality.log_spread
     );
@@ -196,6 +183,29 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     text
 }
 
+/// The numbers of the machine: estimates with their intervals, and why others have none.
+fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
+    let unit = |name| models::scan::parameter(model, name).map_or(crate::units::Unit::None, |p| p.unit());
+    let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]);
+    table.row(["number", "estimate", "95 % interval (profile)", BOOTSTRAP]);
+    for estimate in &fit.estimates {
+        let unit = unit(estimate.number);
+        table.row([
+            format!("{} ({})", estimate.number, estimate.symbol),
+            amount(estimate.value, unit),
+            between((estimate.low, estimate.high), unit),
+            estimate.bootstrap.map_or(String::new(), |ends| between(ends, unit)),
+        ]);
+    }
+    for (name, value) in &fit.held {
+        table.row([*name, &amount(*value, unit(name)), "given"]);
+    }
+    for name in &fit.absent {
+        table.row([*name, "", "no point depends on it"]);
+    }
+    table
+}
+
 /// The points that are farthest off, or all if they are few.
 fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
     let varied = model_fit::varied(&fit.points);
@@ -209,28 +219,21 @@ fn residuals(model: &dyn Model, fit: &Fit, text: &mut String) {
         text.push('\n');
     }
     let about = model.about();
-    let width = |at: usize| {
-        let words = points.iter().map(|point| model_fit::said(model, at, point.x[at]).len());
-        words.chain([about.variables[at].name.len(), 10]).max().unwrap_or(10) + 2
-    };
-    for &at in &varied {
-        let (name, width) = (about.variables[at].name, width(at));
-        let _ = write!(text, "{name:>width$}");
-    }
-    let _ = writeln!(text, "{:>14}{:>14}{:>10}  {:<30}set by", "measured", "predicted", "ratio", "95 % band");
+    let mut aligned = vec![Align::Right; varied.len() + 3];
+    aligned.extend([Align::Left; 2]);
+    let mut table = TextTable::new(aligned).indented(2);
+    let names = varied.iter().map(|&at| about.variables[at].name);
+    table.row(names.chain(["measured", "predicted", "ratio", "95 % band", "set by"]));
     for point in &points {
-        for &at in &varied {
-            let width = width(at);
-            let _ = write!(text, "{:>width$}", model_fit::said(model, at, point.x[at]));
-        }
-        let band = format!("[{}, {}]", amount(point.low, about.unit), amount(point.high, about.unit));
-        let _ = writeln!(
-            text,
-            "{:>14}{:>14}{:>10.3}  {band:<30}{}",
+        let mut cells: Vec<String> = varied.iter().map(|&at| model_fit::value_text(model, at, point.x[at])).collect();
+        cells.extend([
             amount(point.measured, about.unit),
             amount(point.predicted, about.unit),
-            ratio(point),
-            point.bottleneck
-        );
+            format!("{:.3}", ratio(point)),
+            between((point.low, point.high), about.unit),
+            point.bottleneck.into(),
+        ]);
+        table.row(cells);
     }
+    let _ = write!(text, "{table}");
 }

@@ -1,13 +1,14 @@
 //! `apexmap models`: the models and the published machines.
 
-use super::predict::shown;
+use super::predict::value_text;
 use crate::error::{Error, Result};
 use crate::explore::html::picture;
 use crate::explore::machine::{self, Card};
 use crate::explore::model_fit::nic;
 use crate::explore::models::{ALL, Model};
-use crate::nearest::{Named, look_up};
-use crate::terminal::{index, print};
+use crate::nearest::{NameMatch, look_up};
+use crate::terminal::{index, print, width};
+use crate::text_table::{Align, TextTable};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,15 +33,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let Some(wanted) = &arguments.model else {
         text.push_str(&index(&lines));
         text.push_str("\nDetails: apexmap models FAMILY|ID\n\nPublished machines, for --machine:\n");
+        let mut table = meanings(2);
         for (name, _) in machine::PUBLISHED {
             let card = Card::find(name)?;
-            let _ = writeln!(text, "  {name:<14} {} ({})", card.summary, card.source);
+            table.row([*name, &format!("{} ({})", card.summary, card.source)]);
         }
-        return print(&text);
+        return print(&(text + &table.to_string()));
     };
     let found = match look_up("model", wanted, &lines)? {
-        Named::Entries(found) => found,
-        Named::Mentioned(lines) => return print(&index(&lines)),
+        NameMatch::Entries(found) => found,
+        NameMatch::Mentioned(lines) => return print(&index(&lines)),
     };
     for model in found.iter().map(|&at| ALL[at]) {
         describe(model, &mut text);
@@ -65,6 +67,11 @@ fn draw(model: &dyn Model, folder: &Path, text: &mut String) -> Result<()> {
     Ok(())
 }
 
+/// Names, and what they mean.
+fn meanings(indent: usize) -> TextTable {
+    TextTable::new([Align::Left; 2]).indented(indent).within(width())
+}
+
 fn describe(model: &dyn Model, text: &mut String) {
     let about = model.about();
     let _ = writeln!(text, "{}\n  {}", about.id, about.summary);
@@ -73,16 +80,16 @@ fn describe(model: &dyn Model, text: &mut String) {
     if !about.explains.is_empty() {
         let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
     }
-    let _ = writeln!(text, "  variables:");
+    let (mut variables, mut parameters) = (meanings(4), meanings(4));
     for variable in about.variables {
-        let default = variable.default.map_or(String::new(), |value| format!("; default {}", shown(variable, value)));
+        let default =
+            variable.default.map_or(String::new(), |value| format!("; default {}", value_text(variable, value)));
         let words = if variable.words.is_empty() { String::new() } else { format!(": {}", variable.words.join(", ")) };
-        let _ = writeln!(text, "    {:<32} {}{words}{default}", variable.name, variable.meaning);
+        variables.row([variable.name, &format!("{}{words}{default}", variable.meaning)]);
     }
-    let _ = writeln!(text, "  numbers of the machine:");
     for parameter in about.parameters {
         let given = if parameter.given { " (not fitted)" } else { "" };
-        let _ = writeln!(text, "    {:<32} {}: {}{given}", parameter.number, parameter.symbol, parameter.meaning());
+        parameters.row([parameter.number, &format!("{}: {}{given}", parameter.symbol, parameter.meaning())]);
     }
-    text.push('\n');
+    let _ = writeln!(text, "  variables:\n{variables}  numbers of the machine:\n{parameters}");
 }

@@ -4,12 +4,12 @@ use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::store::Folder;
 use crate::explore::sweep::plan::{Progress, largest_memory};
-use crate::explore::text_table::{Align, TextTable};
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels;
 use crate::measure::numerics::power_law::remote_share;
 use crate::point::{Point, Value};
-use crate::terminal::print;
+use crate::terminal::{print, width};
+use crate::text_table::{Align, TextTable};
 use crate::units::{self, plural};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -47,10 +47,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     launches(&setup, &progress, &mut text);
     states(&setup, &progress, &mut text);
     if arguments.points {
+        let mut table = TextTable::new([Align::Left; 3]);
         for entry in &setup.plan.entries {
-            let state = progress.point_state(&entry.key).name();
-            let _ = writeln!(text, "{}  {state:<8} {}", entry.key, entry.point.label());
+            table.row([entry.key.clone(), progress.point_state(&entry.key).name().into(), entry.point.label()]);
         }
+        let _ = write!(text, "{table}");
     }
     print(&text)?;
     setup.check_memory()
@@ -68,7 +69,8 @@ fn axes(setup: &Setup, text: &mut String) {
             values.entry(name).or_default().push(value);
         }
     }
-    let _ = writeln!(text, "  kernel  {}", kernels.join(", "));
+    let mut table = TextTable::new([Align::Left; 2]).indented(2).within(width());
+    table.row(["kernel", &kernels.join(", ")]);
     for (name, mut seen) in values {
         // Points of a grid repeat values in runs: without those, little is left to sort.
         seen.dedup();
@@ -76,8 +78,9 @@ fn axes(setup: &Setup, text: &mut String) {
         seen.dedup();
         let shown: Vec<String> = seen.iter().take(24).map(|value| value.to_string()).collect();
         let more = if seen.len() > 24 { format!(" ... ({} values)", seen.len()) } else { String::new() };
-        let _ = writeln!(text, "  {name:<7} {}{more}", shown.join(" "));
+        table.row([name, &(shown.join(" ") + &more)]);
     }
+    let _ = write!(text, "{table}");
 }
 
 /// Numbers by size, words by letters.
@@ -121,7 +124,7 @@ fn expected(setup: &Setup, progress: &Progress, entries: &[usize]) -> String {
     let plan = &setup.plan;
     let mut measured = 0;
     let one = |entry: &usize| {
-        let held = progress.held(&plan.entries[*entry].key, 0).map(|held| held.seconds.as_slice());
+        let held = progress.of_point(&plan.entries[*entry].key, 0).map(|held| held.seconds.as_slice());
         let Some(seconds @ [_, ..]) = held else { return guess(&plan.entries[*entry].point) };
         measured += 1;
         seconds.iter().sum::<f64>() / seconds.len() as f64

@@ -3,7 +3,7 @@
 use super::samples::{column, names, read};
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
-use crate::explore::plot::{self, Kind, Request};
+use crate::explore::plot::{self, FigureKind, Request};
 use crate::explore::store::derive::SHARE;
 use crate::explore::store::{Folder, columns};
 use crate::measure::kernels;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
   apexmap plot results/quickstart surface --where 'P == 1'
   apexmap plot results/quickstart contour --where 'kernel == \"apex_map.two_sided\"' --out contour.svg
   apexmap plot results/quickstart curves --x L --y alpha --z cycles_per_operation --where 'P == 1'
-  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card: apexmap report --card)
+  apexmap plot results/quickstart bottleneck --where 'P == 1'     (needs a card)
   apexmap plot results/quickstart contour --where 'P == 1' --style paper --out contour.svg
   apexmap plot results/protocol curves --x B --y SMSG --where 'NSER == 16 && L == 64 && alpha == 1'")]
 pub struct Arguments {
     /// A result folder, or a Parquet file of samples
     result: PathBuf,
     /// surface, contour, heat, curves, or bottleneck: which of the machine's limits is the bottleneck, and the fraction of it reached
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name)))]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(FigureKind::ALL.map(|(name, _)| name)))]
     kind: String,
     /// First axis: a parameter by the paper's name or a column
     #[arg(long, default_value = "L")]
@@ -55,9 +55,10 @@ pub fn style(name: &str) -> Style {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let samples = read(&arguments.result)?.choose(arguments.condition.as_deref())?;
-    let (_, kind) = Kind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
+    let (_, kind) =
+        FigureKind::ALL.into_iter().find(|(name, _)| *name == arguments.kind).expect("clap checks the kind");
     let headline = || kernels::find(samples.first_word("kernel")).ok().map(|kernel| kernel.about().headline);
-    let share = (kind == Kind::Bottleneck).then_some(SHARE);
+    let share = (kind == FigureKind::Bottleneck).then_some(SHARE);
     let z = match &arguments.z {
         Some(given) => column("--z", given, &samples)?,
         None => share.or_else(headline).unwrap_or("seconds"),

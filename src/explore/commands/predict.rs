@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::models::scan::{self, Numbers, Row};
+use crate::explore::models::scan::{self, Numbers, ScanPoint};
 use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
 use crate::terminal::print;
+use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit, amount};
 use std::fmt::Write;
 
@@ -20,9 +21,12 @@ pub enum Format {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
-  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 --set ranks_per_node=4
-  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 --set senders=1,2,4
-  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+  apexmap predict random_access.bottleneck --machine bluegene-p --ranks 1024..1048576 \\
+      --set ranks_per_node=4
+  apexmap predict message_rate.nic --machine simulated-nic --set message_bytes=8..4096 \\
+      --set senders=1,2,4
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 \\
+      --set d=1,2,3 --set copy_seconds_per_byte=1e-9
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {
@@ -120,45 +124,59 @@ pub fn values(variable: &Variable, text: &str) -> Result<Vec<f64>> {
 }
 
 /// A variable's value as text.
-pub fn shown(variable: &Variable, value: f64) -> String {
+pub fn value_text(variable: &Variable, value: f64) -> String {
     match variable.words.get(value as usize) {
         Some(word) => (*word).to_owned(),
         None => value.to_string(),
     }
 }
 
-fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[Row]) -> String {
+fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) -> String {
     let about = model.about();
     let mut text = format!("{}: {}\n{}, {}\n", about.id, about.summary, about.source.short, about.place);
     let _ = writeln!(text, "with the numbers of {} ({}):", card.name, card.source);
+    let mut known = TextTable::new([Align::Left, Align::Right, Align::Left]).indented(2);
     for ((parameter, value), interval) in about.parameters.iter().zip(&numbers.values).zip(&numbers.intervals) {
         if value.is_nan() {
             continue;
         }
-        let interval = interval.map_or(String::new(), |(low, high)| {
-            format!("  [{}, {}]", amount(low, parameter.unit()), amount(high, parameter.unit()))
-        });
+        let interval = interval.map_or(String::new(), |ends| between(ends, parameter.unit()));
         let name = format!("{} ({})", parameter.number, parameter.symbol);
-        let _ = writeln!(text, "  {name:<48} {}{interval}", amount(*value, parameter.unit()));
+        known.row([name, amount(*value, parameter.unit()), interval]);
     }
-    let _ = writeln!(text, "it assumes: {}\n", about.assumes);
+    let _ = writeln!(text, "{known}it assumes: {}\n", about.assumes);
+    let _ = write!(text, "{}", predictions(model, rows));
+    text
+}
+
+/// An interval with its unit: `[1.2 us, 1.4 us]`.
+pub fn between((low, high): (f64, f64), unit: Unit) -> String {
+    format!("[{}, {}]", amount(low, unit), amount(high, unit))
+}
+
+/// The variables that vary, the rate, its band if there is one, and what sets it.
+fn predictions(model: &dyn Model, rows: &[ScanPoint]) -> TextTable {
+    let about = model.about();
     let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
     let shown_columns: Vec<usize> = (0..about.variables.len()).filter(|&at| varied(at) || rows.len() == 1).collect();
-    for &at in &shown_columns {
-        let _ = write!(text, "{:>12}", about.variables[at].name);
-    }
-    let _ = writeln!(text, "  {:>14}  {:<28}set by", about.column, if rows[0].band.is_some() { "95 %" } else { "" });
+    let banded = rows.iter().any(|row| row.band.is_some());
+    let mut aligned = vec![Align::Right; shown_columns.len() + 1];
+    aligned.extend(vec![Align::Left; usize::from(banded) + 1]);
+    let mut table = TextTable::new(aligned).indented(2);
+    let mut head: Vec<&str> = shown_columns.iter().map(|&at| about.variables[at].name).collect();
+    head.push(about.column);
+    head.extend(banded.then_some("95 %"));
+    head.push("set by");
+    table.row(head);
     for row in rows {
-        for &at in &shown_columns {
-            let _ = write!(text, " {:>11}", shown(&about.variables[at], row.at[at]));
-        }
-        let band = row.band.map_or(String::new(), |(low, high)| {
-            format!("[{}, {}]", amount(low, about.unit), amount(high, about.unit))
-        });
-        let value = amount(row.prediction.value, about.unit);
-        let _ = writeln!(text, "  {value:>14}  {band:<28}{}", row.prediction.bottleneck);
+        let mut cells: Vec<String> =
+            shown_columns.iter().map(|&at| value_text(&about.variables[at], row.at[at])).collect();
+        cells.push(amount(row.prediction.value, about.unit));
+        cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| between(ends, about.unit))));
+        cells.push(row.prediction.bottleneck.into());
+        table.row(cells);
     }
-    text
+    table
 }
 
 /// For JSON and TOML; both know no NaN.
@@ -173,10 +191,10 @@ struct Structured<'a> {
     predictions: Vec<std::collections::BTreeMap<&'a str, serde_json::Value>>,
 }
 
-fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[Row]) -> Structured<'a> {
+fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows: &[ScanPoint]) -> Structured<'a> {
     let about = model.about();
     let known = about.parameters.iter().zip(&numbers.values).filter(|(_, value)| !value.is_nan());
-    let prediction = |row: &Row| {
+    let prediction = |row: &ScanPoint| {
         let mut cells: std::collections::BTreeMap<&str, serde_json::Value> = about
             .variables
             .iter()

@@ -24,7 +24,8 @@ pub enum Format {
 #[command(after_help = "Examples:
   apexmap query results/quickstart --where 'P == 1' --group-by alpha,L
   apexmap query results/quickstart --where 'L == 64' --select cycles_per_operation,seconds
-  apexmap query results/random-access-ranks --group-by P,Q --select operations_per_second --format csv
+  apexmap query results/random-access-ranks --group-by P,Q \\
+      --select operations_per_second --format csv
   apexmap query results/quickstart --where 'status == \"ok\"' --group-by kernel,P
 
 n counts the successful samples; failed ones have a column of their own. Each median has a 95 % interval by order \

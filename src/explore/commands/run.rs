@@ -9,7 +9,7 @@ use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table};
 use crate::explore::sweep::driver::{Setting, drive};
-use crate::explore::sweep::execute::{Limits, Processes};
+use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
@@ -26,7 +26,7 @@ use std::time::Duration;
   apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
   apexmap run paper-figure-2 --worker target-mpi/release/apexmap
   apexmap run my.toml --out results/monday --machine node17
-  apexmap run --card results/calibrate/card.toml     with the fraction of the machine's limit (see apexmap calibrate)")]
+  apexmap run --card results/calibrate/card.toml     with the fraction of the limit")]
 pub struct Arguments {
     #[command(flatten)]
     pub sweep: SweepArguments,
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Measure again the points that failed in an earlier run
     #[arg(long)]
     pub retry_failed: bool,
+    /// If the result folder holds another sweep, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    pub replace: bool,
     /// Do not draw figures, do not write the report
     #[arg(long)]
     pub no_report: bool,
@@ -47,7 +50,28 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
+    keep_apart(&setup, arguments.replace)?;
     carry_out(&setup, &arguments.card, arguments.retry_failed, !arguments.no_report)
+}
+
+/// Sees to it that the result folder has no result of another sweep.
+fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
+    let Some(other) = setup.other_sweep() else { return Ok(()) };
+    let path = setup.folder.display();
+    if !replace {
+        return Err(Error::input(
+            format!("{path} holds the result of another sweep, {other}"),
+            format!(
+                "name another folder with --out, or begin anew with --replace, which keeps that result as {path}.1"
+            ),
+        ));
+    }
+    let folder = Folder { path: setup.folder.clone() };
+    let lock = folder.lock()?;
+    let kept = folder.move_aside()?;
+    drop(lock);
+    eprintln!("note: the earlier result is now {}", kept.display());
+    Ok(())
 }
 
 /// Measures what is missing, then draws figures and writes the report if `with_report`.
@@ -90,7 +114,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             here,
         })
     };
-    let limits = Limits {
+    let limits = LaunchLimits {
         start: START_LIMIT,
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,

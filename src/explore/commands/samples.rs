@@ -15,7 +15,7 @@ pub fn read(result: &Path) -> Result<Samples> {
     Ok(table.into())
 }
 
-/// All samples of a result folder. Damage that has cost some is told on standard error.
+/// All samples of a result folder. Lost samples are reported on standard error.
 pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let (table, damages) = folder.table_and_damage()?;
     for Damage { journal, lines } in damages {

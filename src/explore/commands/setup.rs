@@ -2,12 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::explore::launch::Here;
+use crate::explore::store::Folder;
+use crate::explore::store::manifest::Manifest;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
+use crate::point::Point;
 use crate::provenance;
-use crate::units;
+use crate::units::{self, plural};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,6 +56,7 @@ impl Setup {
             place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
+            builds: worker_info.build.families.clone(),
             library: worker_info
                 .mpi_library
                 .clone()
@@ -61,6 +66,22 @@ impl Setup {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         Ok(Self { sweep, plan, worker, worker_info, folder })
+    }
+
+    /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another
+    /// name whose points are not the same.
+    pub fn other_sweep(&self) -> Option<String> {
+        let folder = Folder { path: self.folder.clone() };
+        let there = folder.planned_points().filter(|points| !points.is_empty())?;
+        let name = Manifest::read(&folder).map(|manifest| manifest.name);
+        let labels: HashSet<String> = self.sweep.points.iter().map(Point::label).collect();
+        let common = there.iter().filter(|point| labels.contains(&point.label())).count();
+        let same = common == there.len() && common == labels.len();
+        let renamed = name.as_ref().is_ok_and(|name| *name != self.sweep.name) && !same;
+        (common == 0 || renamed).then(|| {
+            let name = name.map_or_else(|_| "whose name cannot be read".into(), |name| format!("\"{name}\""));
+            format!("{name}: it has {}, {common} of them in \"{}\"", plural(there.len(), "point"), self.sweep.name)
+        })
     }
 
     /// Checks that the largest launch fits into memory, unless its ranks may be on other machines.

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::explore::store::Folder;
-use crate::explore::store::journal::{Outcome, Record};
+use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::sweep;
 use crate::explore::sweep::plan::Progress;
@@ -64,7 +64,7 @@ fn title(folder: &Folder) -> String {
 }
 
 /// A line about a launch: what it ran on, its samples, and how it ended.
-fn launch(record: &Record<Outcome>, text: &mut String) {
+fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     let Some(launch) = &record.launch else { return };
     let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
     // The torn last line of a killed driver, or damage: such samples are measured again.
@@ -78,7 +78,7 @@ fn launch(record: &Record<Outcome>, text: &mut String) {
 }
 
 /// A line per failed sample of the plan.
-fn failures(records: &[Record<Outcome>], keys: &HashSet<String>, text: &mut String) {
+fn failures(records: &[Record<SampleOutcome>], keys: &HashSet<String>, text: &mut String) {
     let samples = records.iter().flat_map(|record| &record.samples).filter(|sample| keys.contains(&sample.key));
     for sample in samples.filter_map(|sample| sample.failure.as_deref()) {
         let _ = writeln!(text, "{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);

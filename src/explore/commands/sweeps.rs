@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::explore::sweep::ready::{self, ReadySweep};
-use crate::explore::text_table::{Align, TextTable};
-use crate::terminal::print;
+use crate::terminal::{print, width};
+use crate::text_table::{Align, TextTable};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn list() -> String {
-    let mut table = TextTable::new([Align::Left; 3]);
+    let mut table = TextTable::new([Align::Left; 3]).within(width());
     table.row(["sweep", "needs", "question"]);
     for sweep in ready::ALL {
         table.row([sweep.name.to_owned(), sweep.needs(), sweep.question()]);

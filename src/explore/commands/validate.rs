@@ -3,7 +3,7 @@
 use super::predict::{Format, pretty};
 use crate::error::{Error, Result};
 use crate::explore::validate;
-use crate::terminal::print;
+use crate::terminal::{print, width};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return print(&format!("report: {}\n", validate::page::write(&report, to)?.display()));
     }
     print(&match arguments.format {
-        Format::Table => report.text(),
+        Format::Table => report.text(width()),
         Format::Json => pretty(&report)?,
         Format::Toml => toml::to_string_pretty(&report)
             .map_err(|e| Error::internal(format!("cannot write the validation as TOML: {e}")))?,

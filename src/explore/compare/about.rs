@@ -2,6 +2,7 @@
 
 use super::machine::{Machine, Origin};
 use super::overview;
+use crate::explore::html;
 use crate::units;
 use serde::Serialize;
 
@@ -42,7 +43,7 @@ pub fn about(machine: &Machine) -> About {
     let pages: Vec<String> = machine.numbers("page_bytes").into_iter().map(units::bytes).collect();
     facts.push(("Page size granted", pages.join(", ")));
     if let Some((from, to, load)) = overview::moments(machine) {
-        facts.push(("Measured", format!("from {} to {}", units::utc(from), units::utc(to))));
+        facts.push(("Measured", format!("from {} to {}", html::utc(from), html::utc(to))));
         facts.push(("Load average", if load.is_nan() { String::new() } else { units::significant(load) }));
     }
     let launches = machine.words("launch").len();

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// A number that at least two machines have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct NumberRow {
     pub number: &'static str,
     pub meaning: &'static str,
     /// By machine; empty where a card does not have it.
@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 /// Every number that the base's card and another's have.
-pub fn rows(comparison: &Comparison) -> Vec<Row> {
+pub fn rows(comparison: &Comparison) -> Vec<NumberRow> {
     let value = |machine: usize, name: &str| comparison.machines[machine].card.as_ref().and_then(|card| card.get(name));
     let mut rows = Vec::new();
     for entry in CATALOGUE {
@@ -33,7 +33,7 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
         if ratios.iter().all(Option::is_none) {
             continue;
         }
-        rows.push(Row {
+        rows.push(NumberRow {
             number: entry.name,
             meaning: entry.meaning,
             values: values.iter().map(|value| value.map(|v| amount(v, entry.unit)).unwrap_or_default()).collect(),
@@ -45,7 +45,7 @@ pub fn rows(comparison: &Comparison) -> Vec<Row> {
 }
 
 /// Speeds that a ratio of whole machines is usually explained by: rates, and one over times.
-fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
+fn speeds(rows: &[NumberRow], of: usize) -> Vec<(&'static str, f64)> {
     const SPEEDS: [(&str, &str); 8] = [
         ("clock_hz", "clock"),
         ("memory_bandwidth_bytes_per_second", "memory bandwidth per processor"),
@@ -64,7 +64,7 @@ fn speeds(rows: &[Row], of: usize) -> Vec<(&'static str, f64)> {
 }
 
 /// The paper's argument for a surface: which of the ratios of the cards the measured ratio is near, where.
-pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of: usize) -> Option<String> {
+pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[NumberRow], of: usize) -> Option<String> {
     let speeds = speeds(rows, of);
     let (&(low_name, low), &(high_name, high)) =
         (speeds.iter().min_by(|a, b| a.1.total_cmp(&b.1))?, speeds.iter().max_by(|a, b| a.1.total_cmp(&b.1))?);
@@ -73,8 +73,8 @@ pub fn argument(comparison: &Comparison, group: &MatchedGroup, rows: &[Row], of:
         .points
         .iter()
         .filter_map(|&at| {
-            let seen = &comparison.points.points[at].seen;
-            Some((at, ratio(seen[of].as_ref()?, seen[0].as_ref()?, &mut tests)?.value))
+            let data = &comparison.points.points[at].by_machine;
+            Some((at, ratio(data[of].as_ref()?, data[0].as_ref()?, &mut tests)?.value))
         })
         .collect();
     let (least, most) = found.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), (_, r)| (l.min(*r), m.max(*r)));

@@ -37,16 +37,16 @@ pub fn differences(machines: &[Machine], points: &Points) -> Vec<Difference> {
 fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> {
     let facts: Vec<(&str, &Facts)> = machines
         .iter()
-        .zip(&point.seen)
-        .filter_map(|(machine, seen)| Some((machine.name.as_str(), &seen.as_ref()?.facts)))
+        .zip(&point.by_machine)
+        .filter_map(|(machine, data)| Some((machine.name.as_str(), &data.as_ref()?.facts)))
         .collect();
     let mut found = Vec::new();
-    // A side that does not tell is not known to differ.
+    // A side that does not report it is not known to differ.
     let mut differ = |name: &'static str, what: &str, say: &dyn Fn(&Facts) -> String| {
-        let told: Vec<(&str, String)> =
+        let reported: Vec<(&str, String)> =
             facts.iter().map(|(machine, facts)| (*machine, say(facts))).filter(|(_, text)| !text.is_empty()).collect();
-        if told.windows(2).any(|pair| pair[0].1 != pair[1].1) {
-            let each: Vec<String> = told.iter().map(|(machine, text)| format!("{text} ({machine})")).collect();
+        if reported.windows(2).any(|pair| pair[0].1 != pair[1].1) {
+            let each: Vec<String> = reported.iter().map(|(machine, text)| format!("{text} ({machine})")).collect();
             found.push((name, format!("{what}: {}", each.join(", "))));
         }
     };

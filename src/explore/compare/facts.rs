@@ -56,7 +56,7 @@ impl Allowed {
 /// The circumstances of a machine's samples of one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// Bytes of the pages granted; empty if not told.
+    /// Bytes of the pages granted; empty if unknown.
     pub pages: BTreeSet<u64>,
     /// What was asked for.
     pub pages_asked: BTreeSet<String>,

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 /// One model fitted to one kernel of every machine that has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Fitted {
+pub struct ModelFit {
     pub model: &'static str,
     pub kernel: &'static str,
     pub summary: &'static str,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ParameterRow>,
     /// SMAPE by machine, in per cent; empty where it was not fitted.
     pub errors: Vec<String>,
     /// Why a machine was not fitted.
@@ -23,7 +23,7 @@ pub struct Fitted {
 
 /// One number of the model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ParameterRow {
     pub number: &'static str,
     pub symbol: &'static str,
     /// Estimate with its 95 % interval, by machine.
@@ -36,7 +36,7 @@ pub struct Row {
 const MOST_POINTS: usize = 150;
 
 /// Fits every model that explains a kernel of at least two measured machines.
-pub fn all(comparison: &Comparison) -> Vec<Fitted> {
+pub fn all(comparison: &Comparison) -> Vec<ModelFit> {
     let mut found = Vec::new();
     for model in models::ALL {
         for kernel in model.about().explains {
@@ -51,7 +51,7 @@ pub fn all(comparison: &Comparison) -> Vec<Fitted> {
     found
 }
 
-fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str) -> Option<Fitted> {
+fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str) -> Option<ModelFit> {
     let mut fits: Vec<Option<Fit>> = Vec::new();
     let mut refused = Vec::new();
     for machine in comparison.machines {
@@ -90,7 +90,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
             let apart = of.low > to.high || of.high < to.low;
             format!("{}{}", significant(of.value / to.value), if apart { " (intervals disjoint)" } else { "" })
         };
-        rows.push(Row {
+        rows.push(ParameterRow {
             number: parameter.number,
             symbol: parameter.symbol,
             values: estimates.iter().map(shown).collect(),
@@ -100,7 +100,7 @@ fn side_by_side(comparison: &Comparison, model: &dyn Model, kernel: &'static str
     let error =
         |fit: &Option<Fit>| fit.as_ref().map(|f| format!("{:.1} %", 100.0 * f.quality.smape)).unwrap_or_default();
     let about = model.about();
-    Some(Fitted {
+    Some(ModelFit {
         model: about.id,
         kernel,
         summary: about.summary,
@@ -116,11 +116,11 @@ fn one(machine: &Machine, model: &dyn Model, kernel: &str) -> Option<Result<Fit,
     if samples.is_empty() || machine.origin == Origin::Published {
         return None;
     }
-    let told = |number: &str| {
-        let told = machine.host().and_then(|host| model_fit::told(host, number));
-        told.or_else(|| model_fit::loads(&samples, number))
+    let reported = |number: &str| {
+        let reported = machine.host().and_then(|host| model_fit::reported_by_os(host, number));
+        reported.or_else(|| model_fit::loads(&samples, number))
     };
-    let roles = model_fit::roles(model, &told, machine.card.as_ref(), &[], &[]);
+    let roles = model_fit::roles(model, &reported, machine.card.as_ref(), &[], &[]);
     let options = Options { resamples: 0, leave_out: false, most_points: MOST_POINTS, ..Options::default() };
     let fit = model_fit::observations(&samples, model, &[])
         .and_then(|data| fit::fit(model, &data.observations, &roles, options));

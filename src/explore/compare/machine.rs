@@ -49,7 +49,7 @@ impl Machine {
             ));
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
-        let card = manifest.as_ref().map(|manifest| told(manifest, &name));
+        let card = manifest.as_ref().map(|manifest| reported_by_os(manifest, &name));
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card })
     }
 
@@ -74,8 +74,8 @@ impl Machine {
     }
 }
 
-/// What the operating system told of a machine, as a card.
-fn told(manifest: &Manifest, name: &str) -> Card {
+/// What the operating system reported of a machine, as a card.
+fn reported_by_os(manifest: &Manifest, name: &str) -> Card {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
     let mut numbers = vec![("memory_bytes".to_owned(), host.memory_bytes as f64)];

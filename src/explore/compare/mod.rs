@@ -66,7 +66,7 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
 /// Which parameters keep the points apart.
 fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
     let names: Vec<&str> = machines.iter().map(|machine| machine.given.as_str()).collect();
-    let of = |k: usize| points.points.iter().filter(move |point| point.seen[k].is_some());
+    let of = |k: usize| points.points.iter().filter(move |point| point.by_machine[k].is_some());
     let mut apart = Vec::new();
     let columns: std::collections::BTreeSet<&str> =
         points.points.iter().flat_map(|point| &point.at).map(|(column, _)| column.as_str()).collect();
@@ -147,7 +147,7 @@ impl Comparison<'_> {
             stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
         }
         let is_crowded =
-            |point: &Point| point.seen.iter().flatten().any(|seen| seen.facts.oversubscribed == Some(true));
+            |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
         let crowded = points.iter().filter(|&&at| is_crowded(&self.points.points[at])).count();
         if crowded > 0 {
             stamps.push(format!(

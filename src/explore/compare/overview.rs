@@ -4,16 +4,16 @@ use super::Comparison;
 use super::machine::{Machine, Origin};
 use super::pictures::of_point;
 use super::points::Point;
-use super::ranking::Rank;
+use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
-use super::regression::Check;
+use super::regression::RegressionCheck;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
-use crate::explore::html::Tile;
-use crate::units::{significant, utc};
+use crate::explore::html::{Tile, utc};
+use crate::units::{plural, significant};
 
 /// A machine against the base, over all points.
-struct Told<'a> {
+struct MachineOverview<'a> {
     of: &'a str,
     base: &'a str,
     mean: GeometricMean,
@@ -29,7 +29,7 @@ struct Told<'a> {
     most: (f64, String),
 }
 
-fn told<'a>(comparison: &'a Comparison, of: usize) -> Option<Told<'a>> {
+fn machine_overview<'a>(comparison: &'a Comparison, of: usize) -> Option<MachineOverview<'a>> {
     let mut tests = MannWhitney::default();
     let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
     let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
@@ -53,17 +53,17 @@ fn told<'a>(comparison: &'a Comparison, of: usize) -> Option<Told<'a>> {
     let place = |(ratio, at): &(f64, usize)| (*ratio, comparison.points.points[*at].short(&varying));
     let (least, most) = (place(found.first()?), place(found.last()?));
     let name = |machine: usize| comparison.machines[machine].name.as_str();
-    Some(Told { of: name(of), base: name(0), mean, faster, slower, open, bare, failed, least, most })
+    Some(MachineOverview { of: name(of), base: name(0), mean, faster, slower, open, bare, failed, least, most })
 }
 
 /// Whether the base has the point too.
 fn both(point: &Point, of: usize) -> bool {
-    point.seen[of].is_some() && point.seen[0].is_some()
+    point.by_machine[of].is_some() && point.by_machine[0].is_some()
 }
 
-impl Told<'_> {
+impl MachineOverview<'_> {
     fn sentence(&self) -> String {
-        let Told { of, base, mean, .. } = self;
+        let MachineOverview { of, base, mean, .. } = self;
         let value = written(mean.value);
         let measured = mean.interval.filter(|_| mean.basis != Basis::Nothing);
         let who = match measured {
@@ -83,8 +83,8 @@ impl Told<'_> {
             }
         };
         format!(
-            "{who}{interval} (geometric mean over {} points, {known}). {}; ratios from {} at {} to {} at {}.",
-            mean.cells,
+            "{who}{interval} (geometric mean over {}, {known}). {}; ratios from {} at {} to {} at {}.",
+            plural(mean.cells, "point"),
             self.counts(),
             written(self.least.0),
             self.least.1,
@@ -93,21 +93,21 @@ impl Told<'_> {
         )
     }
 
-    /// `Faster at 46 points, slower at 0, undecided at 3`; what is none is told only where there are intervals.
+    /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
     fn counts(&self) -> String {
-        let points = |count: usize| if count == 1 { "1 point".to_owned() } else { format!("{count} points") };
-        let mut said = Vec::new();
+        let points = |count: usize| plural(count, "point");
+        let mut parts = Vec::new();
         if self.faster + self.slower + self.open > 0 {
             let faster = points(self.faster);
-            said.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
+            parts.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
         }
         if self.bare > 0 {
-            said.push(format!("No interval at {}", points(self.bare)));
+            parts.push(format!("No interval at {}", points(self.bare)));
         }
         if self.failed > 0 {
-            said.push(format!("Unfinished at {}", points(self.failed)));
+            parts.push(format!("Unfinished at {}", points(self.failed)));
         }
-        said.join(". ")
+        parts.join(". ")
     }
 
     fn tiles(&self, alone: bool) -> Vec<Tile> {
@@ -122,7 +122,7 @@ impl Told<'_> {
         let mean = tile(
             format!("{} / {}", self.of, self.base),
             times(self.mean.value),
-            format!("{interval}geometric mean over {} points", self.mean.cells),
+            format!("{interval}geometric mean over {}", plural(self.mean.cells, "point")),
         );
         if !alone {
             return vec![mean];
@@ -138,18 +138,19 @@ impl Told<'_> {
 }
 
 /// What is read first.
-pub struct Lead {
+pub struct Overview {
     /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
     pub verdicts: Vec<String>,
     /// The key numbers.
     pub tiles: Vec<Tile>,
 }
 
-impl Lead {
-    pub fn of(comparison: &Comparison, ranks: &[Rank], check: Option<&Check>) -> Self {
-        let all: Vec<Option<Told>> = (1..comparison.machines.len()).map(|of| told(comparison, of)).collect();
-        let verdict = |(told, machine): (&Option<Told>, &Machine)| match told {
-            Some(told) => told.sentence(),
+impl Overview {
+    pub fn of(comparison: &Comparison, ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Self {
+        let all: Vec<Option<MachineOverview>> =
+            (1..comparison.machines.len()).map(|of| machine_overview(comparison, of)).collect();
+        let verdict = |(overview, machine): (&Option<MachineOverview>, &Machine)| match overview {
+            Some(overview) => overview.sentence(),
             None => format!("{} and {} have no common point with a value.", machine.name, comparison.machines[0].name),
         };
         let verdicts = match comparison.matched.is_empty() {
@@ -157,22 +158,22 @@ impl Lead {
             false => all.iter().zip(&comparison.machines[1..]).map(verdict).collect(),
         };
         let mut tiles = judged(ranks, check);
-        tiles.extend(all.iter().flatten().flat_map(|told| told.tiles(all.len() == 1)));
+        tiles.extend(all.iter().flatten().flat_map(|overview| overview.tiles(all.len() == 1)));
         Self { verdicts, tiles }
     }
 }
 
 /// The outcome of the check, and the first of the ranking.
-fn judged(ranks: &[Rank], check: Option<&Check>) -> Vec<Tile> {
+fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<Tile> {
     let mut tiles = Vec::new();
     if let Some(check) = check {
         tiles.push(Tile {
             label: format!("More than {} % slower?", significant(100.0 * (check.limit - 1.0))),
             value: if check.has_failed() { "failed" } else { "passed" }.into(),
             note: format!(
-                "{} of {} points slower, {} unfinished",
+                "{} of {} slower, {} unfinished",
                 check.slower.len(),
-                check.tested,
+                plural(check.tested, "point"),
                 check.not_finished.len()
             ),
         });

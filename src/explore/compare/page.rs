@@ -2,21 +2,22 @@
 
 use super::Comparison;
 use super::about::{About, about};
-use super::fits::{self, Fitted};
+use super::fits::{self, ModelFit};
 use super::groups::{self, MatchedGroup};
-use super::overview::{self, Lead};
+use super::overview::{self, Overview};
 use super::pictures::{self, Section};
 use super::points::Point;
 use super::ranking;
 use super::rates::{self, Efficiency, Rates};
 use super::ratio::Basis;
-use super::regression::Check;
+use super::regression::RegressionCheck;
 use super::sensitivity::{self, Shape};
 use super::statistics::MannWhitney;
-use super::summary::{self, Checked, Line};
+use super::summary::{self, Checked, MeanLine};
 use super::{cards, tables};
 use crate::error::{Error, Result};
 use crate::explore::html::{self, Picture, Tile, Viewer};
+use crate::units::plural;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ const MOST_GROUPS: usize = 6;
 
 /// What was written.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct ComparisonOutput {
     pub page: PathBuf,
     /// For the terminal.
     pub summary: String,
@@ -52,7 +53,7 @@ struct Context<'a> {
     shapes: Shapes,
     #[serde(flatten)]
     numbers: Numbers,
-    fits: Vec<Fitted>,
+    fits: Vec<ModelFit>,
 }
 
 /// What is compared, and what must be known before using a number.
@@ -72,7 +73,7 @@ struct Overall {
     /// Sentences about each machine against the base.
     verdicts: Vec<String>,
     tiles: Vec<Tile>,
-    lines: Vec<Line>,
+    lines: Vec<MeanLine>,
     matrix: Vec<Vec<String>>,
     matrix_cells: usize,
     ranks: Vec<[String; 5]>,
@@ -86,7 +87,7 @@ struct Matched {
     bases: Vec<String>,
     unmatched: Vec<Unmatched>,
     unmatched_all: usize,
-    untold: Vec<String>,
+    unreported: Vec<String>,
     unfinished: Vec<String>,
 }
 
@@ -116,7 +117,7 @@ struct Shapes {
 /// The machines' own numbers beside the measured ratios.
 #[derive(Serialize)]
 struct Numbers {
-    cards: Vec<cards::Row>,
+    cards: Vec<cards::NumberRow>,
     arguments: Vec<String>,
     read_off: Vec<String>,
 }
@@ -133,7 +134,12 @@ struct Unmatched {
 ///
 /// # Errors
 /// If a file cannot be written or a figure not be drawn.
-pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Option<&Check>) -> Result<Made> {
+pub fn write(
+    comparison: &Comparison,
+    folder: &Path,
+    command: &str,
+    check: Option<&RegressionCheck>,
+) -> Result<ComparisonOutput> {
     let figures = folder.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
     let groups = groups::of(&comparison.points, &comparison.matched);
@@ -153,7 +159,7 @@ pub fn write(comparison: &Comparison, folder: &Path, command: &str, check: Optio
     let text = html::render(TEMPLATE, &context)?;
     save(&page, &text)?;
     html::remove_unmade(&figures, &text)?;
-    Ok(Made { summary: terminal(&context), page })
+    Ok(ComparisonOutput { summary: terminal(&context), page })
 }
 
 impl<'a> Head<'a> {
@@ -171,12 +177,12 @@ impl<'a> Head<'a> {
 }
 
 impl Overall {
-    fn of(comparison: &Comparison, groups: &[MatchedGroup], check: Option<&Check>) -> Self {
+    fn of(comparison: &Comparison, groups: &[MatchedGroup], check: Option<&RegressionCheck>) -> Self {
         let several = comparison.machines.len() > 2;
         let matrix = ranking::matrix(comparison);
         let shown = several && matrix.means.iter().flatten().any(Option::is_some);
         let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
-        let Lead { verdicts, tiles } = Lead::of(comparison, &ranks, check);
+        let Overview { verdicts, tiles } = Overview::of(comparison, &ranks, check);
         Self {
             verdicts,
             tiles,
@@ -196,7 +202,7 @@ impl Matched {
             bases: bases(comparison),
             unmatched: missing(comparison),
             unmatched_all: comparison.unmatched().count(),
-            untold: untold(comparison),
+            unreported: unreported(comparison),
             unfinished: unfinished(comparison),
         }
     }
@@ -247,8 +253,9 @@ impl Numbers {
 fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
     let mut text = head.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
-        "{} points matched (cells.csv), {} have no counterpart (unmatched.csv)",
-        matching.matched, matching.unmatched_all
+        "{} matched (cells.csv), {} without a counterpart (unmatched.csv)",
+        plural(matching.matched, "point"),
+        matching.unmatched_all
     );
     let lines = head.warnings.iter().chain(&overall.verdicts).chain(&matching.unfinished).chain([&unmatched]);
     lines.for_each(|line| text += &format!("{line}\n"));
@@ -275,8 +282,9 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     for (machine, unusable) in comparison.machines.iter().zip(&comparison.points.unusable) {
         if *unusable > 0 {
             warnings.push(format!(
-                "{}: {unusable} samples are excluded because their rate is not positive and finite.",
-                machine.name
+                "{}: {} excluded because the rate is not positive and finite.",
+                machine.name,
+                plural(*unusable, "sample")
             ));
         }
     }
@@ -320,8 +328,8 @@ fn missing(comparison: &Comparison) -> Vec<Unmatched> {
         let who: Vec<&str> = comparison
             .machines
             .iter()
-            .zip(&point.seen)
-            .filter(|(_, seen)| seen.is_some())
+            .zip(&point.by_machine)
+            .filter(|(_, data)| data.is_some())
             .map(|(machine, _)| machine.name.as_str())
             .collect();
         let who = who.join(" and ");
@@ -333,11 +341,11 @@ fn missing(comparison: &Comparison) -> Vec<Unmatched> {
     found
 }
 
-fn untold(comparison: &Comparison) -> Vec<String> {
+fn unreported(comparison: &Comparison) -> Vec<String> {
     let one = |(machine, class, names): &(String, String, Vec<String>)| {
         format!("{machine} does not report {} of {class}: points are matched without it.", names.join(", "))
     };
-    comparison.points.untold.iter().map(one).collect()
+    comparison.points.unreported.iter().map(one).collect()
 }
 
 /// Points that a machine has without a number, first of all those that another finished.
@@ -349,14 +357,15 @@ fn unfinished(comparison: &Comparison) -> Vec<String> {
             .points
             .points
             .iter()
-            .filter(|point| point.seen[k].as_ref().is_some_and(|seen| seen.samples() == 0))
+            .filter(|point| point.by_machine[k].as_ref().is_some_and(|data| data.samples() == 0))
             .collect();
         let Some(first) = failed.first() else { continue };
-        let status = first.seen[k].as_ref().and_then(|seen| seen.failures.first()).map_or("no value", |s| s.name());
+        let status =
+            first.by_machine[k].as_ref().and_then(|data| data.failures.first()).map_or("no value", |s| s.name());
         found.push(format!(
-            "{} did not finish {} points, such as {} ({status}).",
+            "{} did not finish {}, such as {} ({status}).",
             machine.name,
-            failed.len(),
+            plural(failed.len(), "point"),
             first.short(&varying)
         ));
     }

@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::explore::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
-use crate::explore::html::{Picture, Surface, picture};
+use crate::explore::html::{Picture, ViewerSurface, picture};
 use crate::explore::plot;
 use crate::explore::store::columns;
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 use ndarray::Array2;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct Section {
     pub pictures: Vec<Picture>,
     /// The surface of each machine, to be turned.
     #[serde(skip)]
-    pub surfaces: Vec<Surface>,
+    pub surfaces: Vec<ViewerSurface>,
 }
 
 /// All figures of a group; `number` is part of their files' names.
@@ -50,7 +50,7 @@ struct Drawer<'a> {
     number: usize,
     folder: &'a Path,
     pictures: Vec<Picture>,
-    surfaces: Vec<Surface>,
+    surfaces: Vec<ViewerSurface>,
 }
 
 impl Drawer<'_> {
@@ -64,7 +64,7 @@ impl Drawer<'_> {
         &self.comparison.machines[machine].name
     }
 
-    /// What stands below the title of every figure: the points, the basis, and every unfairness that was allowed.
+    /// The subtitle of every figure: the points, the basis, and every unequal condition that was allowed.
     fn subtitle(&self, what: String) -> String {
         warned(format!("{}: {what}", self.group.label), &self.comparison.stamps_at(&self.group.points))
     }
@@ -114,7 +114,9 @@ impl Drawer<'_> {
         let mut tests = MannWhitney::default();
         for (at, index) in places.indexed_iter() {
             let Some(index) = *index else { continue };
-            let (Some(a), Some(b)) = (&points.points[index].seen[of], &points.points[index].seen[0]) else { continue };
+            let (Some(a), Some(b)) = (&points.points[index].by_machine[of], &points.points[index].by_machine[0]) else {
+                continue;
+            };
             match ratio(a, b, &mut tests) {
                 Some(ratio) => {
                     values[at] = ratio.value;
@@ -137,7 +139,7 @@ impl Drawer<'_> {
         let open = undecided.len();
         let grid = Grid {
             title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{cells} points, {open} of them not significant")),
+            subtitle: self.subtitle(format!("{}, {open} of them not significant", plural(cells, "point"))),
             x: self.axis(0),
             y: self.axis(1),
             z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
@@ -154,7 +156,7 @@ impl Drawer<'_> {
         let mut points = Vec::new();
         for &at in &self.group.points {
             let point = &self.comparison.points.points[at];
-            let (Some(a), Some(b)) = (&point.seen[of], &point.seen[0]) else { continue };
+            let (Some(a), Some(b)) = (&point.by_machine[of], &point.by_machine[0]) else { continue };
             let (Some(found), Some(x)) = (ratio(a, b, &mut tests), point.number(&self.group.axes[0])) else {
                 continue;
             };
@@ -171,7 +173,7 @@ impl Drawer<'_> {
         let y = Quantity { label: which, unit: Unit::None, log: true };
         let curves = Curves {
             title: title.clone(),
-            subtitle: self.subtitle(format!("{} points", points.len())),
+            subtitle: self.subtitle(plural(points.len(), "point")),
             x: axis.quantity,
             y,
             series: vec![Series { label: String::new(), points }],
@@ -188,28 +190,28 @@ impl Drawer<'_> {
         let points = &self.comparison.points;
         let places = self.group.grid(points);
         let mut fastest = Array2::from_elem(places.dim(), None);
-        let mut lead = Array2::from_elem(places.dim(), f64::NAN);
+        let mut margin = Array2::from_elem(places.dim(), f64::NAN);
         let (mut undecided, mut failed) = (Vec::new(), Vec::new());
         let mut tests = MannWhitney::default();
         for (at, index) in places.indexed_iter() {
             let Some(index) = *index else { continue };
-            let seen = &points.points[index].seen;
-            if seen.iter().flatten().any(|seen| seen.samples() == 0) {
+            let data = &points.points[index].by_machine;
+            if data.iter().flatten().any(|data| data.samples() == 0) {
                 failed.push(at);
             }
             let mut order: Vec<(usize, f64)> =
-                seen.iter().enumerate().filter_map(|(k, seen)| Some((k, seen.as_ref()?.speed()?))).collect();
+                data.iter().enumerate().filter_map(|(k, data)| Some((k, data.as_ref()?.speed()?))).collect();
             order.sort_by(|a, b| b.1.total_cmp(&a.1));
             let Some(&(mut first, _)) = order.first() else { continue };
             if let Some(&(second, _)) = order.get(1)
-                && let (Some(a), Some(b)) = (&seen[first], &seen[second])
+                && let (Some(a), Some(b)) = (&data[first], &data[second])
                 && let Some(found) = ratio(a, b, &mut tests)
             {
                 // By the ratio as everywhere: where two are close, it may turn the order of the medians around.
                 if found.value < 1.0 {
                     first = second;
                 }
-                lead[at] = found.value.max(1.0 / found.value);
+                margin[at] = found.value.max(1.0 / found.value);
                 if !found.is_decided() {
                     undecided.push(at);
                 }
@@ -224,7 +226,7 @@ impl Drawer<'_> {
             y: self.axis(1),
             names: self.comparison.machines.iter().map(|machine| machine.name.clone()).collect(),
             fastest,
-            lead,
+            margin,
             undecided,
             failed,
         };
@@ -242,8 +244,8 @@ impl Drawer<'_> {
             let mut values = Array2::from_elem(places.dim(), f64::NAN);
             let mut failed = Vec::new();
             for (at, index) in places.indexed_iter() {
-                let Some(seen) = index.and_then(|index| points.points[index].seen[k].as_ref()) else { continue };
-                match seen.speed() {
+                let Some(data) = index.and_then(|index| points.points[index].by_machine[k].as_ref()) else { continue };
+                match data.speed() {
                     Some(speed) => values[at] = speed,
                     None => failed.push(at),
                 }
@@ -256,7 +258,8 @@ impl Drawer<'_> {
         }
         grids.retain(|grid| has_square(&grid.values));
         // A surface needs two values along each axis; contours say so.
-        let surface = |grid: &Grid| Surface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
+        let surface =
+            |grid: &Grid| ViewerSurface::of(grid.title.clone(), self.group.label.clone(), &grid.turned()).ok();
         self.surfaces = grids.iter().filter_map(surface).collect();
         for (k, grids) in grids.chunks(MOST_PANELS).enumerate() {
             let title = "Contours side by side, on the same scale".to_owned();
@@ -289,6 +292,6 @@ pub fn quantity(column: &str, values: &[f64]) -> Quantity {
 
 /// The ratio of a machine to the first at a point.
 pub fn of_point(comparison: &Comparison, at: usize, of: usize, tests: &mut MannWhitney) -> Option<Ratio> {
-    let seen = &comparison.points.points[at].seen;
-    ratio(seen[of].as_ref()?, seen[0].as_ref()?, tests)
+    let data = &comparison.points.points[at].by_machine;
+    ratio(data[of].as_ref()?, data[0].as_ref()?, tests)
 }

@@ -14,18 +14,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a machine holds of one point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct PointData {
     /// Logarithms of the speed of each good sample, by launch, each ascending. A speed is a rate, or one over a time: more is
     /// better.
     pub launches: Vec<Vec<f64>>,
     /// Status of the samples that gave no number.
     pub failures: Vec<Status>,
     pub facts: Facts,
-    /// Published: a value that stands for itself.
+    /// Published: a value without uncertainty.
     pub exact: bool,
 }
 
-impl Seen {
+impl PointData {
     /// The median speed of all samples; `None` if none is good.
     pub fn speed(&self) -> Option<f64> {
         let all = self.all();
@@ -64,7 +64,7 @@ pub struct Point {
     /// Columns that it was matched by and their values.
     pub at: Vec<(String, Value)>,
     /// By machine, in their order.
-    pub seen: Vec<Option<Seen>>,
+    pub by_machine: Vec<Option<PointData>>,
 }
 
 impl Point {
@@ -90,11 +90,11 @@ impl Point {
 
     /// Whether at least two machines have it, with a number or without.
     pub fn is_matched(&self) -> bool {
-        self.seen.iter().flatten().count() > 1
+        self.by_machine.iter().flatten().count() > 1
     }
 
     pub fn is_in_all(&self) -> bool {
-        self.seen.iter().all(Option::is_some)
+        self.by_machine.iter().all(Option::is_some)
     }
 }
 
@@ -105,8 +105,8 @@ pub struct Points {
     pub points: Vec<Point>,
     /// Class to its first kernel, by whose headline it is judged.
     pub classes: BTreeMap<String, &'static str>,
-    /// Parameters that points were not matched by, as a machine does not tell them: machine, class, their names.
-    pub untold: Vec<(String, String, Vec<String>)>,
+    /// Parameters that points were not matched by, because a machine does not report them: machine, class, their names.
+    pub unreported: Vec<(String, String, Vec<String>)>,
     /// Values that are no rate, by machine: not positive, not finite.
     pub unusable: Vec<usize>,
 }
@@ -118,7 +118,7 @@ impl Points {
         kernel.map_or("seconds", |kernel| kernel.about().headline)
     }
 
-    /// Columns that tell points apart; `kernel` if there are several classes. What follows from others, as N does from L where
+    /// Columns that distinguish points; `kernel` if there are several classes. What follows from others, as N does from L where
     /// a sweep moves them together, is left out.
     pub fn varying(&self) -> HashSet<&str> {
         const FIRST: [&str; 6] = ["kernel", ALPHA, BLOCK, "ranks", "look_ahead", "message_bytes"];
@@ -183,8 +183,12 @@ pub struct Matching {
 /// # Errors
 /// If a cell would mix points of one machine, which is then named with what tells them apart.
 pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
-    let mut found =
-        Points { points: Vec::new(), classes: BTreeMap::new(), untold: Vec::new(), unusable: vec![0; machines.len()] };
+    let mut found = Points {
+        points: Vec::new(),
+        classes: BTreeMap::new(),
+        unreported: Vec::new(),
+        unusable: vec![0; machines.len()],
+    };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
     for kernel in kernels::ALL.iter().copied().filter(|kernel| by_kernel.iter().any(|of| of.contains_key(kernel.id())))
@@ -198,19 +202,19 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
             machine.samples.at(rows.copied().collect())
         };
         let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
-        let columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.untold);
+        let columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
         found.classes.insert(class.clone(), kernels[0].id());
         let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
         for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
             let headline = kernels[0].about().headline;
-            for (values, seen, unusable) in seen(machine, &samples[at], &columns, headline, matching)? {
+            for (values, data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
                 found.unusable[at] += unusable;
                 let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
                     let at = columns.iter().cloned().zip(values).collect();
-                    found.points.push(Point { class: class.clone(), at, seen: vec![None; machines.len()] });
+                    found.points.push(Point { class: class.clone(), at, by_machine: vec![None; machines.len()] });
                     found.points.len() - 1
                 });
-                found.points[index].seen[at] = Some(seen);
+                found.points[index].by_machine[at] = Some(data);
             }
         }
     }
@@ -227,14 +231,14 @@ fn by_kernel(machine: &Machine) -> HashMap<&'static str, Samples> {
     machine.samples.kernels().into_iter().map(|(kernel, samples)| (kernel.id(), samples)).collect()
 }
 
-/// The columns that the points of a class are matched by: parameters that all machines tell.
+/// The columns that the points of a class are matched by: parameters that all machines report.
 fn columns_of(
     machines: &[Machine],
     samples: &[Samples],
     kernels: &[&'static dyn Kernel],
     matching: &Matching,
     class: &str,
-    untold: &mut Vec<(String, String, Vec<String>)>,
+    unreported: &mut Vec<(String, String, Vec<String>)>,
 ) -> Vec<String> {
     let mut columns = vec!["ranks"];
     for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
@@ -248,11 +252,11 @@ fn columns_of(
     let has_class: Vec<usize> = (0..machines.len()).filter(|at| !samples[*at].is_empty()).collect();
     let mut missing = HashSet::new();
     for &at in &has_class {
-        let not_told: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
-        if !not_told.is_empty() {
-            let names = not_told.iter().map(|column| columns::short(column).to_owned()).collect();
-            untold.push((machines[at].name.clone(), class.to_owned(), names));
-            missing.extend(not_told);
+        let missing_here: Vec<&str> = columns.iter().copied().filter(|column| !samples[at].has(column)).collect();
+        if !missing_here.is_empty() {
+            let names = missing_here.iter().map(|column| columns::short(column).to_owned()).collect();
+            unreported.push((machines[at].name.clone(), class.to_owned(), names));
+            missing.extend(missing_here);
         }
     }
     columns.into_iter().filter(|column| !missing.contains(column)).map(str::to_owned).collect()
@@ -278,10 +282,10 @@ impl Part {
     }
 }
 
-type Found = (Vec<Value>, Seen, usize);
+type Found = (Vec<Value>, PointData, usize);
 
 /// The cells of one machine.
-fn seen(
+fn point_data(
     machine: &Machine,
     samples: &Samples,
     columns: &[String],
@@ -317,7 +321,7 @@ fn seen(
         let unusable = cell.samples.len() - launches.iter().map(Vec::len).sum::<usize>();
         let facts = Facts::of(&cell.samples);
         let exact = machine.origin == Origin::Published;
-        (cell.by, Seen { launches, failures: cell.failures, facts, exact }, unusable)
+        (cell.by, PointData { launches, failures: cell.failures, facts, exact }, unusable)
     };
     Ok(cells.into_iter().map(found).collect())
 }

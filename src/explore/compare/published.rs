@@ -12,7 +12,7 @@ use crate::measure::kernels::{self, Kernel};
 use crate::point::Value;
 
 /// A column of a published table that holds rates of a machine.
-struct Printed {
+struct PrintedRates {
     /// Name of the machine's card.
     machine: &'static str,
     table: &'static str,
@@ -27,9 +27,9 @@ struct Printed {
     source: &'static str,
 }
 
-/// Where the papers print rates of whole machines. Rates are in 1e9 updates a second.
-const PRINTED: &[Printed] = &[
-    Printed {
+/// Where the papers print rates of whole machines. Rates are in 1e9 updates per second.
+const PRINTED: &[PrintedRates] = &[
+    PrintedRates {
         machine: "red-storm",
         table: "hypercube-table-2",
         rate: "gups",
@@ -40,7 +40,7 @@ const PRINTED: &[Printed] = &[
         fixed: &[("look_ahead", 1024)],
         source: "measured: hypercube paper, Table 2",
     },
-    Printed {
+    PrintedRates {
         machine: "red-storm",
         table: "hypercube-table-4",
         rate: "gups",
@@ -51,7 +51,7 @@ const PRINTED: &[Printed] = &[
         fixed: &[("ranks", 32)],
         source: "measured: hypercube paper, Table 4",
     },
-    Printed {
+    PrintedRates {
         machine: "bluegene-p",
         table: "bluegene-table-4",
         rate: "bgp_multi_gups",
@@ -62,7 +62,7 @@ const PRINTED: &[Printed] = &[
         fixed: &[],
         source: "measured: Blue Gene/P paper, Table 4, four cores with roles",
     },
-    Printed {
+    PrintedRates {
         machine: "bluegene-p",
         table: "bluegene-table-4",
         rate: "bgp_single_gups",
@@ -73,7 +73,7 @@ const PRINTED: &[Printed] = &[
         fixed: &[],
         source: "measured: Blue Gene/P paper, Table 4, one core",
     },
-    Printed {
+    PrintedRates {
         machine: "bluegene-l",
         table: "bluegene-table-4",
         rate: "bgl_gups",

@@ -3,7 +3,7 @@
 //! Only ratios are averaged, and only geometrically, over points that all machines finished.
 
 use super::Comparison;
-use super::points::{Point, Seen};
+use super::points::{Point, PointData};
 use super::ratio::{GeometricMean, geometric_mean, over_points};
 use super::statistics::{MannWhitney, Mean};
 use rand::SeedableRng;
@@ -22,7 +22,7 @@ pub struct Matrix {
 
 /// A machine's place among all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rank {
+pub struct MachineRank {
     pub machine: String,
     /// From 1, by the mean of the log speeds.
     pub rank: usize,
@@ -36,7 +36,7 @@ pub struct Rank {
 
 /// Points that all machines finished.
 pub fn finished<'a>(comparison: &'a Comparison) -> Vec<&'a Point> {
-    let all = |point: &&Point| point.seen.iter().all(|seen| seen.as_ref().is_some_and(|seen| seen.samples() > 0));
+    let all = |point: &&Point| point.by_machine.iter().all(|data| data.as_ref().is_some_and(|data| data.samples() > 0));
     comparison.matched_points().into_iter().filter(all).collect()
 }
 
@@ -56,17 +56,19 @@ const DRAWS: usize = 10_000;
 
 /// The ranking over all points that all machines finished; empty if there are none.
 ///
-/// Its uncertainty is that of the measurement: means over launches, drawn anew from their t distributions.
-pub fn ranking(comparison: &Comparison, seed: u64) -> Vec<Rank> {
+/// Its uncertainty is that of the measurement: means over launches, redrawn from their t distributions.
+pub fn ranking(comparison: &Comparison, seed: u64) -> Vec<MachineRank> {
     let points = finished(comparison);
     if points.is_empty() {
         return Vec::new();
     }
-    let of = |machine: usize| -> Vec<Seen> { points.iter().filter_map(|point| point.seen[machine].clone()).collect() };
+    let of = |machine: usize| -> Vec<PointData> {
+        points.iter().filter_map(|point| point.by_machine[machine].clone()).collect()
+    };
     let means: Vec<Option<Mean>> = (0..comparison.machines.len()).map(|machine| over_points(&of(machine))).collect();
     let values: Vec<f64> = (0..comparison.machines.len())
         .map(|machine| {
-            let logs = of(machine).into_iter().filter_map(|seen| Some(seen.speed()?.ln()));
+            let logs = of(machine).into_iter().filter_map(|data| Some(data.speed()?.ln()));
             means[machine].map_or_else(|| logs.sum::<f64>() / points.len() as f64, |mean| mean.value)
         })
         .collect();
@@ -74,7 +76,7 @@ pub fn ranking(comparison: &Comparison, seed: u64) -> Vec<Rank> {
     let place = |values: &[f64], of: usize| 1 + values.iter().filter(|other| **other > values[of]).count();
     let known: Option<Vec<Mean>> = means.into_iter().collect();
     let draws = known.map(|known| drawn(&known, seed));
-    let mut ranks: Vec<Rank> = comparison
+    let mut ranks: Vec<MachineRank> = comparison
         .machines
         .iter()
         .enumerate()
@@ -85,7 +87,7 @@ pub fn ranking(comparison: &Comparison, seed: u64) -> Vec<Rank> {
                 places.sort_unstable();
             }
             let at = |places: &Vec<usize>, share: f64| places[((places.len() - 1) as f64 * share).round() as usize];
-            Rank {
+            MachineRank {
                 machine: machine.name.clone(),
                 rank: place(&values, of),
                 range: places.as_ref().map(|places| (at(places, 0.025), at(places, 0.975))),

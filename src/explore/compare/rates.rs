@@ -17,7 +17,7 @@ use std::path::Path;
 /// Parameters worth curves, by their columns: P, Q, message size.
 const AXES: [&str; 3] = ["ranks", "look_ahead", "message_bytes"];
 
-/// More curves are not told apart.
+/// More curves cannot be distinguished.
 const MOST_CURVES: usize = 12;
 
 /// One curve: a machine, a kernel and the values of all that the axis does not decide.
@@ -98,12 +98,12 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates a second.
+    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates per second.
     fn label(&self) -> String {
         match self.kernels.iter().all(|kernel| kernel.starts_with("random_access"))
             && self.headline == "operations_per_second"
         {
-            true => "updates (G/s: GUPS)".into(),
+            true => "updates/s (GUPS)".into(),
             false => columns::describe(self.headline).label,
         }
     }
@@ -111,7 +111,7 @@ impl Rate<'_> {
     fn title(&self) -> String {
         let label = self.label();
         let plain = label.split(" (").next().unwrap_or_default();
-        let plain = if plain == "updates" { "GUPS" } else { plain };
+        let plain = if plain == "updates/s" { "GUPS" } else { plain };
         format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
     }
 }
@@ -173,7 +173,7 @@ fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Serie
     })
 }
 
-/// Kernel and values that tell a curve from others.
+/// Kernel and values that distinguish a curve from others.
 type Key = (String, Vec<(String, String)>);
 
 fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
@@ -183,7 +183,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
             let of_class = |point: &&Point| {
                 point.class == *class
                     && point.number(axis).is_some()
-                    && point.seen[machine].as_ref().is_some_and(|s| s.samples() > 0)
+                    && point.by_machine[machine].as_ref().is_some_and(|s| s.samples() > 0)
             };
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
             let keys = keys(&points, axis);
@@ -216,7 +216,7 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
 
 /// What is printed and what a model says make no curve together.
 fn origin(point: &Point, machine: usize) -> &'static str {
-    let origins = point.seen[machine].iter().flat_map(|seen| &seen.facts.origins);
+    let origins = point.by_machine[machine].iter().flat_map(|data| &data.facts.origins);
     match origins.map(|origin| origin.starts_with("predicted")).next() {
         Some(true) => "predicted",
         Some(false) => "published",
@@ -228,21 +228,21 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     // From logarithms of speeds to what the kernel is judged by.
     let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
     let back = |log: &f64| if inverse { (-log).exp() } else { log.exp() };
-    let values: Vec<f64> = point.seen[machine].as_ref()?.all().iter().map(back).collect();
+    let values: Vec<f64> = point.by_machine[machine].as_ref()?.all().iter().map(back).collect();
     let summary = Summary::of(&values)?;
     let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
     Some(CurvePoint { x: point.number(axis)?, y: summary.median, low, high })
 }
 
-/// Columns that vary at one value of the axis: they tell curves apart. What grows with the axis, as memory does with the
+/// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the
 /// ranks, goes along.
 fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
-    let mut seen: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
+    let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
         let Some(x) = point.number(axis) else { continue };
         for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
-            if *seen.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
+            if *data.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
                 keys.push(column);
             }
         }

@@ -1,6 +1,6 @@
 //! Ratios of one machine to another: point by point, and their geometric mean.
 
-use super::points::{Point, Seen};
+use super::points::{Point, PointData};
 use super::statistics::{MannWhitney, Mean};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub enum Basis {
     Nothing,
 }
 
-/// The speed of a machine by that of another at one point.
+/// The speed of a machine relative to that of another at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub value: f64,
@@ -34,16 +34,16 @@ impl Ratio {
 }
 
 /// The mean over launches of one side, where it is known how launches differ or the value is exact.
-pub fn mean(seen: &Seen) -> Option<Mean> {
-    let medians = seen.medians();
+pub fn mean(data: &PointData) -> Option<Mean> {
+    let medians = data.medians();
     match medians[..] {
-        [value] if seen.exact => Some(Mean::exact(value)),
+        [value] if data.exact => Some(Mean::exact(value)),
         _ => Mean::of(&medians),
     }
 }
 
 /// `of` by `to`; `None` where one of them has no good sample.
-pub fn ratio(of: &Seen, to: &Seen, tests: &mut MannWhitney) -> Option<Ratio> {
+pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
     let (medians, others) = (of.medians(), to.medians());
     if medians.is_empty() || others.is_empty() {
         return None;
@@ -86,10 +86,10 @@ const NORMAL: f64 = 1.959_964;
 /// a launch that was slow was so at all of them. Where a side has single launches it is put together from the points'
 /// own intervals, as if they were independent.
 pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannWhitney) -> Option<GeometricMean> {
-    let both: Vec<(&Seen, &Seen, Ratio)> = points
+    let both: Vec<(&PointData, &PointData, Ratio)> = points
         .iter()
         .filter_map(|point| {
-            let (a, b) = (point.seen[of].as_ref()?, point.seen[to].as_ref()?);
+            let (a, b) = (point.by_machine[of].as_ref()?, point.by_machine[to].as_ref()?);
             Some((a, b, ratio(a, b, tests)?))
         })
         .collect();
@@ -109,7 +109,9 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
         most: most.exp(),
     };
     let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);
-    let one = |pick: &dyn Fn(&(&Seen, &Seen, Ratio)) -> Seen| over_points(&both.iter().map(pick).collect::<Vec<_>>());
+    let one = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
+        over_points(&both.iter().map(pick).collect::<Vec<_>>())
+    };
     if let (Some(a), Some(b), false) = (one(&|both| both.0.clone()), one(&|both| both.1.clone()), exact) {
         let mean = a.minus(&b);
         return Some(found(mean.value, Some(mean.interval()), Basis::Launches));
@@ -125,9 +127,9 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
 
 /// The mean of log speeds over points, by launches: points measured in the same number of launches were measured in the
 /// same ones, as a sweep launches all points of a rank count together.
-pub fn over_points(seen: &[Seen]) -> Option<Mean> {
+pub fn over_points(data: &[PointData]) -> Option<Mean> {
     let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
-    for one in seen {
+    for one in data {
         let medians = one.medians();
         if one.exact {
             sets.entry(0).or_default().push(medians);
@@ -135,7 +137,7 @@ pub fn over_points(seen: &[Seen]) -> Option<Mean> {
             sets.entry(medians.len()).or_default().push(medians);
         }
     }
-    let total = seen.len() as f64;
+    let total = data.len() as f64;
     let of_set = |(launches, rows): (&usize, &Vec<Vec<f64>>)| {
         let weight = rows.len() as f64 / total;
         let mean_of = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;

@@ -7,10 +7,12 @@
 //! launch each is refused unless allowed, as nobody knows then how launches differ.
 
 use super::Comparison;
-use super::points::Seen;
+use super::points::PointData;
 use super::ratio::{Basis, mean, ratio};
 use super::statistics::{MannWhitney, adjusted};
 use crate::error::{Error, Result};
+use crate::text_table::{Align, TextTable};
+use crate::units::plural;
 use serde::Serialize;
 
 /// The share of false findings that is accepted.
@@ -18,12 +20,12 @@ pub const FALSE_FINDINGS: f64 = 0.05;
 
 /// What fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
+pub struct SlowdownLimit {
     /// A slowdown, such as 1.05.
     pub slowdown: f64,
 }
 
-impl Limit {
+impl SlowdownLimit {
     /// Reads `slower=5%`.
     ///
     /// # Errors
@@ -57,7 +59,7 @@ pub struct Tested {
 
 /// What the check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct RegressionCheck {
     pub base: String,
     pub new: String,
     pub limit: f64,
@@ -74,7 +76,7 @@ pub struct Check {
     pub warnings: Vec<String>,
 }
 
-impl Check {
+impl RegressionCheck {
     pub fn has_failed(&self) -> bool {
         !self.slower.is_empty() || !self.not_finished.is_empty()
     }
@@ -83,7 +85,7 @@ impl Check {
 /// A point's test before the adjustment.
 struct Test {
     tested: Tested,
-    /// The least p that so many samples can give.
+    /// The smallest p that this many samples can give.
     least: f64,
 }
 
@@ -92,7 +94,7 @@ struct Test {
 /// # Errors
 /// If there are not exactly two machines, nothing can be tested, the points have single launches and that was not allowed, or
 /// so few samples that no point could ever be found.
-pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
+pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<RegressionCheck> {
     let [base, new] = comparison.machines else {
         return Err(Error::input(
             format!("--fail-if compares one result with a base, but {} results were given", comparison.machines.len()),
@@ -103,7 +105,7 @@ pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
     let mut tests = MannWhitney::default();
     let (mut done, mut not_finished, mut untested) = (Vec::new(), Vec::new(), 0);
     for point in comparison.matched_points() {
-        let (Some(a), Some(b)) = (&point.seen[0], &point.seen[1]) else { continue };
+        let (Some(a), Some(b)) = (&point.by_machine[0], &point.by_machine[1]) else { continue };
         match (a.samples(), b.samples()) {
             (0, _) => untested += 1,
             (_, 0) => not_finished.push(point.short(&varying)),
@@ -120,16 +122,16 @@ pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
         ));
     }
     let mut warnings = warnings(comparison, &done, (&base.given, &new.given))?;
-    let missing = comparison.unmatched().filter(|point| point.seen[0].is_some()).count();
+    let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
-        warnings.push(format!("{missing} points of {} are not in {} and were not checked", base.given, new.given));
+        warnings.push(format!("{} of {} not in {} and not checked", plural(missing, "point"), base.given, new.given));
     }
     let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
     let tested = done.len();
     let with_q = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested });
     let mut slower: Vec<Tested> = with_q.filter(|tested| tested.q <= FALSE_FINDINGS).collect();
     slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
-    Ok(Check {
+    Ok(RegressionCheck {
         base: base.name.clone(),
         new: new.name.clone(),
         limit: limit.slowdown,
@@ -143,7 +145,7 @@ pub fn check(comparison: &Comparison, limit: Limit) -> Result<Check> {
     })
 }
 
-fn test(a: &Seen, b: &Seen, limit: Limit, tests: &mut MannWhitney, point: String) -> Option<Test> {
+fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhitney, point: String) -> Option<Test> {
     let found = ratio(a, b, tests)?;
     let margin = limit.slowdown.ln();
     let (p, least) = match (mean(a), mean(b)) {
@@ -168,7 +170,7 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
     if !comparison.matching.allowed.one_launch {
         return Err(Error::input(
             format!(
-                "--fail-if: {single} of {} points have a single launch in {base} or {new}; launches vary more than \
+                "--fail-if: {single} of {} points measured in a single launch in {base} or {new}; launches vary more than \
                  samples within a launch, so such a check would often fail for two identical runs",
                 done.len()
             ),
@@ -176,11 +178,11 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
         ));
     }
     let mut warnings = vec![format!(
-        "{single} of {} points have a single launch on one side: their tests ignore launch-to-launch variation and \
+        "{single} of {} points measured in a single launch on one side: their tests ignore launch-to-launch variation and \
          may fail for two identical runs",
         done.len()
     )];
-    // If all points were as slow as can be, which would be found? And how many must be at once?
+    // If all points were as slow as can be, which would be found? And how many must be slower together?
     let mut least: Vec<f64> = done.iter().map(|test| test.least).collect();
     least.sort_by(f64::total_cmp);
     let total = least.len() as f64;
@@ -208,24 +210,24 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
 }
 
 /// The finding as plain text for a terminal or the log of a CI job.
-pub fn text(check: &Check) -> String {
+pub fn text(check: &RegressionCheck) -> String {
     use std::fmt::Write;
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     let mut text = String::new();
     for warning in &check.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+    let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
     for tested in &check.slower {
-        let interval =
-            tested.interval.map(|(low, high)| format!(" [{}, {}]", percent(low), percent(high))).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "SLOWER  {}  time {}{interval}  q = {}",
-            tested.point,
-            percent(tested.slowdown),
-            crate::units::significant(tested.q)
-        );
+        slower.row([
+            "SLOWER".to_owned(),
+            tested.point.clone(),
+            format!("time {}", percent(tested.slowdown)),
+            tested.interval.map(|(low, high)| format!("[{}, {}]", percent(low), percent(high))).unwrap_or_default(),
+            format!("q = {}", crate::units::significant(tested.q)),
+        ]);
     }
+    let _ = write!(text, "{slower}");
     for point in &check.not_finished {
         let _ = writeln!(text, "DID NOT FINISH  {point}");
     }

@@ -20,14 +20,14 @@ use std::collections::BTreeMap;
 pub struct Shape {
     pub label: String,
     pub alphas: Vec<String>,
-    pub trades: Vec<Held>,
+    pub trades: Vec<LevelTrades>,
     pub sensitivities: Vec<Sensitivity>,
     pub ranges: Vec<Range>,
 }
 
 /// One bandwidth held over all alphas, by machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Held {
+pub struct LevelTrades {
     /// `10 MB/s`
     pub level: String,
     pub machines: Vec<(String, Trade)>,
@@ -86,13 +86,13 @@ pub fn of(comparison: &Comparison, group: &MatchedGroup) -> Result<Shape> {
 fn surface(comparison: &Comparison, group: &MatchedGroup, machine: usize) -> Vec<Vec<f64>> {
     let places = group.grid(&comparison.points);
     let speed = |index: &Option<usize>| {
-        index.and_then(|at| comparison.points.points[at].seen[machine].as_ref()?.speed()).unwrap_or(f64::NAN)
+        index.and_then(|at| comparison.points.points[at].by_machine[machine].as_ref()?.speed()).unwrap_or(f64::NAN)
     };
     places.rows().into_iter().map(|row| row.iter().map(speed).collect()).collect()
 }
 
 /// The levels of the paper and those of the base's surface, as far as any other machine reaches them.
-fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<Held> {
+fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<LevelTrades> {
     let blocks = group.values(&comparison.points, 0);
     let surfaces: Vec<Vec<Vec<f64>>> =
         (0..comparison.machines.len()).map(|machine| surface(comparison, group, machine)).collect();
@@ -103,10 +103,10 @@ fn trades(comparison: &Comparison, group: &MatchedGroup) -> Vec<Held> {
         let machines = comparison.machines.iter().zip(&surfaces);
         let machines: Vec<(String, Trade)> =
             machines.map(|(machine, surface)| (machine.name.clone(), trade::trade(&blocks, surface, level))).collect();
-        Held { level: quantity(level, Unit::BytesPerSecond), machines }
+        LevelTrades { level: quantity(level, Unit::BytesPerSecond), machines }
     };
     // A level that only one machine's surface spans tells nothing of the others.
-    let tells = |held: &Held| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
+    let tells = |held: &LevelTrades| held.machines.iter().filter(|(_, trade)| trade.factor.is_some()).count() > 1;
     levels.into_iter().map(held).filter(tells).collect()
 }
 
@@ -115,7 +115,7 @@ fn lines(comparison: &Comparison, group: &MatchedGroup, machine: usize, axis: &s
     let mut lines: BTreeMap<Vec<u64>, Vec<(f64, f64)>> = BTreeMap::new();
     for &at in &group.points {
         let point = &comparison.points.points[at];
-        let speed = point.seen[machine].as_ref().and_then(|seen| seen.speed());
+        let speed = point.by_machine[machine].as_ref().and_then(|data| data.speed());
         let (Some(x), Some(speed)) = (point.number(axis), speed) else { continue };
         let others = group.axes.iter().filter(|other| *other != axis);
         let key: Vec<u64> = others.map(|other| point.number(other).unwrap_or(-1.0).to_bits()).collect();
@@ -182,7 +182,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
         .iter()
         .filter_map(|&at| {
             let point = &comparison.points.points[at];
-            Some((point, point.seen[machine].as_ref()?.speed()?))
+            Some((point, point.by_machine[machine].as_ref()?.speed()?))
         })
         .collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));

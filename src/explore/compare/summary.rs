@@ -3,16 +3,16 @@
 use super::Comparison;
 use super::groups::MatchedGroup;
 use super::points::Point;
-use super::ranking::{Matrix, Rank};
+use super::ranking::{MachineRank, Matrix};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
-use super::regression::{Check, Tested};
+use super::regression::{RegressionCheck, Tested};
 use super::statistics::MannWhitney;
 use crate::units::{NumberStyle, number, significant};
 use serde::Serialize;
 
 /// The geometric mean of one machine over the base for one group of points, or for all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct MeanLine {
     pub machine: String,
     pub group: String,
     pub cells: usize,
@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 /// Groups first, then all points together.
-pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<Line> {
+pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<MeanLine> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
     for of in 1..comparison.machines.len() {
@@ -45,8 +45,8 @@ pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<Line> {
     lines
 }
 
-fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
-    Line {
+fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
+    MeanLine {
         machine: machine.to_owned(),
         group: group.to_owned(),
         cells: mean.cells,
@@ -62,7 +62,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> Line {
     }
 }
 
-/// A ratio in three digits, or in up to five that tell it from 1.
+/// A ratio in three digits, or in up to five if needed to differ from 1.
 pub fn written(ratio: f64) -> String {
     number(ratio, NumberStyle::Ratio)
 }
@@ -88,13 +88,13 @@ pub fn matrix(matrix: &Matrix) -> Vec<Vec<String>> {
 pub struct Checked {
     /// The check with its numbers.
     #[serde(flatten)]
-    pub check: Check,
+    pub check: RegressionCheck,
     pub percent: String,
     /// Point, slowdown, interval, p and adjusted p of every finding.
     pub rows: Vec<[String; 5]>,
 }
 
-pub fn checked(check: &Check) -> Checked {
+pub fn checked(check: &RegressionCheck) -> Checked {
     let row = |tested: &Tested| {
         let interval = ends(tested.interval).unwrap_or_default();
         [tested.point.clone(), written(tested.slowdown), interval, significant(tested.p), significant(tested.q)]
@@ -107,9 +107,9 @@ pub fn checked(check: &Check) -> Checked {
 }
 
 /// A ranking for the page: rank, machine, speed, range of ranks, share of draws in which it is first.
-pub fn ranked(ranks: &[Rank]) -> Vec<[String; 5]> {
+pub fn ranked(ranks: &[MachineRank]) -> Vec<[String; 5]> {
     let unknown = || "unknown".to_owned();
-    let row = |rank: &Rank| {
+    let row = |rank: &MachineRank| {
         let range = rank.range.map_or_else(unknown, |(low, high)| match low == high {
             true => low.to_string(),
             false => format!("{low} to {high}"),

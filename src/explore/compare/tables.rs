@@ -1,11 +1,10 @@
 //! The tables of a comparison as CSV: every matched point with its ratios, and every point that is not matched.
 
 use super::Comparison;
-use super::points::Point;
+use super::points::{Point, PointData};
 use super::ratio::{Basis, ratio};
 use super::statistics::MannWhitney;
-use crate::explore::export::csv::field;
-use std::fmt::Write;
+use crate::explore::export::csv;
 
 fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
@@ -17,72 +16,74 @@ fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     columns
 }
 
-fn at(point: &Point, columns: &[&str]) -> String {
+/// The first cells of the head: those that [`at`] fills.
+fn head(columns: &[&str]) -> Vec<String> {
+    ["kernel"].iter().chain(columns).map(|&name| name.to_owned()).collect()
+}
+
+fn at(point: &Point, columns: &[&str]) -> Vec<String> {
     let value = |column: &&str| {
         let found = point.at.iter().find(|(name, _)| name == column);
-        found.map(|(_, value)| field(&value.to_string())).unwrap_or_default()
+        found.map(|(_, value)| value.to_string()).unwrap_or_default()
     };
-    let values: Vec<String> = columns.iter().map(value).collect();
-    format!("{},{}", field(&point.class), values.join(","))
+    std::iter::once(point.class.clone()).chain(columns.iter().map(value)).collect()
 }
 
 /// Every matched point with the speeds and ratios.
 pub fn cells(comparison: &Comparison) -> String {
     let columns = columns(comparison);
     let mut tests = MannWhitney::default();
-    let mut text = format!("kernel,{}", columns.join(","));
+    let mut head = head(&columns);
     for machine in comparison.machines {
-        let name = &machine.name;
-        let heads = [format!("speed of {name}"), format!("launches of {name}"), format!("samples of {name}")];
-        heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
+        head.extend(["speed", "launches", "samples"].map(|what| format!("{what} of {}", machine.name)));
     }
     for machine in &comparison.machines[1..] {
         let ratio = format!("{} / {}", machine.name, comparison.machines[0].name);
-        let heads = [ratio.clone(), format!("{ratio}: low"), format!("{ratio}: high"), format!("{ratio}: basis")];
-        heads.iter().for_each(|head| _ = write!(text, ",{}", field(head)));
+        head.extend(["", ": low", ": high", ": basis"].map(|what| format!("{ratio}{what}")));
     }
-    text.push('\n');
+    let mut rows = vec![head];
     for point in comparison.matched_points() {
-        text.push_str(&at(point, &columns));
-        for seen in &point.seen {
-            let Some(seen) = seen else {
-                text.push_str(",,,");
-                continue;
-            };
-            let speed = seen.speed().map_or(String::new(), |speed| speed.to_string());
-            let _ = write!(text, ",{speed},{},{}", seen.launches.len(), seen.samples());
-        }
-        for of in 1..comparison.machines.len() {
-            let found = point.seen[of].as_ref().zip(point.seen[0].as_ref()).and_then(|(a, b)| ratio(a, b, &mut tests));
-            let Some(found) = found else {
-                let both = point.seen[of].is_some() && point.seen[0].is_some();
-                text.push_str(if both { ",,,,did not finish" } else { ",,,," });
-                continue;
-            };
-            let (low, high) =
-                found.interval.map_or((String::new(), String::new()), |(l, h)| (l.to_string(), h.to_string()));
-            let basis = match found.basis {
-                Basis::Launches => "launches",
-                Basis::Samples => "samples",
-                Basis::Nothing => "nothing",
-            };
-            let _ = write!(text, ",{},{low},{high},{basis}", found.value);
-        }
-        text.push('\n');
+        let mut row = at(point, &columns);
+        row.extend(point.by_machine.iter().flat_map(|data| speed(data.as_ref())));
+        let pairs = point.by_machine[1..].iter().map(|data| data.as_ref().zip(point.by_machine[0].as_ref()));
+        row.extend(pairs.flat_map(|pair| compared(pair, &mut tests)));
+        rows.push(row);
     }
-    text
+    csv::text(rows)
+}
+
+/// Speed, launches and samples of a machine at a point; empty where it has none.
+fn speed(data: Option<&PointData>) -> [String; 3] {
+    let Some(data) = data else { return Default::default() };
+    let speed = data.speed().map_or(String::new(), |speed| speed.to_string());
+    [speed, data.launches.len().to_string(), data.samples().to_string()]
+}
+
+/// Ratio of a machine to the first one, the ends of its interval, and the interval's basis; empty where one lacks the point.
+fn compared(pair: Option<(&PointData, &PointData)>, tests: &mut MannWhitney) -> [String; 4] {
+    let Some((data, base)) = pair else { return Default::default() };
+    let Some(found) = ratio(data, base, tests) else {
+        return ["", "", "", "did not finish"].map(str::to_owned);
+    };
+    let (low, high) = found.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
+    let basis = match found.basis {
+        Basis::Launches => "launches",
+        Basis::Samples => "samples",
+        Basis::Nothing => "nothing",
+    };
+    [found.value.to_string(), low, high, basis.to_owned()]
 }
 
 /// Every point that not all machines have, and who has it.
 pub fn unmatched(comparison: &Comparison) -> String {
     let columns = columns(comparison);
-    let mut text = format!("kernel,{}", columns.join(","));
-    comparison.machines.iter().for_each(|machine| _ = write!(text, ",{}", field(&machine.name)));
-    text.push('\n');
+    let mut head = head(&columns);
+    head.extend(comparison.machines.iter().map(|machine| machine.name.clone()));
+    let mut rows = vec![head];
     for point in comparison.unmatched() {
-        text.push_str(&at(point, &columns));
-        point.seen.iter().for_each(|seen| text.push_str(if seen.is_some() { ",yes" } else { ",no" }));
-        text.push('\n');
+        let mut row = at(point, &columns);
+        row.extend(point.by_machine.iter().map(|data| if data.is_some() { "yes" } else { "no" }.to_owned()));
+        rows.push(row);
     }
-    text
+    csv::text(rows)
 }

@@ -1,7 +1,7 @@
 //! Conditions on points, such as `L * P <= M` or `kernel == "apex_map.two_sided" && alpha > 0.5`.
 //!
 //! Operators, from the tightest: `^` (groups from the left), unary `-` and `!`, `* / %`, `+ -`, `== != < <= > >=`, `&&`, `||`;
-//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words stand in double quotes.
+//! parentheses. Numbers are reals in the base units of the parameters (words, bytes, seconds); words are written in double quotes.
 //! Types are checked when a condition is read. It is kept in postfix order, so that its length costs no stack.
 
 mod parse;
@@ -9,9 +9,10 @@ mod parse;
 use crate::error::Result;
 use crate::point::Value;
 
-/// What a name in a condition stands for.
+/// The type of a name in a condition.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum NameType {
+    /// A number, in the base unit of its parameter or column.
     Number,
     /// One of these words.
     Word(Vec<String>),
@@ -86,7 +87,7 @@ impl Condition {
     /// # Errors
     /// Syntax errors, unknown names (with the nearest known one), operands of a wrong type, words that a name never takes, and
     /// conditions that are neither true nor false; the place is a span of `text`.
-    pub fn parse(text: &str, known: &[(&str, Kind)]) -> Result<Self> {
+    pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Self> {
         parse::parse(text, known)
     }
 

@@ -1,6 +1,6 @@
 //! The parser of conditions: by precedence (Pratt), one token ahead, with the type of every part.
 
-use super::{Condition, Kind, OPERATORS, Operator, Rule, Step, Type};
+use super::{Condition, NameType, OPERATORS, Operator, Rule, Step, Type};
 use crate::error::{Error, Result};
 use crate::nearest::suggest;
 use std::ops::Range;
@@ -37,7 +37,7 @@ struct Part {
 
 struct Parser<'a> {
     text: &'a str,
-    known: &'a [(&'a str, Kind)],
+    known: &'a [(&'a str, NameType)],
     /// The next token and its place.
     token: Token<'a>,
     span: Range<usize>,
@@ -46,7 +46,7 @@ struct Parser<'a> {
     names: Vec<String>,
 }
 
-pub fn parse(text: &str, known: &[(&str, Kind)]) -> Result<Condition> {
+pub fn parse(text: &str, known: &[(&str, NameType)]) -> Result<Condition> {
     let (code, names) = (Vec::new(), Vec::new());
     let mut parser = Parser { text, known, token: Token::End, span: 0..0, depth: 0, code, names };
     parser.advance()?;
@@ -162,10 +162,10 @@ impl<'a> Parser<'a> {
         }
         let Some((_, kind)) = self.known.iter().find(|(other, _)| *other == name) else {
             let others: Vec<_> = self.known.iter().map(|(other, _)| *other).collect();
-            let next = suggest(name, &others) + "; words stand in double quotes";
+            let next = suggest(name, &others) + "; words are written in double quotes";
             return Err(self.wrong(span, format!("the condition names \"{name}\", which is unknown here"), next));
         };
-        let kind = if let Kind::Number = kind { Type::Number } else { Type::Word };
+        let kind = if let NameType::Number = kind { Type::Number } else { Type::Word };
         let at = self.names.iter().position(|other| other == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
             self.names.len() - 1
@@ -216,7 +216,9 @@ impl<'a> Parser<'a> {
             return Ok(());
         };
         let name = &self.names[*name];
-        let Some((_, Kind::Word(words))) = self.known.iter().find(|(other, _)| other == name) else { return Ok(()) };
+        let Some((_, NameType::Word(words))) = self.known.iter().find(|(other, _)| other == name) else {
+            return Ok(());
+        };
         if words.contains(text) {
             return Ok(());
         }
@@ -258,7 +260,7 @@ impl<'a> Parser<'a> {
             '&' => "\"and\" is written \"&&\"".to_owned(),
             '|' => "\"or\" is written \"||\"".to_owned(),
             ';' => "conditions are joined by && or ||, not by \";\"".to_owned(),
-            '\'' => "words stand in double quotes".to_owned(),
+            '\'' => "write words in double quotes".to_owned(),
             _ => format!("\"{character}\" has no meaning in a condition"),
         };
         self.wrong(start..start + character.len_utf8(), what, EXAMPLE)

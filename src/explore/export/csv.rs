@@ -1,49 +1,50 @@
 //! Comma-separated values as RFC 4180 has them, but for line ends, which are LF: a head, and a line a sample.
 //!
-//! No comments, as many readers know none: `metadata` describes the columns in a file beside it. What has no value is
-//! empty; an empty word is `""`. Reals have a point or an exponent and come back to the last bit.
+//! No comments, as many readers know none: `metadata` describes the columns in a file beside it. Both an empty word and no
+//! value are an empty cell: few readers could tell them apart. Reals have a point or an exponent and come back to the last
+//! bit.
 
 use crate::explore::store::table::Column;
+use csv::{ByteRecord, Writer, WriterBuilder};
 use std::io::{Result, Write};
+
+fn writer<W: Write>(out: W) -> Writer<W> {
+    // Words with # are quoted, lest a reader take them for a comment.
+    WriterBuilder::new().comment(Some(b'#')).from_writer(out)
+}
 
 /// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
-    let head: Vec<String> = columns.iter().map(|(name, _)| field(name)).collect();
-    writeln!(out, "{}", head.join(","))?;
-    // Each word is quoted once, not once a row.
-    let words: Vec<Vec<String>> = columns
-        .iter()
-        .map(|(_, column)| match column {
-            Column::Words { dictionary, .. } => dictionary.iter().map(|word| field(word)).collect(),
-            _ => Vec::new(),
-        })
-        .collect();
+    let mut csv = writer(out);
+    csv.write_record(columns.iter().map(|(name, _)| name))?;
+    let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
     for &row in rows {
-        for (at, (_, column)) in columns.iter().enumerate() {
-            if at > 0 {
-                out.write_all(b",")?;
-            }
+        record.clear();
+        for (_, column) in columns {
+            cell.clear();
             match column {
                 Column::Numbers(values) if values[row].is_nan() => {}
-                Column::Numbers(values) => write!(out, "{:?}", values[row])?,
-                Column::Whole(values) => values[row].map_or(Ok(()), |value| write!(out, "{value}"))?,
-                Column::Words { codes, .. } => {
-                    codes[row].map_or(Ok(()), |code| out.write_all(words[at][code as usize].as_bytes()))?;
+                Column::Numbers(values) => write!(cell, "{:?}", values[row])?,
+                Column::Whole(values) => values[row].map_or(Ok(()), |value| write!(cell, "{value}"))?,
+                Column::Words { codes, dictionary } => {
+                    let word = codes[row].map_or("", |code| &dictionary[code as usize]);
+                    cell.extend_from_slice(word.as_bytes());
                 }
             }
+            record.push_field(&cell);
         }
-        out.write_all(b"\n")?;
+        csv.write_byte_record(&record)?;
     }
-    Ok(())
+    csv.flush()
 }
 
-/// A word as a field: in quotes where it must be, so that it is one field, and where a reader might take it for no value
-/// or a comment.
-pub fn field(word: &str) -> String {
-    let special = |c: char| matches!(c, ',' | '"' | '\n' | '\r');
-    if word.is_empty() || word.starts_with(['#', ' ']) || word.ends_with(' ') || word.contains(special) {
-        format!("\"{}\"", word.replace('"', "\"\""))
-    } else {
-        word.to_owned()
-    }
+/// Rows of cells as text; the head is the first.
+///
+/// # Panics
+/// If a row has more or fewer cells than the head.
+pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut csv = writer(Vec::new());
+    rows.into_iter().for_each(|row| csv.write_record(row).expect("rows of one length"));
+    let bytes = csv.into_inner().expect("memory takes all");
+    String::from_utf8(bytes).expect("made of text")
 }

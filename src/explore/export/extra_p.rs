@@ -14,7 +14,7 @@ use std::fmt::Write;
 
 /// The text format allows no more.
 const MOST_PARAMETERS: usize = 4;
-/// Extra-P models a parameter from so many values.
+/// Extra-P needs this many values to model a parameter.
 const FEWEST_VALUES: usize = 5;
 
 /// What Extra-P is given.

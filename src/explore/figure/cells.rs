@@ -58,7 +58,7 @@ impl Cells {
     }
 
     pub fn spots(&self, canvas: &mut Canvas, grid: &Grid) {
-        for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+        for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
             canvas.spot(self.at(j, i).centre(), row);
         }
     }

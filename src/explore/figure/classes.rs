@@ -8,11 +8,11 @@ use super::colour::{CLASSES, INK, readable_on};
 use super::drawable::Drawable;
 use super::geometry::Rect;
 use super::grid::Grid;
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::{frame, ticks};
 use crate::error::{Error, Result};
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 
 const KEY_LINE: f64 = 24.0;
 
@@ -73,14 +73,15 @@ impl Drawable for &Classes {
         Ok(())
     }
 
-    fn table(&self) -> Table {
-        Table::of_grid(&self.grid)
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(&self.grid)
     }
 
     fn description(&self) -> String {
         let of = |class: usize| self.classes.iter().filter(|found| **found == Some(class)).count();
         let each = self.names.iter().enumerate().map(|(class, name)| (name, of(class)));
-        let each = each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {count} points"));
+        let each =
+            each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {}", plural(count, "point")));
         let each = each.collect::<Vec<_>>().join(", ");
         format!("Map of bottlenecks: {each}. {}", table::extremes(&self.grid))
     }

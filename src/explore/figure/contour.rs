@@ -9,7 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, FrameAxis, Mark};
 use super::geometry::{Rect, Xy};
 use super::grid::Grid;
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use crate::error::Result;
@@ -48,8 +48,8 @@ impl Drawable for Contour<'_> {
         draw_bands(canvas, self.grid, &Bands::of_magnitudes(self.grid.z_scale(self.range)?))
     }
 
-    fn table(&self) -> Table {
-        Table::of_grid(self.grid)
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
     }
 
     fn description(&self) -> String {
@@ -181,7 +181,7 @@ fn marks(canvas: &mut Canvas, grid: &Grid, frame: &Frame, known: &[((usize, usiz
     for (j, i) in &grid.failed {
         canvas.cross(frame.at(grid.x.values[*i], grid.y.values[*j]))?;
     }
-    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+    for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
         canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
     }
     let mut marks = vec![Mark::Measured, Mark::Faster, Mark::Slower, Mark::Undecided];

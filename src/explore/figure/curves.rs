@@ -10,45 +10,59 @@ use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
 use super::legend::{self, Legend};
 use super::sheet::{PAPER_WIDTH, Room, Style as Look};
-use super::table::{Table, column, said};
+use super::table::{FigureTable, column, in_words};
 use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use crate::error::{Error, Result};
 
-/// What the legend has room for; more could not be told apart anyway.
+/// What the legend has room for; more could not be distinguished anyway.
 const MOST_SERIES: usize = 21;
 
 /// Quantities over one axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
+    /// The heading.
     pub title: String,
+    /// A line below the heading: machine, kernel, number of samples. May be empty.
     pub subtitle: String,
+    /// What the horizontal axis shows; its scale spans the points that have a value.
     pub x: Quantity,
+    /// What the vertical axis shows; its scale spans the points and their intervals.
     pub y: Quantity,
+    /// The curves, in the order of the legend; more than 21 are refused.
     pub series: Vec<Series>,
     /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
     pub marks: Vec<Landmark>,
 }
 
+/// A value of x that a vertical line marks, such as the size of a cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Landmark {
+    /// Where on the x axis, in its unit.
     pub x: f64,
+    /// What stands at the line: "L2".
     pub label: String,
 }
 
+/// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
+    /// Its name in the legend; empty for a single curve.
     pub label: String,
+    /// In any order; they are drawn by ascending x.
     pub points: Vec<CurvePoint>,
 }
 
+/// A point of a curve, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
+    /// Position on the x axis, in the unit of [`Curves::x`].
     pub x: f64,
-    /// NaN is a gap: the line breaks.
+    /// Position on the y axis, in the unit of [`Curves::y`]. NaN is a gap: the line breaks.
     pub y: f64,
-    /// The 95 % interval; NaN if there is none.
+    /// Lower end of the 95 % interval; NaN if there is none.
     pub low: f64,
+    /// Upper end of the 95 % interval; NaN if there is none.
     pub high: f64,
 }
 
@@ -116,7 +130,7 @@ impl Drawable for CurvePlot<'_> {
         draw_legend(canvas, curves, pairs, &legend, corner)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         let curves = self.curves;
         let known: Vec<(&str, CurvePoint)> = curves
             .series
@@ -146,7 +160,7 @@ impl Drawable for CurvePlot<'_> {
             }
             row
         };
-        Table { head, rows: known.iter().map(row).collect() }
+        FigureTable { head, rows: known.iter().map(row).collect() }
     }
 
     fn description(&self) -> String {
@@ -155,7 +169,7 @@ impl Drawable for CurvePlot<'_> {
         let least = points().min_by(|a, b| a.y.total_cmp(&b.y));
         let most = points().max_by(|a, b| a.y.total_cmp(&b.y));
         let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
-        let at = |p: &CurvePoint| format!("{} at {}", said(p.y, &curves.y), said(p.x, &curves.x));
+        let at = |p: &CurvePoint| format!("{} at {}", in_words(p.y, &curves.y), in_words(p.x, &curves.x));
         let count = curves.series.len();
         format!(
             "{count} curve{} of {} over {}, from {} to {}.",

@@ -2,7 +2,7 @@
 
 use super::canvas::Canvas;
 use super::sheet::Room;
-use super::table::Table;
+use super::table::FigureTable;
 use crate::error::Result;
 
 /// A figure: how it is drawn, and what it shows for those who cannot see it.
@@ -13,7 +13,7 @@ pub trait Drawable {
     fn draw(&self, canvas: &mut Canvas) -> Result<()>;
 
     /// Its values.
-    fn table(&self) -> Table;
+    fn table(&self) -> FigureTable;
 
     /// What it shows, in a few words.
     fn description(&self) -> String;

@@ -247,7 +247,7 @@ impl Mark {
 pub fn mark(canvas: &mut Canvas, at: Xy, mark: Mark) -> Result<()> {
     match mark {
         Mark::Measured => measured(canvas, at),
-        // What is faster and what slower is told without colours too.
+        // Faster and slower are marked without colours too.
         Mark::Faster => triangle(canvas, at, -1.0),
         Mark::Slower => triangle(canvas, at, 1.0),
         Mark::Undecided => {

@@ -11,6 +11,7 @@ use crate::units::Unit;
 pub struct Quantity {
     /// As on an axis title: "alpha (temporal locality)".
     pub label: String,
+    /// The unit of the values; sets how ticks are labelled.
     pub unit: Unit,
     /// Drawn on a log scale; values must then be positive.
     pub log: bool,
@@ -19,6 +20,7 @@ pub struct Quantity {
 /// One axis of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
+    /// What the axis shows.
     pub quantity: Quantity,
     /// The values measured at, strictly ascending.
     pub values: Vec<f64>,
@@ -27,21 +29,26 @@ pub struct Axis {
 /// A quantity measured over two others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
+    /// The heading.
     pub title: String,
     /// Machine, ranks, page size, number of samples and the like; after a line break what must be known before using it, which
     /// stands on paper too.
     pub subtitle: String,
+    /// The horizontal axis: the columns of `values`.
     pub x: Axis,
+    /// The vertical axis, on surfaces the depth: the rows of `values`.
     pub y: Axis,
+    /// What `values` are: heights or colours.
     pub z: Quantity,
-    /// Values at [y, x]; NaN is a gap.
+    /// Values at [y, x], so as many rows as `y` has values and columns as `x`; NaN is a gap.
     pub values: Array2<f64>,
     /// Cells (y, x) whose measurement failed, to be marked.
     pub failed: Vec<(usize, usize)>,
 }
 
 impl Axis {
-    pub fn check(&self) -> Result<()> {
+    /// Refuses an axis whose values do not ascend strictly.
+    pub(crate) fn check(&self) -> Result<()> {
         if self.values.windows(2).all(|pair| pair[0] < pair[1]) {
             return Ok(());
         }
@@ -51,7 +58,8 @@ impl Axis {
         ))
     }
 
-    pub fn scale(&self) -> Result<Scale> {
+    /// The scale that spans the values.
+    pub(crate) fn scale(&self) -> Result<Scale> {
         Scale::spanning(self.values.iter().copied(), self.quantity.log, &self.quantity.label)
     }
 }
@@ -69,7 +77,7 @@ impl Grid {
     }
 
     /// Errors if the parts do not belong together.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.x.check()?;
         self.y.check()?;
         let (rows, columns) = self.values.dim();
@@ -87,7 +95,7 @@ impl Grid {
     }
 
     /// Errors if there are not two values along each axis, as anything that interpolates needs.
-    pub fn check_two_by_two(&self, what: &str) -> Result<()> {
+    pub(crate) fn check_two_by_two(&self, what: &str) -> Result<()> {
         let Some(axis) = [&self.x, &self.y].into_iter().find(|axis| axis.values.len() < 2) else { return Ok(()) };
         Err(Error::input(
             format!(
@@ -102,20 +110,20 @@ impl Grid {
     /// The scales of x, y and the values, or one that reaches over `range` too, as the surface is drawn on.
     ///
     /// Errors if there is nothing to draw.
-    pub fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
+    pub(crate) fn scales(&self, range: Option<(f64, f64)>) -> Result<[Scale; 3]> {
         self.check()?;
         self.check_two_by_two("surface")?;
         Ok([self.x.scale()?, self.y.scale()?, self.z_scale(range)?.rounded()])
     }
 
     /// Cells (y, x) that hold a value or a failure, row by row.
-    pub fn listed(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn filled_cells(&self) -> Vec<(usize, usize)> {
         let known = |&((j, i), value): &((usize, usize), &f64)| !value.is_nan() || self.failed.contains(&(j, i));
         self.values.indexed_iter().filter(known).map(|(at, _)| at).collect()
     }
 
     /// The scale of the values, or one that reaches over `range` too.
-    pub fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
+    pub(crate) fn z_scale(&self, range: Option<(f64, f64)>) -> Result<Scale> {
         let measured = self.values.iter().copied().filter(|z| !z.is_nan());
         let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
         Scale::spanning(measured.chain(ends), self.z.log, &self.z.label)
@@ -124,7 +132,7 @@ impl Grid {
 
 impl Quantity {
     /// The axis title, with the unit unless the tick labels say it.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let symbol = self.unit.symbol();
         if symbol.is_empty() || ticks::labels_carry(self.unit) {
             return self.label.clone();

@@ -9,7 +9,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Mark};
 use super::geometry::Rect;
 use super::grid::Grid;
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{Side, Type};
 use super::ticks::{self, Scale};
 use crate::error::Result;
@@ -57,8 +57,8 @@ impl Drawable for Heat<'_> {
         beside(canvas, grid, (&z, palette), &area.frame.area)
     }
 
-    fn table(&self) -> Table {
-        Table::of_grid(self.grid)
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
     }
 
     fn description(&self) -> String {

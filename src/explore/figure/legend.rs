@@ -29,7 +29,7 @@ pub fn names(labels: &[&str]) -> Names {
 
 /// A curve's name, broken into lines, and where its sample of the curve is centred, from the legend's corner.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LegendEntry {
     pub lines: Vec<String>,
     pub sample: Xy,
 }
@@ -39,7 +39,7 @@ pub struct Entry {
 pub struct Legend {
     /// What all have in common, in lines.
     pub title: Vec<String>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LegendEntry>,
     pub size: Xy,
 }
 
@@ -101,7 +101,7 @@ impl Legend {
         let mut y = titled(&title);
         let mut entries = Vec::new();
         for lines in own {
-            entries.push(Entry { sample: (SAMPLE, y + line / 2.0), lines });
+            entries.push(LegendEntry { sample: (SAMPLE, y + line / 2.0), lines });
             y += line + (entries[entries.len() - 1].lines.len().max(1) - 1) as f64 * CLOSE;
         }
         Self { title, entries, size: (room + NAME_AT + SAMPLE, y) }
@@ -127,7 +127,7 @@ impl Legend {
         let mut entries = Vec::new();
         for row in own.chunks(columns) {
             for (k, lines) in row.iter().enumerate() {
-                entries.push(Entry { sample: (k as f64 * room + SAMPLE, y + BELOW / 2.0), lines: lines.clone() });
+                entries.push(LegendEntry { sample: (k as f64 * room + SAMPLE, y + BELOW / 2.0), lines: lines.clone() });
             }
             y += BELOW + (row.iter().map(Vec::len).max().unwrap_or(1).max(1) - 1) as f64 * CLOSE;
         }

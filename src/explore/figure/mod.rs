@@ -57,8 +57,9 @@ use heat::{Heat, Palette};
 use ratios::{RatioContour, RatioMap, RatioSurface};
 use surface::Surface;
 use svg::Svg;
-use table::Table;
+use table::FigureTable;
 
+/// A figure, with all that it shows. [`svg`] and [`png`](png()) draw it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Figure {
@@ -66,15 +67,19 @@ pub enum Figure {
     Surface(Grid, View),
     /// Filled contours with labelled iso-lines (Apex-Map paper, Figure 7).
     Contour(Grid),
+    /// Every cell as a coloured rectangle; failed cells carry a cross.
     Heat(Grid),
     /// Heat map of ratios: red below 1, white at 1, blue above, as far up as down in logarithms.
     Ratio(Grid),
     /// Cells by name: the bottleneck of each.
     Regions(Regions),
+    /// Lines with markers and 95 % intervals, over one axis.
     Curves(Curves),
     /// The ratio of one machine to another: every cell, as a surface (Apex-Map paper, Figures 5 and 6), as contours.
     RatioMap(Ratios),
+    /// The same as a 3-D surface.
     RatioSurface(Ratios, View),
+    /// The same as filled contours.
     RatioContour(Ratios),
     /// A ratio over one axis, with a line at 1.
     RatioCurve(Curves),
@@ -94,7 +99,7 @@ pub enum Figure {
 
 impl Figure {
     /// Its values.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> FigureTable {
         self.drawable(None).table()
     }
 
@@ -139,7 +144,11 @@ pub struct Drawing {
 
 /// The figure as an SVG document, for a screen.
 ///
-/// Errors say what about the data cannot be drawn.
+/// # Errors
+/// If the data cannot be drawn: axes that do not ascend, values that are not positive on a log scale, nothing but gaps, too
+/// many curves. The error says which.
+/// # Panics
+/// If the bounds of a [`Figure::Layers`] have more rows or columns than its grid.
 pub fn svg(figure: &Figure) -> Result<String> {
     Ok(drawing(figure, Style::Screen)?.svg)
 }
@@ -165,7 +174,10 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 
 /// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
 ///
-/// Errors say what about the data cannot be drawn, or why the file cannot be written.
+/// # Errors
+/// As [`svg`], and if the name has another ending or the file cannot be written.
+/// # Panics
+/// As [`svg`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     png_in(figure, Style::Screen, path)
 }

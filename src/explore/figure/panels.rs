@@ -8,7 +8,7 @@ use super::drawable::Drawable;
 use super::frame::{self, ColourBar, Frame, Ticks};
 use super::geometry::Rect;
 use super::grid::{Axis, Grid};
-use super::table::{self, Table, column};
+use super::table::{self, FigureTable, column};
 use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ impl Drawable for &Panels {
             let start = left + k as f64 * (width + GAP);
             let frame = Frame { area: Rect { left: start, top, right: start + width, bottom }, x, y };
             panel(canvas, grid, &frame, &bands, &names)?;
-            for (j, i) in grid.listed() {
+            for (j, i) in grid.filled_cells() {
                 canvas.spot(frame.at(grid.x.values[i], grid.y.values[j]), row);
                 row += 1;
             }
@@ -90,8 +90,8 @@ impl Drawable for &Panels {
     }
 
     /// All panels one below the other, in one unit.
-    fn table(&self) -> Table {
-        let Some(first) = self.grids.first() else { return Table { head: Vec::new(), rows: Vec::new() } };
+    fn table(&self) -> FigureTable {
+        let Some(first) = self.grids.first() else { return FigureTable { head: Vec::new(), rows: Vec::new() } };
         let values: Vec<f64> = self.grids.iter().flat_map(|grid| grid.values.iter().copied()).collect();
         let (x, write_x) = column(&first.x.quantity, &first.x.values);
         let (y, write_y) = column(&first.y.quantity, &first.y.values);
@@ -101,8 +101,8 @@ impl Drawable for &Panels {
             let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
             vec![grid.title.clone(), write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
         };
-        let rows = self.grids.iter().flat_map(|grid| grid.listed().into_iter().map(move |at| (grid, at)));
-        Table { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, at)| row(grid, at)).collect() }
+        let rows = self.grids.iter().flat_map(|grid| grid.filled_cells().into_iter().map(move |at| (grid, at)));
+        FigureTable { head: vec!["machine".into(), x, y, z], rows: rows.map(|(grid, at)| row(grid, at)).collect() }
     }
 
     fn description(&self) -> String {

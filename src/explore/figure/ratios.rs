@@ -12,7 +12,7 @@ use super::grid::{Grid, Quantity};
 use super::sheet::Room;
 use super::solid::Look;
 use super::surface;
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use super::view::View;
@@ -49,10 +49,10 @@ impl Ratios {
     }
 
     /// The table of the grid, and whether a ratio is decided or who did not finish.
-    fn table(&self) -> Table {
-        let mut table = Table::of_grid(&self.grid);
+    fn table(&self) -> FigureTable {
+        let mut table = FigureTable::of_grid(&self.grid);
         table.head.push("95 % interval".into());
-        for (row, at) in table.rows.iter_mut().zip(self.grid.listed()) {
+        for (row, at) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
             let unfinished = self.grid.failed.iter().position(|failed| *failed == at);
             row.push(match unfinished {
                 Some(k) => format!("not finished: {}", self.unfinished[k]),
@@ -128,7 +128,7 @@ impl Drawable for RatioMap<'_> {
         draw_key(canvas, &frame.area, &key)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         self.0.table()
     }
 
@@ -150,7 +150,7 @@ impl Drawable for RatioContour<'_> {
         contour::draw_bands(canvas, &ratios.grid, &bands)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         self.0.table()
     }
 
@@ -171,7 +171,7 @@ impl Drawable for RatioSurface<'_> {
         surface::draw_coloured(canvas, &ratios.grid, view, [x, y, ratios.scale()?], look)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         self.0.table()
     }
 

@@ -9,7 +9,7 @@ use super::drawable::Drawable;
 use super::frame;
 use super::geometry::Rect;
 use super::grid::Axis;
-use super::table::{Table, column};
+use super::table::{FigureTable, column};
 use super::text::{self, Side, Type};
 use crate::error::{Error, Result};
 
@@ -29,7 +29,7 @@ pub struct Regions {
 
 impl Regions {
     /// Cells (y, x) that have a name, and its index, row by row.
-    pub fn listed(&self) -> Vec<((usize, usize), usize)> {
+    pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
         self.cells.indexed_iter().filter_map(|(at, name)| Some((at, (*name)?))).collect()
     }
 }
@@ -59,7 +59,7 @@ impl Drawable for &Regions {
                 canvas.text(words, rect.centre(), Side::Middle, kind)?;
             }
         }
-        for (row, ((j, i), _)) in self.listed().into_iter().enumerate() {
+        for (row, ((j, i), _)) in self.filled_cells().into_iter().enumerate() {
             canvas.spot(area.at(j, i).centre(), row);
         }
         let frame = area.frame.area;
@@ -73,13 +73,13 @@ impl Drawable for &Regions {
         Ok(())
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         let (x, write_x) = column(&self.x.quantity, &self.x.values);
         let (y, write_y) = column(&self.y.quantity, &self.y.values);
         let row = |((j, i), name): ((usize, usize), usize)| {
             vec![write_x(self.x.values[i]), write_y(self.y.values[j]), self.names[name].clone()]
         };
-        Table { head: vec![x, y, "which".into()], rows: self.listed().into_iter().map(row).collect() }
+        FigureTable { head: vec![x, y, "which".into()], rows: self.filled_cells().into_iter().map(row).collect() }
     }
 
     fn description(&self) -> String {

@@ -9,7 +9,7 @@ pub enum Style {
     #[default]
     Screen,
     /// One column of a paper, 3.3 inches wide, names of axes in 8 points and numbers in 7; no title, as the caption says it.
-    /// Curves differ by marks and dashes too, to be told apart in grey. PNG files have 600 dots an inch.
+    /// Curves differ by marks and dashes too, to be distinguished in grey. PNG files have 600 dots per inch.
     Paper,
 }
 

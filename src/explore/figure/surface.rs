@@ -14,7 +14,7 @@ use super::geometry::{Rect, Xy};
 use super::grid::{Grid, Quantity};
 use super::sheet::Room;
 use super::solid::{self, Look, Solid};
-use super::table::{self, Table};
+use super::table::{self, FigureTable};
 use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use super::view::{BOX_HEIGHT, View};
@@ -45,8 +45,8 @@ impl Drawable for Surface<'_> {
         draw_coloured(canvas, self.grid, self.view, self.grid.scales(range)?, look)
     }
 
-    fn table(&self) -> Table {
-        Table::of_grid(self.grid)
+    fn table(&self) -> FigureTable {
+        FigureTable::of_grid(self.grid)
     }
 
     fn description(&self) -> String {
@@ -87,7 +87,7 @@ pub fn draw_coloured(canvas: &mut Canvas, grid: &Grid, view: View, [x, y, z]: [S
     for side in &sides {
         side.draw(canvas, &camera)?;
     }
-    for (row, (j, i)) in grid.listed().into_iter().enumerate() {
+    for (row, (j, i)) in grid.filled_cells().into_iter().enumerate() {
         let z = solid.heights[j][i];
         let at = if z.is_finite() { [solid.x[i], solid.y[j], z] } else { solid.guessed(i, j) };
         canvas.spot(camera.pixel(at), row);

@@ -1,11 +1,11 @@
 //! A figure's data as a table, and what it shows in words: for those who cannot see it, and for calculations.
 
 use super::grid::{Grid, Quantity};
-use crate::units::{self, NumberStyle, Unit};
+use crate::units::{self, NumberStyle, Unit, plural};
 
 /// The values of a figure. Its rows are numbered as the spots of its drawing are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct FigureTable {
     /// Names with units.
     pub head: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -38,7 +38,7 @@ pub fn written(value: f64) -> String {
     if value.is_nan() { String::new() } else { units::number(value, NumberStyle::Table) }
 }
 
-impl Table {
+impl FigureTable {
     /// One row per cell: x, y and what is known there.
     pub fn of_grid(grid: &Grid) -> Self {
         let (x, write_x) = column(&grid.x.quantity, &grid.x.values);
@@ -50,7 +50,7 @@ impl Table {
             let shown = if value.is_nan() { "failed".into() } else { write_z(value) };
             vec![write_x(grid.x.values[i]), write_y(grid.y.values[j]), shown]
         };
-        Table { head: vec![x, y, z], rows: grid.listed().into_iter().map(row).collect() }
+        FigureTable { head: vec![x, y, z], rows: grid.filled_cells().into_iter().map(row).collect() }
     }
 }
 
@@ -61,17 +61,17 @@ pub fn extremes(grid: &Grid) -> String {
     let most = known().max_by(|a, b| a.1.total_cmp(b.1));
     let (Some(least), Some(most)) = (least, most) else { return "No values.".into() };
     let at = |((j, i), value): ((usize, usize), &f64)| {
-        let place = |values: &[f64], k: usize, q: &Quantity| format!("{} {}", short(&q.label), said(values[k], q));
+        let place = |values: &[f64], k: usize, q: &Quantity| format!("{} {}", short(&q.label), in_words(values[k], q));
         let (x, y) = (&grid.x, &grid.y);
         format!(
             "{} at {}, {}",
-            said(*value, &grid.z),
+            in_words(*value, &grid.z),
             place(&x.values, i, &x.quantity),
             place(&y.values, j, &y.quantity)
         )
     };
     let (z, x, y) = (&grid.z.label, &grid.x.quantity.label, &grid.y.quantity.label);
-    format!("{z} over {x} and {y}, {} points, from {} to {}.", known().count(), at(least), at(most))
+    format!("{z} over {x} and {y}, {}, from {} to {}.", plural(known().count(), "point"), at(least), at(most))
 }
 
 /// `L` of `L (spatial locality)`.
@@ -80,7 +80,7 @@ fn short(label: &str) -> &str {
 }
 
 /// A value with its unit in words.
-pub fn said(value: f64, quantity: &Quantity) -> String {
+pub fn in_words(value: f64, quantity: &Quantity) -> String {
     match quantity.unit {
         Unit::None | Unit::Words => units::exact(value),
         Unit::Bytes => units::bytes(value),

@@ -225,7 +225,7 @@ fn label(value: f64, unit: Unit, binary: bool, digits: usize, with_unit: bool) -
     if tail.is_empty() { number } else { format!("{number} {tail}") }
 }
 
-/// Labels of tick values with SI (or binary) prefixes, with as many digits as it takes to tell them apart.
+/// Labels of tick values with SI (or binary) prefixes, with as many digits as make them differ.
 pub fn labels(values: &[f64], unit: Unit, binary: bool) -> Vec<String> {
     let written = |digits| values.iter().map(|v| label(*v, unit, binary, digits, true)).collect::<Vec<_>>();
     let distinct = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);

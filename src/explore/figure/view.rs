@@ -30,7 +30,8 @@ pub struct Projected {
 }
 
 impl View {
-    pub fn check(&self) -> Result<()> {
+    /// Refuses angles that no viewer can have.
+    pub(crate) fn check(&self) -> Result<()> {
         if self.azimuth.is_finite() && (-90.0..=90.0).contains(&self.elevation) {
             return Ok(());
         }

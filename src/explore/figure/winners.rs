@@ -10,11 +10,11 @@ use super::compared_cells::{Key, draw_key, label, tile, type_size};
 use super::drawable::Drawable;
 use super::geometry::Rect;
 use super::grid::Axis;
-use super::table::{Table, column, written as number};
+use super::table::{FigureTable, column, written as number};
 use super::text::{self, Side, Type};
 use super::{frame, ticks};
 use crate::error::{Error, Result};
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 
 /// Which machine is fastest over two parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +27,8 @@ pub struct Winners {
     /// The fastest at [y, x]; `None` where nobody has a value.
     pub fastest: Array2<Option<usize>>,
     /// By how much the fastest beats the next; NaN where it has no other.
-    pub lead: Array2<f64>,
-    /// Cells (row, column) where a 95 % interval does not tell the fastest from the next.
+    pub margin: Array2<f64>,
+    /// Cells (row, column) where the 95 % interval does not separate the fastest from the next.
     pub undecided: Vec<(usize, usize)>,
     /// Cells that someone did not finish.
     pub failed: Vec<(usize, usize)>,
@@ -36,7 +36,7 @@ pub struct Winners {
 
 impl Winners {
     /// Cells (row, column) that have a fastest machine, and which.
-    pub fn listed(&self) -> Vec<((usize, usize), usize)> {
+    pub fn filled_cells(&self) -> Vec<((usize, usize), usize)> {
         self.fastest.indexed_iter().filter_map(|(at, who)| Some((at, (*who)?))).collect()
     }
 }
@@ -46,7 +46,7 @@ impl Drawable for &Winners {
         self.x.check()?;
         self.y.check()?;
         let shape = (self.y.values.len(), self.x.values.len());
-        if self.fastest.dim() != shape || self.lead.dim() != shape || self.names.len() > MOST_WINNERS {
+        if self.fastest.dim() != shape || self.margin.dim() != shape || self.names.len() > MOST_WINNERS {
             return Err(Error::internal("a map of winners got parts that do not belong together"));
         }
         let area = Cells::new(canvas, (&self.title, &self.subtitle), (&self.x, &self.y))?;
@@ -54,12 +54,12 @@ impl Drawable for &Winners {
         let kind = Type::new(text::TICK);
         let room = canvas.sheet.bar - 50.0;
         let names: Vec<String> = self.names.iter().map(|name| text::cut(name, text::TICK, false, room)).collect();
-        let written = |who: usize, lead: f64| match lead.is_nan() {
+        let written = |who: usize, margin: f64| match margin.is_nan() {
             true => letter(who).to_owned(),
-            false => format!("{} {}", letter(who), ticks::short(lead, Unit::None)),
+            false => format!("{} {}", letter(who), ticks::short(margin, Unit::None)),
         };
-        let listed = self.listed();
-        let all = || listed.iter().map(|((j, i), who)| (written(*who, self.lead[(*j, *i)]), cell(*j, *i)));
+        let cells = self.filled_cells();
+        let all = || cells.iter().map(|((j, i), who)| (written(*who, self.margin[(*j, *i)]), cell(*j, *i)));
         let size = type_size(all());
         // Numbers in all cells or in none.
         let numbers = all().all(|(words, rect)| Type::new(size).width(&words) + 8.0 <= rect.width());
@@ -72,10 +72,10 @@ impl Drawable for &Winners {
             let undecided = self.undecided.contains(&(j, i));
             let colour = if undecided { pale(SERIES[who]) } else { SERIES[who] };
             tile(canvas, rect, colour, undecided)?;
-            let words = if numbers { written(who, self.lead[(j, i)]) } else { letter(who).to_owned() };
+            let words = if numbers { written(who, self.margin[(j, i)]) } else { letter(who).to_owned() };
             label(canvas, rect, colour, &words, size)?;
         }
-        for (row, ((j, i), _)) in listed.into_iter().enumerate() {
+        for (row, ((j, i), _)) in cells.into_iter().enumerate() {
             canvas.spot(cell(j, i).centre(), row);
         }
         for (j, i) in &self.failed {
@@ -102,32 +102,32 @@ impl Drawable for &Winners {
         draw_key(canvas, &frame.area, &key)
     }
 
-    fn table(&self) -> Table {
+    fn table(&self) -> FigureTable {
         let (x, write_x) = column(&self.x.quantity, &self.x.values);
         let (y, write_y) = column(&self.y.quantity, &self.y.values);
         let row = |((j, i), who): ((usize, usize), usize)| {
             let decided = if self.undecided.contains(&(j, i)) { "not significant" } else { "yes" };
             let (x, y) = (write_x(self.x.values[i]), write_y(self.y.values[j]));
-            vec![x, y, self.names[who].clone(), number(self.lead[(j, i)]), decided.into()]
+            vec![x, y, self.names[who].clone(), number(self.margin[(j, i)]), decided.into()]
         };
         let head = vec![x, y, "fastest".into(), "speed / second fastest".into(), "decided".into()];
-        Table { head, rows: self.listed().into_iter().map(row).collect() }
+        FigureTable { head, rows: self.filled_cells().into_iter().map(row).collect() }
     }
 
     fn description(&self) -> String {
-        let won = |k: usize| self.listed().iter().filter(|(_, who)| *who == k).count();
-        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {} points", won(k)));
+        let won = |k: usize| self.filled_cells().iter().filter(|(_, who)| *who == k).count();
+        let each = self.names.iter().enumerate().map(|(k, name)| format!("{name} at {}", plural(won(k), "point")));
         format!("Map of the fastest: {}.", each.collect::<Vec<_>>().join(", "))
     }
 }
 
-/// What stands for a machine in cells and key: colours alone are not told apart in grey.
+/// The mark of a machine in cells and key: colours alone cannot be distinguished in grey.
 fn letter(machine: usize) -> &'static str {
     LETTERS[machine]
 }
 
 const LETTERS: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
-/// Machines that a map of winners can tell apart.
+/// Machines that a map of winners can distinguish.
 pub const MOST_WINNERS: usize = LETTERS.len();
 
 /// The colour of a machine where it is not known to be the fastest.

@@ -34,15 +34,17 @@ impl Term {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Baseline {
+    /// Time of one unit of work that no variable changes: seconds, for a rate per second.
     pub constant: f64,
+    /// Up to two terms, each with its coefficient, which is not negative.
     pub terms: Vec<(Term, f64)>,
-    /// SMAPE of each point as predicted from all others.
+    /// SMAPE of each point as predicted from all others, from 0 to 2: mean of 2 |y - f| / (y + f).
     pub left_out: f64,
 }
 
 /// The launches of a point, in what least squares of relative errors need of them: the sum of (r t - 1)^2 over the rates r is
 /// (t w - v)^2 and what does not depend on the time t, with w the root of the sum of r^2 and v the sum of r by w.
-struct Seen<'a> {
+struct PointRates<'a> {
     x: &'a [f64],
     /// Rates; times are one over them, times the work.
     rates: Vec<f64>,
@@ -50,13 +52,13 @@ struct Seen<'a> {
     aim: f64,
 }
 
-fn seen<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec<Seen<'a>> {
+fn point_rates<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec<PointRates<'a>> {
     let mut places = HashMap::new();
-    let mut points: Vec<Seen> = Vec::new();
+    let mut points: Vec<PointRates> = Vec::new();
     for one in data {
         let at = *places.entry(bits(&one.x)).or_insert(points.len());
         if at == points.len() {
-            points.push(Seen { x: &one.x, rates: Vec::new(), weight: 0.0, aim: 0.0 });
+            points.push(PointRates { x: &one.x, rates: Vec::new(), weight: 0.0, aim: 0.0 });
         }
         points[at].rates.push(one.y / work(&one.x));
     }
@@ -72,8 +74,8 @@ fn seen<'a>(data: &'a [Observation], work: &dyn Fn(&[f64]) -> f64) -> Vec<Seen<'
 ///
 /// Time is one over the rate, times `work(x)`: what the rate is a rate of, such as the ranks.
 pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Baseline> {
-    let seen = seen(data, work);
-    let points: Vec<&[f64]> = seen.iter().map(|point| point.x).collect();
+    let rates = point_rates(data, work);
+    let points: Vec<&[f64]> = rates.iter().map(|point| point.x).collect();
     if points.len() < 4 {
         return None;
     }
@@ -87,11 +89,11 @@ pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Base
     }
     terms.retain(|term| points.iter().all(|x| term.at(x).is_finite() && term.at(x) >= 0.0));
     let mut chosen: Vec<Term> = Vec::new();
-    let mut best = left_out(&seen, &chosen);
+    let mut best = left_out(&rates, &chosen);
     // One term at a time, as long as it lowers the error on points not seen.
     while chosen.len() < MOST_TERMS && points.len() > chosen.len() + 2 {
         let with = |term: &Term| [chosen.as_slice(), &[*term]].concat();
-        let errors = terms.iter().map(|term| (left_out(&seen, &with(term)), *term));
+        let errors = terms.iter().map(|term| (left_out(&rates, &with(term)), *term));
         let Some((error, term)) = errors.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
         if error >= best {
             break;
@@ -99,7 +101,7 @@ pub fn choose(data: &[Observation], work: &dyn Fn(&[f64]) -> f64) -> Option<Base
         best = error;
         chosen.push(term);
     }
-    let coefficients = solve(&seen.iter().collect::<Vec<_>>(), &chosen);
+    let coefficients = solve(&rates.iter().collect::<Vec<_>>(), &chosen);
     Some(Baseline {
         constant: coefficients[0],
         terms: chosen.into_iter().zip(coefficients.iter().skip(1).copied()).collect(),
@@ -112,19 +114,19 @@ fn row(x: &[f64], terms: &[Term]) -> Vec<f64> {
 }
 
 /// Coefficients by least squares of relative errors.
-fn solve(seen: &[&Seen], terms: &[Term]) -> DVector<f64> {
-    let rows: Vec<Vec<f64>> = seen.iter().map(|point| row(point.x, terms)).collect();
-    let a = DMatrix::from_fn(rows.len(), terms.len() + 1, |i, j| rows[i][j] * seen[i].weight);
-    nnls(&a, &DVector::from_fn(rows.len(), |i, _| seen[i].aim))
+fn solve(rates: &[&PointRates], terms: &[Term]) -> DVector<f64> {
+    let rows: Vec<Vec<f64>> = rates.iter().map(|point| row(point.x, terms)).collect();
+    let a = DMatrix::from_fn(rows.len(), terms.len() + 1, |i, j| rows[i][j] * rates[i].weight);
+    nnls(&a, &DVector::from_fn(rows.len(), |i, _| rates[i].aim))
 }
 
-fn left_out(seen: &[Seen], terms: &[Term]) -> f64 {
+fn left_out(rates: &[PointRates], terms: &[Term]) -> f64 {
     let mut pairs = Vec::new();
-    for part in parts(seen.len()) {
+    for part in parts(rates.len()) {
         // Parts are in ascending order.
-        let rest = (0..seen.len()).filter(|at| part.binary_search(at).is_err()).map(|at| &seen[at]);
+        let rest = (0..rates.len()).filter(|at| part.binary_search(at).is_err()).map(|at| &rates[at]);
         let coefficients = solve(&rest.collect::<Vec<_>>(), terms);
-        for out in part.iter().map(|&at| &seen[at]) {
+        for out in part.iter().map(|&at| &rates[at]) {
             let time: f64 = row(out.x, terms).iter().zip(coefficients.iter()).map(|(a, b)| a * b).sum();
             pairs.extend(out.rates.iter().map(|rate| (*rate, 1.0 / time)));
         }

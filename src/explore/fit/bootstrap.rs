@@ -58,13 +58,16 @@ type Launch<'a> = Vec<&'a Observation>;
 /// Launches, among those that measured the same points.
 fn groups<'a>(task: &Task<'a>) -> Vec<Vec<Launch<'a>>> {
     let mut launches: BTreeMap<u32, Launch> = BTreeMap::new();
-    for seen in &task.data {
-        launches.entry(seen.launch).or_default().push(seen);
+    for observation in &task.data {
+        launches.entry(observation.launch).or_default().push(observation);
     }
     let mut groups: BTreeMap<Vec<Vec<u64>>, Vec<Launch>> = BTreeMap::new();
     for mut observations in launches.into_values() {
-        observations.sort_by_cached_key(|seen| bits(&seen.x));
-        groups.entry(observations.iter().map(|seen| bits(&seen.x)).collect()).or_default().push(observations);
+        observations.sort_by_cached_key(|observation| bits(&observation.x));
+        groups
+            .entry(observations.iter().map(|observation| bits(&observation.x)).collect())
+            .or_default()
+            .push(observations);
     }
     groups.into_values().collect()
 }

@@ -39,7 +39,7 @@ pub fn fit(
     options: Options,
 ) -> Result<Fit> {
     let of_kept = data.iter().zip(kept).filter(|(_, kept)| **kept);
-    let mut values: Vec<f64> = of_kept.map(|(seen, _)| seen.x[variable]).collect();
+    let mut values: Vec<f64> = of_kept.map(|(observation, _)| observation.x[variable]).collect();
     let observations = values.len();
     values.sort_by(f64::total_cmp);
     values.dedup();

@@ -1,4 +1,4 @@
-//! Whether the points of a design can tell the parameters apart.
+//! Whether the points of a design identify the parameters.
 
 use super::optimum::Optimum;
 use super::task::Task;
@@ -11,14 +11,14 @@ const NOISE: f64 = 0.05;
 /// A contribution to the time that a design should be able to see.
 const SHARE: f64 = 0.1;
 
-/// A parameter is not identified if its standard error is more than so many times its size: the 95 % interval would span more
+/// A parameter is not identified if its standard error is more than this many times its size: the 95 % interval would span more
 /// than a factor of 10 either way.
 const WIDEST: f64 = 1.17;
 
-/// Refuses a design that cannot tell a parameter.
+/// Refuses a design that cannot identify a parameter.
 ///
 /// # Errors
-/// Naming the parameters that are told worst, how badly, and the points that would tell them.
+/// Names the least identified parameters, how badly, and the points that would identify them.
 pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
     let errors = relative_errors(task, optimum);
     let about = task.model.about();

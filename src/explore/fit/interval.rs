@@ -49,7 +49,7 @@ pub fn covariance(task: &Task, optimum: &Optimum) -> Option<DMatrix<f64>> {
     covariance.diagonal().iter().all(|v| v.is_finite() && *v >= 0.0).then_some(covariance)
 }
 
-/// The profile-likelihood interval of a free parameter: where the loss, all others fitted anew, is t^2 variances above its
+/// The profile-likelihood interval of a free parameter: where the loss, all others refitted, is t^2 variances above its
 /// minimum. An end beyond the parameter's bounds is that bound.
 pub fn profile(task: &Task, optimum: &Optimum, at: usize, deviation: f64) -> (f64, f64) {
     let parameters = optimum.theta.len();

@@ -1,8 +1,8 @@
 //! Fits of models to measurements: estimates with intervals, and how far to trust them.
 //!
 //! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
-//! positive parameters; Levenberg-Marquardt goes on from there. Intervals are profile-likelihood intervals; where several launches
-//! were made of every point there is also a studentised bootstrap over launches. A design that cannot tell a parameter is
+//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals; where several launches
+//! were made of every point there is also a studentised bootstrap over launches. A design that cannot identify a parameter is
 //! refused, with the points that would.
 
 pub mod baseline;
@@ -19,6 +19,7 @@ pub mod task;
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, Number};
 use crate::explore::models::{Model, Parameter};
+use crate::units::plural;
 use optimum::Optimum;
 use quality::Quality;
 use serde::Serialize;
@@ -42,26 +43,35 @@ pub struct Observation {
 pub struct Estimate {
     /// Name on machine cards.
     pub number: &'static str,
+    /// The paper's symbol of it: T_1.
     pub symbol: &'static str,
     /// In the base unit.
     pub value: f64,
-    /// 95 % profile-likelihood interval. A low end of 0 says that the data do without this parameter.
+    /// Lower end of the 95 % profile-likelihood interval, in the base unit. 0 says that the data do without this parameter.
     pub low: f64,
+    /// Upper end of that interval, in the base unit. The largest value that the model allows says that the data set no upper
+    /// limit.
     pub high: f64,
-    /// 95 % interval by studentised bootstrap over launches, if there are enough.
+    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them.
     pub bootstrap: Option<(f64, f64)>,
 }
 
 /// A measurement beside its prediction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
+    /// The model's variables, in its order and in base units.
     pub x: Vec<f64>,
+    /// Which launch it is from, as in [`Observation::launch`].
     pub launch: u32,
+    /// The rate that was measured, in the unit of the column that the model predicts.
     pub measured: f64,
+    /// The rate that the fitted model predicts, in the same unit.
     pub predicted: f64,
-    /// 95 % band for another measurement at this point.
+    /// Lower end of the 95 % band for another measurement at this point.
     pub low: f64,
+    /// Upper end of that band.
     pub high: f64,
+    /// The model's term that sets the prediction: "latency".
     pub bottleneck: &'static str,
     /// What a fit to all other points predicts here, if that was asked for.
     pub left_out: Option<f64>,
@@ -71,13 +81,17 @@ pub struct Point {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Fit {
+    /// Id of the model: `random_access.hypercube`.
     pub model: &'static str,
+    /// The parameters that were fitted, in the model's order.
     pub estimates: Vec<Estimate>,
     /// Parameters that were given, in base units.
     pub held: Vec<(&'static str, f64)>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
+    /// Every observation that was given, beside its prediction.
     pub points: Vec<Point>,
+    /// Errors and what they are taken over.
     pub quality: Quality,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
@@ -87,9 +101,11 @@ pub struct Fit {
 /// What is to be done with a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
+    /// Not fitted: it has this value, in the base unit.
     Hold(f64),
+    /// Fitted, beginning at the model's own first guess.
     Fit,
-    /// Fitted, beginning here.
+    /// Fitted, beginning at this value, in the base unit.
     From(f64),
     /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
     Unknown,
@@ -98,12 +114,13 @@ pub enum Role {
 /// What may be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
+    /// Seed of the bootstrap: the same seed gives the same intervals.
     pub seed: u64,
     /// Resamples of the bootstrap; 0 for none.
     pub resamples: u32,
     /// Errors with points left out, which cost a fit each.
     pub leave_out: bool,
-    /// Of more points the numbers are fitted to so many, evenly spread; the others are predicted.
+    /// If there are more points, an evenly spread subset of this many is fitted; the others are predicted.
     pub most_points: usize,
 }
 
@@ -118,8 +135,11 @@ impl Default for Options {
 /// `roles` are in the order of the model's parameters.
 ///
 /// # Errors
-/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot tell a parameter: the error names it and the
-/// points that would.
+/// If there is not a role for each parameter, there are too few points, a value is not positive, or the points cannot
+/// identify a parameter: the error names it and the points that would.
+///
+/// # Panics
+/// If an observation does not hold one number for each variable of the model.
 pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Options) -> Result<Fit> {
     if roles.len() != model.about().parameters.len() {
         let wanted = model.about().parameters.len();
@@ -130,8 +150,8 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
         Some(sought) => breaks::fit(model, data, kept, roles, sought, options),
         None => straight(model, data, kept, roles, options),
     };
-    // What a part of the points cannot tell, all may.
-    match subsample::kept(data, options.most_points) {
+    // All points may identify what a subset cannot.
+    match subsample::choose(data, options.most_points) {
         Some(kept) => to(&kept).or_else(|_| to(&vec![true; data.len()])),
         None => to(&vec![true; data.len()]),
     }
@@ -189,7 +209,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
 
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
     let about = model.about();
-    if let Some(wrong) = data.iter().find(|seen| !(seen.y.is_finite() && seen.y > 0.0)) {
+    if let Some(wrong) = data.iter().find(|observation| !(observation.y.is_finite() && observation.y > 0.0)) {
         let what = format!("{} is {} at a point: only positive rates can be fitted", about.column, wrong.y);
         return Err(Error::input(what, "exclude such points with --where"));
     }
@@ -241,7 +261,7 @@ fn prepare<'a>(
             format!("measure {}, or hold a parameter with --hold NAME=VALUE", about.design),
         ));
     }
-    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(seen, _)| seen).collect();
+    task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
 }
 
@@ -251,7 +271,7 @@ fn matters(task: &Task, at: usize) -> bool {
     let mut p = task.base.clone();
     let mut predictions = |value: f64| {
         p[at] = value;
-        task.data.iter().map(|seen| task.model.predict(&seen.x, &p).value.to_bits()).collect::<Vec<_>>()
+        task.data.iter().map(|observation| task.model.predict(&observation.x, &p).value.to_bits()).collect::<Vec<_>>()
     };
     let first = predictions(parameter.first);
     [parameter.least, parameter.most].into_iter().any(|value| predictions(value) != first)
@@ -260,7 +280,7 @@ fn matters(task: &Task, at: usize) -> bool {
 /// The different points of the data, in the order of their first appearance.
 fn different<'a>(data: impl IntoIterator<Item = &'a Observation>) -> Vec<&'a [f64]> {
     let mut known = HashSet::new();
-    data.into_iter().map(|seen| seen.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
+    data.into_iter().map(|observation| observation.x.as_slice()).filter(|x| known.insert(bits(x))).collect()
 }
 
 /// A point as a key of maps.
@@ -289,15 +309,15 @@ fn points(
     let t = interval::t_quantile(task.data.len() - optimum.theta.len());
     let noise = interval::variance(optimum, optimum.theta.len());
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
-    let point = |(at, seen): (usize, &Observation)| {
-        let prediction = task.model.predict(&seen.x, parameters);
+    let point = |(at, observation): (usize, &Observation)| {
+        let prediction = task.model.predict(&observation.x, parameters);
         let gradient = slopes.row(at).transpose();
         let of_parameters = covariance.map_or(0.0, |c| (gradient.transpose() * c * &gradient)[0]);
         let width = (t * (noise + of_parameters).sqrt()).exp();
         Point {
-            x: seen.x.clone(),
-            launch: seen.launch,
-            measured: seen.y,
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
             predicted: prediction.value,
             low: prediction.value / width,
             high: prediction.value * width,
@@ -320,8 +340,9 @@ impl Fit {
         }
         for estimate in &self.estimates {
             let how = format!(
-                "fit of {} to {} points; 95 % profile-likelihood interval",
-                self.model, self.quality.fitted_points
+                "fit of {} to {}; 95 % profile-likelihood interval",
+                self.model,
+                plural(self.quality.fitted_points, "point")
             );
             let name = card.set_base(estimate.number, estimate.value, &how)?;
             let (low, high) = if name == estimate.number {

@@ -6,7 +6,7 @@ use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
-/// Residuals beyond so many standard deviations count linearly.
+/// Residuals beyond this many standard deviations count linearly.
 ///
 /// A little wider than the usual 1.345, which costs 5 % of the efficiency for normal noise; and the wider, the fewer degrees
 /// of freedom there are to tell the scale: the intervals then need nearly all residuals in full.
@@ -118,7 +118,7 @@ fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
     if loss(&found) <= loss(theta) { found } else { theta.to_vec() }
 }
 
-/// 1.4826 x median |r|, for so many parameters fitted.
+/// 1.4826 x median |r|, for this many fitted parameters.
 fn spread(residuals: &DVector<f64>, parameters: usize) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     let n = sizes.len() as f64;

@@ -10,11 +10,13 @@ use std::collections::HashSet;
 /// Numbers that say how good a fit is. Errors are SMAPE, in shares of one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quality {
+    /// Number of observations: one for each launch at each point.
     pub observations: usize,
     /// Different points.
     pub points: usize,
     /// The points that the numbers were fitted to: of a large design a part, evenly spread. The others count in the errors.
     pub fitted_points: usize,
+    /// Number of different launches among them.
     pub launches: usize,
     /// Symmetric mean absolute percentage error: mean of 2 |y - f| / (y + f).
     pub smape: f64,
@@ -68,14 +70,14 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
 /// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
 fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
     let mut rest = task.clone();
-    rest.data.retain(|seen| !out(seen));
+    rest.data.retain(|observation| !out(observation));
     if different(rest.data.iter().copied()).len() < rest.free.len() {
         return None;
     }
     let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
     let parameters = rest.parameters(&found.theta);
-    let gone = task.data.iter().filter(|seen| out(seen));
-    Some(gone.map(|seen| (seen.y, task.model.predict(&seen.x, &parameters).value)).collect())
+    let gone = task.data.iter().filter(|observation| out(observation));
+    Some(gone.map(|observation| (observation.y, task.model.predict(&observation.x, &parameters).value)).collect())
 }
 
 /// Each leaving out costs a fit: of more points than this, a twentieth is left out at once.
@@ -97,9 +99,9 @@ pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
     let mut predicted = vec![f64::NAN; task.data.len()];
     for part in parts(points.len()) {
         let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
-        let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
+        let is_out = |observation: &Observation| out.contains(&bits(&observation.x));
         let values = predicted_without(task, optimum, is_out)?;
-        let here = predicted.iter_mut().zip(&task.data).filter(|(_, seen)| is_out(seen));
+        let here = predicted.iter_mut().zip(&task.data).filter(|(_, observation)| is_out(observation));
         here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
     }
     Some(predicted)
@@ -107,10 +109,10 @@ pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
 
 fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {
     let at = task.model.about().variables.iter().position(|variable| variable.name == "P")?;
-    let largest = task.data.iter().map(|seen| seen.x[at]).max_by(f64::total_cmp)?;
-    if task.data.iter().all(|seen| seen.x[at] == largest) {
+    let largest = task.data.iter().map(|observation| observation.x[at]).max_by(f64::total_cmp)?;
+    if task.data.iter().all(|observation| observation.x[at] == largest) {
         return None;
     }
-    let pairs = predicted_without(task, optimum, |seen| seen.x[at] == largest)?;
+    let pairs = predicted_without(task, optimum, |observation| observation.x[at] == largest)?;
     Some((largest, smape(pairs.into_iter())))
 }

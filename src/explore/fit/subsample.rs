@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// Of the points in order one is drawn of each stretch, so that steps of the design and of the choice do not fall together; the
 /// first and the last with the least and with the largest value of each variable stay too, the corners of a surface. The same
 /// points always give the same choice.
-pub fn kept(data: &[Observation], most: usize) -> Option<Vec<bool>> {
+pub fn choose(data: &[Observation], most: usize) -> Option<Vec<bool>> {
     let mut points = different(data);
     if points.len() <= most {
         return None;
@@ -31,5 +31,5 @@ pub fn kept(data: &[Observation], most: usize) -> Option<Vec<bool>> {
             chosen.extend(points.iter().rfind(here).map(|x| bits(x)));
         }
     }
-    Some(data.iter().map(|seen| chosen.contains(&bits(&seen.x))).collect())
+    Some(data.iter().map(|observation| chosen.contains(&bits(&observation.x))).collect())
 }

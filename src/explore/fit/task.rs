@@ -39,19 +39,19 @@ impl<'a> Task<'a> {
     pub fn residuals(&self, theta: &[f64]) -> DVector<f64> {
         let p = self.parameters(theta);
         let mut residuals = self.at_points(|x| self.model.predict(x, &p).value);
-        residuals.iter_mut().zip(&self.data).for_each(|(value, seen)| *value = (*value / seen.y).ln());
+        residuals.iter_mut().zip(&self.data).for_each(|(value, observation)| *value = (*value / observation.y).ln());
         residuals
     }
 
     /// A function of the point of each observation. The launches of a point stand side by side: it is asked for once for all.
     fn at_points(&self, of: impl Fn(&[f64]) -> f64) -> DVector<f64> {
         let mut last: Option<(&[f64], f64)> = None;
-        let value = |seen: &&'a Observation| {
+        let value = |observation: &&'a Observation| {
             let value = match last {
-                Some((x, value)) if x == seen.x => value,
-                _ => of(&seen.x),
+                Some((x, value)) if x == observation.x => value,
+                _ => of(&observation.x),
             };
-            last = Some((&seen.x, value));
+            last = Some((&observation.x, value));
             value
         };
         DVector::from_iterator(self.data.len(), self.data.iter().map(value))
@@ -77,18 +77,18 @@ impl<'a> Task<'a> {
     /// For linear models: measured rate x (time with all free parameters 0), and the same of each parameter's factor;
     /// their sum should be 1 in every row.
     pub fn design(&self) -> (DVector<f64>, DMatrix<f64>) {
-        let time = |seen: &Observation, one: Option<usize>| {
+        let time = |observation: &Observation, one: Option<usize>| {
             let mut p = self.base.clone();
             self.free.iter().for_each(|&at| p[at] = f64::from(u8::from(Some(at) == one)));
-            1.0 / self.model.predict(&seen.x, &p).value
+            1.0 / self.model.predict(&observation.x, &p).value
         };
         let rows = self.data.len();
-        let constant: Vec<f64> = self.data.iter().map(|seen| time(seen, None)).collect();
+        let constant: Vec<f64> = self.data.iter().map(|observation| time(observation, None)).collect();
         let factor = |row: usize, column: usize| {
             (time(self.data[row], Some(self.free[column])) - constant[row]) * self.data[row].y
         };
         let matrix = DMatrix::from_fn(rows, self.free.len(), factor);
-        let weighted = self.data.iter().zip(&constant).map(|(seen, constant)| constant * seen.y);
+        let weighted = self.data.iter().zip(&constant).map(|(observation, constant)| constant * observation.y);
         (DVector::from_iterator(rows, weighted), matrix)
     }
 

@@ -4,18 +4,19 @@
 //! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
 //! `page.js`, which adds the interaction; without it everything is still shown.
 
-mod base64;
 mod generated;
 mod viewer;
 
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
 pub use generated::{PAPER, remove_unmade};
-pub use viewer::{Surface, Viewer};
+pub use viewer::{Viewer, ViewerSurface};
 
 /// A figure in an HTML page and, as SVG and PNG, next to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,14 +33,14 @@ pub struct Picture {
     pub height: f64,
     /// Its values as a table.
     pub head: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<PictureRow>,
     /// Number of further rows, for which there is no room.
     pub left_out: usize,
 }
 
 /// A row of a figure's table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct PictureRow {
     pub cells: Vec<String>,
     /// Where it lies in the figure: `x y`.
     pub at: String,
@@ -76,7 +77,7 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
         at[spot.row] = format!("{:.1} {:.1}", spot.at.0, spot.at.1);
     }
     let left_out = table.rows.len().saturating_sub(MOST_ROWS);
-    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| Row { cells, at }).collect();
+    let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| PictureRow { cells, at }).collect();
     let (width, height) = drawing.size;
     let svg = match drawing.svg.len() > HEAVY {
         true => pixels(&folder.join(format!("{file}.png")), drawing.size)?,
@@ -100,7 +101,7 @@ fn pixels(png: &Path, (width, height): (f64, f64)) -> Result<String> {
     Ok(format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
          <image width=\"{width}\" height=\"{height}\" href=\"data:image/png;base64,{}\"/></svg>\n",
-        base64::encode(&bytes)
+        STANDARD.encode(&bytes)
     ))
 }
 
@@ -124,7 +125,7 @@ fn fill(template: &str, context: &impl Serialize) -> std::result::Result<String,
     engine.add_global("apexmap_version", env!("CARGO_PKG_VERSION"));
     engine.add_global("style", STYLE);
     engine.add_global("script", SCRIPT);
-    engine.add_global("script_hash", minijinja::Value::from_safe_string(base64::encode(&Sha256::digest(SCRIPT))));
+    engine.add_global("script_hash", minijinja::Value::from_safe_string(STANDARD.encode(Sha256::digest(SCRIPT))));
     engine.add_template("page.html", include_str!("page.html"))?;
     engine.add_template("parts.html", include_str!("parts.html"))?;
     engine.add_template("this.html", template)?;
@@ -146,6 +147,12 @@ fn bound(text: &str) -> String {
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A moment, in seconds since 1970: `2026-11-21 03:04 UTC`; `-` if the calendar does not reach so far.
+pub fn utc(unix_seconds: f64) -> String {
+    let moment = chrono::DateTime::from_timestamp(unix_seconds as i64, 0);
+    moment.map_or_else(|| "-".into(), |moment| moment.format("%Y-%m-%d %H:%M UTC").to_string())
 }
 
 /// JSON that is safe in an HTML page: nothing in it can end a script or begin markup, whatever it contains.

@@ -8,18 +8,18 @@ use serde::Serialize;
 /// The surfaces that a reader can choose from; `parts.viewer(viewer)` places it, once per HTML page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Viewer {
-    pub surfaces: Vec<Surface>,
+    pub surfaces: Vec<ViewerSurface>,
 }
 
 /// A quantity over two others, with all that its drawing needs: the script only projects and paints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Surface {
+pub struct ViewerSurface {
     pub machine: String,
     /// Distinguishes it from the other surfaces of its machine.
     pub label: String,
-    pub x: Axis,
-    pub y: Axis,
-    pub z: Axis,
+    pub x: ViewerAxis,
+    pub y: ViewerAxis,
+    pub z: ViewerAxis,
     /// By [row of y][column of x]; none is a gap.
     pub values: Vec<Vec<Option<f64>>>,
     /// Cells (row, column) that failed.
@@ -30,7 +30,7 @@ pub struct Surface {
 
 /// An axis of the box around a surface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Axis {
+pub struct ViewerAxis {
     pub label: String,
     /// As it stands after a value: `B/s`; empty for a pure number.
     pub unit: &'static str,
@@ -55,7 +55,7 @@ const MOST_TICKS: usize = 10;
 /// Colours from which the script mixes those between.
 const COLOURS: usize = 33;
 
-impl Surface {
+impl ViewerSurface {
     /// The surface of a grid, in the colours and on the scales of its figures.
     ///
     /// # Errors
@@ -76,12 +76,12 @@ impl Surface {
     }
 }
 
-fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> Axis {
+fn axis(quantity: &Quantity, scale: Scale, values: &[f64]) -> ViewerAxis {
     let binary = ticks::is_binary(values);
     let sets = ticks::tick_sets(&scale, values, quantity.unit, binary);
     let chosen = sets.iter().find(|set| set.len() <= MOST_TICKS).or(sets.last()).cloned().unwrap_or_default();
     let labels = ticks::labels(&chosen, quantity.unit, binary);
-    Axis {
+    ViewerAxis {
         label: quantity.label.clone(),
         unit: quantity.unit.symbol(),
         log: scale.log,

@@ -19,7 +19,7 @@ pub const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "argume
 pub const EXAMPLE: &str = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
 
 /// The first placeholder that a command needs and does not have; `{arguments}` must be an argument of its own.
-pub fn lacking(command: &[String]) -> Option<&'static str> {
+pub fn missing_placeholder(command: &[String]) -> Option<&'static str> {
     let has = |needed: &str| match needed {
         "{arguments}" => command.iter().any(|argument| argument == needed),
         _ => command.iter().any(|argument| argument.contains(needed)),
@@ -36,7 +36,7 @@ impl Custom {
     /// The template's arguments may contain `{ranks}`, `{ranks_per_node}` and `{worker}`; the argument `{arguments}` is
     /// replaced by all of the worker's. All but `{ranks_per_node}` are needed.
     pub fn new(template: Vec<String>) -> Result<Self> {
-        match lacking(&template) {
+        match missing_placeholder(&template) {
             None => Ok(Self { template }),
             Some(missing) => {
                 let what = format!("the command of launcher \"custom\" lacks the argument \"{missing}\"");

@@ -45,7 +45,7 @@ impl Launcher for OpenMpi {
         };
         argv.extend(binding.iter().map(|argument| argument.to_string()));
         argv.extend(job.worker_line());
-        // Open MPI refuses to work for root unless told twice.
+        // Open MPI refuses to run as root unless it is allowed twice.
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
         let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
         CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }

@@ -30,13 +30,13 @@ pub use name::{NumberName, Word};
 use crate::error::{Error, Result};
 use crate::explore::toml_file::{self, Page};
 use crate::nearest::suggest;
-use crate::units::Unit;
+use crate::units::{self, Scale, Unit};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// The published machines, each a file of `models/`: its name there and its text.
+/// The published machines: names as [`Card::find`] takes them, each with the TOML text of its card.
 pub const PUBLISHED: &[(&str, &str)] = &[
     ("red-storm", include_str!("../../../models/red-storm.toml")),
     ("bluegene-l", include_str!("../../../models/bluegene-l.toml")),
@@ -47,11 +47,13 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("simulated-nic", include_str!("../../../models/simulated-nic.toml")),
 ];
 
-/// A machine.
+/// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Card {
+    /// Name of the machine: "Red Storm".
     pub name: String,
+    /// What machine it is, in one line.
     pub summary: String,
     /// Paper and place, or the command that measured it.
     pub source: String,
@@ -65,13 +67,15 @@ pub struct Card {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
+    /// The number, in `unit`; finite and not negative.
     pub value: f64,
     /// The unit of `value`, `low` and `high`; empty for pure numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// 95 % interval.
+    /// Lower end of the 95 % interval; there are both ends or neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
+    /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// The best of the runs, in the unit of the value: what bounds are made of.
@@ -82,6 +86,7 @@ pub struct Number {
 }
 
 impl Number {
+    /// A number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
         Self { value, unit: unit.to_owned(), low: None, high: None, best: None, how: how.into() }
     }
@@ -111,6 +116,7 @@ struct File {
 }
 
 impl Card {
+    /// A card without numbers: name of the machine, one line about it, and the source of its numbers.
     pub fn new(name: &str, summary: &str, source: &str) -> Self {
         Self { name: name.into(), summary: summary.into(), source: source.into(), ..Self::default() }
     }
@@ -125,7 +131,10 @@ impl Card {
         Self::parse(&toml_file::text(path, "machine card", &next)?, path)
     }
 
-    /// As [`Card::read`], of a text that stands in the file `path`.
+    /// As [`Card::read`], of the text of the file `path`.
+    ///
+    /// # Errors
+    /// As [`Card::read`].
     pub fn parse(text: &str, path: &Path) -> Result<Self> {
         let page = Page { path, text, examples: "models/" };
         let file: File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
@@ -141,6 +150,8 @@ impl Card {
     }
 
     /// A published machine by its name in `models/` (`red-storm`), or else a file.
+    /// # Errors
+    /// If there is no such machine, which names the nearest one, or as [`Card::read`].
     pub fn find(name: &str) -> Result<Self> {
         match PUBLISHED.iter().find(|(known, _)| *known == name) {
             Some((known, text)) => Self::parse(text, Path::new(&format!("models/{known}.toml"))),
@@ -159,6 +170,8 @@ impl Card {
     }
 
     /// Writes the card as a file.
+    /// # Errors
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         std::fs::write(path, self.to_toml()).map_err(|e| Error::file("write", path, e))
     }
@@ -177,10 +190,12 @@ impl Card {
     /// As [`Card::set`], of a value in its base unit; takes away the number's inverse, which it replaces.
     ///
     /// Returns the name it stands under: that of the catalogue, which may be the inverse's.
+    /// # Errors
+    /// As [`Card::set`].
     pub fn set_base(&mut self, name: &str, value: f64, how: &str) -> Result<String> {
         let instead = inverse(name).filter(|_| entry_of(name::split(name).0).is_none());
         let (name, value) = instead.map_or((name.to_owned(), value), |instead| (instead, 1.0 / value));
-        let unit = entry_of(name::split(&name).0).map_or("", |entry| accepted(entry.unit)[0].0);
+        let unit = entry_of(name::split(&name).0).map_or("", |entry| entry.unit.symbol());
         if let Some(other) = inverse(&name) {
             self.numbers.remove(&other);
         }
@@ -193,7 +208,7 @@ impl Card {
         &self.numbers
     }
 
-    /// A number in its base unit (seconds, bytes, bytes a second, hertz).
+    /// A number in its base unit (seconds, bytes, bytes per second, hertz).
     pub fn get(&self, name: &str) -> Option<f64> {
         self.base(name, |number| Some(number.value))
             .or_else(|| Some(1.0 / self.base(&inverse(name)?, |n| Some(n.value))?))
@@ -213,7 +228,10 @@ impl Card {
         self.base(name, |number| number.best.or(Some(number.value)))
     }
 
-    /// As [`Card::get`]; the error says what is missing and how to find it.
+    /// As [`Card::get`], of a number that must be there.
+    ///
+    /// # Errors
+    /// If the card lacks it: the error says what it means and how to give it.
     pub fn require(&self, name: &str) -> Result<f64> {
         self.get(name).ok_or_else(|| {
             let meaning = meaning_of(name).unwrap_or_default();
@@ -233,10 +251,9 @@ impl Card {
     fn base(&self, name: &str, of: impl Fn(&Number) -> Option<f64>) -> Option<f64> {
         let number = self.numbers.get(name)?;
         let entry = entry_of(name::split(name).0)?;
-        match factor(entry.unit, &number.unit)? {
-            Factor::Times(factor) => Some(of(number)? * factor),
-            Factor::Per(divisor) => Some(of(number)? / divisor),
-            Factor::Cycles => Some(of(number)? / self.get("clock_hz")?),
+        match conversion(entry.unit, &number.unit)? {
+            Conversion::Scale(scale) => Some(scale.apply(of(number)?)),
+            Conversion::Clock => Some(of(number)? / self.get("clock_hz")?),
         }
     }
 }
@@ -271,50 +288,41 @@ fn inverse(name: &str) -> Option<String> {
     Some(qualifier.map_or(swapped.clone(), |qualifier| format!("{swapped}--{qualifier}")))
 }
 
-/// From a unit on a card to the base unit. Powers of ten below one are divided by, which rounds once.
-enum Factor {
-    Times(f64),
-    Per(f64),
-    Cycles,
+/// How a number becomes one in its base unit.
+enum Conversion {
+    Scale(Scale),
+    /// By the card's `clock_hz`.
+    Clock,
 }
 
-/// The units accepted for a kind of number; the first is the base.
-fn accepted(unit: Unit) -> &'static [(&'static str, Factor)] {
-    use Factor::{Cycles, Per, Times};
-    match unit {
-        Unit::Seconds => &[("s", Times(1.0)), ("ms", Per(1e3)), ("us", Per(1e6)), ("ns", Per(1e9)), ("cycles", Cycles)],
-        Unit::SecondsPerByte => &[("s/B", Times(1.0)), ("ns/B", Per(1e9)), ("cycles/B", Cycles)],
-        Unit::Bytes => &[
-            ("B", Times(1.0)),
-            ("KiB", Times(1024.0)),
-            ("MiB", Times(1048576.0)),
-            ("GiB", Times(1073741824.0)),
-            ("words", Times(8.0)),
-        ],
-        Unit::BytesPerSecond => {
-            &[("B/s", Times(1.0)), ("MB/s", Times(1e6)), ("GB/s", Times(1e9)), ("TB/s", Times(1e12))]
-        }
-        Unit::PerSecond => &[("1/s", Times(1.0)), ("M/s", Times(1e6))],
-        Unit::Hertz => &[("Hz", Times(1.0)), ("MHz", Times(1e6)), ("GHz", Times(1e9))],
-        Unit::None | Unit::Words | Unit::Cycles => &[("", Times(1.0))],
+/// What only cards have: cycles of their own clock.
+const CLOCKED: [(Unit, &str); 2] = [(Unit::Seconds, "cycles"), (Unit::SecondsPerByte, "cycles/B")];
+
+/// The units accepted for a kind of number; a pure number has the empty one.
+fn accepted(unit: Unit) -> Vec<&'static str> {
+    let mut names = units::names(unit);
+    names.extend(CLOCKED.iter().filter(|(kind, _)| *kind == unit).map(|(_, name)| *name));
+    if names.is_empty() { vec![""] } else { names }
+}
+
+fn conversion(unit: Unit, name: &str) -> Option<Conversion> {
+    match name {
+        _ if CLOCKED.contains(&(unit, name)) => Some(Conversion::Clock),
+        "" if units::names(unit).is_empty() => Some(Conversion::Scale(Scale::Times(1.0))),
+        _ => units::scale(unit, name).map(Conversion::Scale),
     }
-}
-
-fn factor(unit: Unit, name: &str) -> Option<&'static Factor> {
-    accepted(unit).iter().find(|(known, _)| *known == name).map(|(_, factor)| factor)
 }
 
 /// Whether a number may stand on a card.
 fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
     let entry = NumberName::parse(name)?.entry;
-    let units = accepted(entry.unit);
-    match factor(entry.unit, &number.unit) {
+    match conversion(entry.unit, &number.unit) {
         None => {
-            let known: Vec<_> = units.iter().map(|(known, _)| format!("\"{known}\"")).collect();
+            let known: Vec<_> = accepted(entry.unit).iter().map(|known| format!("\"{known}\"")).collect();
             let what = format!("{name} cannot be in \"{}\"", number.unit);
             return Err(Error::input(what, format!("write unit = {}", known.join(" or "))));
         }
-        Some(Factor::Cycles) if !clocked => {
+        Some(Conversion::Clock) if !clocked => {
             return Err(Error::input(format!("{name} is in cycles of an unknown clock"), "add [numbers.clock_hz]"));
         }
         Some(_) => {}

@@ -26,14 +26,14 @@ pub struct CardPrediction {
 pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Data, CardPrediction)> {
     let data = observations(samples, model, &[])?;
     let numbers = Numbers::new(model, card, &[])?;
-    let point = |seen: &crate::explore::fit::Observation| {
-        let row = at(model, &numbers, seen.x.clone());
+    let point = |observation: &crate::explore::fit::Observation| {
+        let row = at(model, &numbers, observation.x.clone());
         let (low, high) = row.band.unwrap_or((f64::NAN, f64::NAN));
         let (predicted, bottleneck) = (row.prediction.value, row.prediction.bottleneck);
         Point {
-            x: seen.x.clone(),
-            launch: seen.launch,
-            measured: seen.y,
+            x: observation.x.clone(),
+            launch: observation.launch,
+            measured: observation.y,
             predicted,
             low,
             high,
@@ -65,8 +65,8 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     let off = predicted.bias.max(1.0 / predicted.bias);
     let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
     format!(
-        "From the card of {} alone {} predicts the measurement within {:.1} % (SMAPE), at the median point {off:.2} times {way} \
-         than predicted{farthest}.",
+        "With the card of {} and nothing fitted, {} predicts the measurement to within {:.1} % (SMAPE); the median point \
+         is {off:.2} times {way} than predicted{farthest}.",
         card.name,
         model.about().id,
         100.0 * predicted.smape

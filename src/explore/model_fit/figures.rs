@@ -9,12 +9,12 @@ use crate::measure::numerics::statistics::median;
 use crate::units::Unit;
 use ndarray::Array2;
 
-/// Curves told apart in one picture, and planes shown, at most.
+/// Maximum curves in one picture, and planes shown.
 const MOST: usize = 3;
 
 /// A picture, by a name that is part of a file's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct ModelFigure {
     pub name: String,
     pub caption: String,
     pub figure: Figure,
@@ -25,14 +25,14 @@ type Varied = (usize, Vec<f64>);
 
 /// Curves over the variable with the most values; over the two with the most values, where at least half of their
 /// combinations were measured, surfaces, ratios, and bottlenecks.
-pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<Shown> {
+pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigure> {
     let values = |at: usize| ascending(points.iter().map(|point| point.x[at]));
     let mut variables: Vec<Varied> = varied(points).into_iter().map(|at| (at, values(at))).collect();
     let is_word = |at: usize| !model.about().variables[at].words.is_empty();
     // Words are no axis.
     variables.sort_by_key(|(at, values)| (is_word(*at), std::cmp::Reverse(values.len())));
     let Some(((x, _), others)) = variables.split_first() else { return Vec::new() };
-    let mut shown = vec![Shown {
+    let mut shown = vec![ModelFigure {
         name: "curves".into(),
         caption: "Measured (marks) and predicted (lines; the bands show where 95 % of further measurements are \
              expected)."
@@ -94,7 +94,7 @@ fn spread<T: Clone>(all: &[T]) -> Vec<T> {
 /// `alpha = 0.1, L = 64`.
 fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
     let one = |(&at, value): (&usize, &f64)| {
-        let (name, said) = (model.about().variables[at].name, super::said(model, at, *value));
+        let (name, said) = (model.about().variables[at].name, super::value_text(model, at, *value));
         // A kernel is known by the end of its name.
         if name == "kernel" { said.rsplit('.').next().unwrap_or_default().into() } else { format!("{name} = {said}") }
     };
@@ -188,13 +188,13 @@ impl<'a> Plane<'a> {
     }
 
     /// All of the first plane; of others the ratio and the bottleneck.
-    fn pictures(&self, number: usize) -> Vec<Shown> {
+    fn pictures(&self, number: usize) -> Vec<ModelFigure> {
         let measured = self.cells(|here| middle(here, |point| point.measured));
         let predicted = self.cells(|here| here[0].predicted);
         let mut shown = Vec::new();
         let mut add = |name: &str, caption: &str, figure: Figure| {
             let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
-            shown.push(Shown { name, caption: caption.to_owned(), figure });
+            shown.push(ModelFigure { name, caption: caption.to_owned(), figure });
         };
         if number == 0 && self.x.1.len() > 2 && self.y.1.len() > 2 {
             let rates: Vec<f64> = measured.iter().chain(&predicted).copied().filter(|v| v.is_finite()).collect();

@@ -23,10 +23,11 @@ use std::collections::HashMap;
 pub struct Data {
     /// The median of each launch at each point.
     pub observations: Vec<Observation>,
-    /// Several are joined by "with".
+    /// Id of the kernel that was measured; several are joined by "with".
     pub kernel: String,
+    /// Number of samples whose medians the observations are.
     pub samples: usize,
-    /// Some launches had more ranks than hardware threads.
+    /// Whether some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
 }
 
@@ -150,8 +151,8 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
-/// A number of the machine that the operating system told: cache sizes.
-pub fn told(host: &Host, number: &str) -> Option<f64> {
+/// A number of the machine that the operating system reported: cache sizes.
+pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;
     // Where there is no third level, it holds what the second does and serves nothing.
@@ -159,17 +160,17 @@ pub fn told(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
-/// A number that samples tell beside their rate: the load of a core with a role.
+/// A number that samples hold besides their rate: the load of a core with a role.
 pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
     samples.median(&format!("core{role}_load_seconds"))
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
-/// then the card, then what is `told` by the operating system or the samples.
+/// then the card, then what is `reported` by the operating system or the samples.
 pub fn roles(
     model: &dyn Model,
-    told: &dyn Fn(&str) -> Option<f64>,
+    reported: &dyn Fn(&str) -> Option<f64>,
     card: Option<&Card>,
     held: &[(&'static str, f64)],
     free: &[&str],
@@ -179,9 +180,9 @@ pub fn roles(
         if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
             return Role::Hold(*value);
         }
-        let known = card.and_then(|card| on_card(card, name)).or_else(|| told(name));
+        let known = card.and_then(|card| on_card(card, name)).or_else(|| reported(name));
         if free.contains(&name) || !parameter.given {
-            // Sizes are told well enough to begin at.
+            // Sizes are reported well enough to begin at.
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);
         }
         // Where a model jumps can be found from the data.
@@ -191,6 +192,8 @@ pub fn roles(
 }
 
 /// What explains the measurement, how well, and where it does not: one sentence.
+/// # Panics
+/// If the fit is of another model with more variables.
 pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
     let about = model.about();
     let quality = &fit.quality;
@@ -232,12 +235,12 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 
 /// `P = 8, Q = 1024`.
 fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
-    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, said(model, at, x[at]));
+    let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The value of a variable for people: its word, if it is one of words.
-pub fn said(model: &dyn Model, variable: usize, value: f64) -> String {
+pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
     let word = model.about().variables[variable].words.get(value as usize);
     word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
 }

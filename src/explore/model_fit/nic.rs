@@ -9,8 +9,8 @@ use crate::explore::models::Model;
 use crate::explore::models::nic::{Nic, bounds, potential_io_bandwidth};
 use crate::units::Unit;
 
-/// A figure with what stands below it.
-pub struct Drawing {
+/// A figure with its caption.
+pub struct NicFigure {
     /// Name of its file, without ending.
     pub file: &'static str,
     pub title: String,
@@ -25,7 +25,7 @@ const CYCLES: [f64; 3] = [20.0, 50.0, 100.0];
 ///
 /// # Errors
 /// If the card of the paper's machine lacks a number: a defect of the program.
-pub fn paper() -> Result<Vec<Drawing>> {
+pub fn paper() -> Result<Vec<NicFigure>> {
     let card = Card::find("simulated-nic")?;
     let parameters = Nic.parameters(&card)?;
     let mut all = vec![bandwidth(&parameters)];
@@ -52,7 +52,7 @@ fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
     Figure::Curves(Curves { title: title.into(), subtitle, x, y, series, marks: Vec::new() })
 }
 
-fn bandwidth(parameters: &[f64]) -> Drawing {
+fn bandwidth(parameters: &[f64]) -> NicFigure {
     let of = |at: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0], parameters)[at].value;
     let title = "Bandwidth limits over message size (Figure 11)";
     let y = Quantity { label: "bandwidth".into(), unit: Unit::BytesPerSecond, log: true };
@@ -61,7 +61,7 @@ fn bandwidth(parameters: &[f64]) -> Drawing {
         line("link, Eq. (2)", of(2)),
         line("I/O bus, best case, Eq. (3)", |bytes| potential_io_bandwidth(bytes, parameters)),
     ];
-    Drawing {
+    NicFigure {
         file: "nic-figure-11",
         title: title.into(),
         caption: "The three limits that Figure 11 of the paper compares with the actual bandwidth of four cores, by Equations \
@@ -72,7 +72,7 @@ fn bandwidth(parameters: &[f64]) -> Drawing {
     }
 }
 
-fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores: u32) -> Result<Drawing> {
+fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores: u32) -> Result<NicFigure> {
     let hertz = card.require("clock_hz")?;
     let at = Nic.about().parameters.iter().position(|parameter| parameter.number == "inject_seconds");
     let of = |limit: usize, cycles: f64| {
@@ -92,7 +92,7 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
          no numbers of its measured points."
     );
     let y = Quantity { label: "messages per second".into(), unit: Unit::PerSecond, log: true };
-    Ok(Drawing { file, caption, figure: curves(&title, y, series), title })
+    Ok(NicFigure { file, caption, figure: curves(&title, y, series), title })
 }
 
 /// Whether these figures belong to a model.

@@ -64,7 +64,7 @@ impl Model for Surface {
         &ABOUT
     }
 
-    /// Where a card has no access time, as a calibration has none, it is the latency over the lines in flight; where a
+    /// Where a card has no access time, as a calibration has none, it is the latency over the outstanding lines; where a
     /// machine has no third level, that level holds what the second does, and serves nothing.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         let flat = card.get("l3_bytes").is_none();

@@ -7,7 +7,7 @@ use super::{About, LOOK_AHEAD, Model, Parameter, Prediction, RANKS, Variable, ar
 use crate::source::HYPERCUBE_RANDOM_ACCESS;
 use crate::units::{Unit, WORD_BYTES};
 
-/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates a second.
+/// T_P = T_1 + T_C log2 P for rounds of Q updates; P Q / T_P updates per second.
 ///
 /// T_1 and T_C are those of the Q at hand: they say nothing about another one.
 pub struct Hypercube;

@@ -7,7 +7,7 @@ use super::{About, Model, Parameter, Prediction, Variable, array, bound, variabl
 use crate::source;
 use crate::units::Unit;
 
-/// Messages a second of a pair, by how they follow each other:
+/// Messages per second of a pair, by how they follow each other:
 /// in ping-pong L + 2 o + (k - 1) G a message, one after another max(o, g) + (k - 1) G, and a call that sends or receives o.
 ///
 /// Ping-pong alone tells L + 2 o, streaming alone max(o, g); the calls' own time tells o, and so L.
@@ -23,7 +23,7 @@ impl Model for LogGp {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "point_to_point.log_gp",
-            summary: "LogGP: latency, processor overhead, gap between messages, gap a byte",
+            summary: "LogGP: latency, processor overhead, gap between messages, gap per byte",
             source: &source::LOG_GP,
             place: "the time of a message of k bytes",
             variables: &[KERNEL, BYTES],

@@ -34,7 +34,10 @@ pub const ALL: &[&dyn Model] = &[
     &lost_updates::LostUpdates,
 ];
 
-/// The model with this id; the error names the nearest one.
+/// The model with this id, such as `random_access.hypercube`.
+///
+/// # Errors
+/// If there is none: the error names the nearest one.
 pub fn find(id: &str) -> Result<&'static dyn Model> {
     ALL.iter().copied().find(|model| model.about().id == id).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|model| model.about().id).collect();
@@ -45,19 +48,24 @@ pub fn find(id: &str) -> Result<&'static dyn Model> {
 /// What a prediction is made at: a parameter of a kernel by the paper's name, or `P`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variable {
+    /// Its name in the paper: `L`, `Q`, `P`, `message_bytes`.
     pub name: &'static str,
+    /// The base unit that it is given in.
     pub unit: Unit,
+    /// A few words for help: "ranks".
     pub meaning: &'static str,
-    /// `None` if it must be given.
+    /// Its value where none is given; `None` if it must be.
     pub default: Option<f64>,
     /// The words it may be, if it is one: its value is their index.
     pub words: &'static [&'static str],
+    /// Which values make sense.
     pub domain: Domain,
 }
 
 /// Which numbers a variable may be, none of them negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
+    /// Any number from 0 on.
     Any,
     /// Whole, from 1 to 2^31: as many ranks as MPI can count.
     Ranks,
@@ -67,7 +75,7 @@ pub enum Domain {
 
 impl Domain {
     /// Refuses a number outside, by what it must be and what to do.
-    pub fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
+    pub(crate) fn check(self, value: f64) -> std::result::Result<(), (&'static str, &'static str)> {
         match self {
             Domain::Ranks if value < 1.0 || value.fract() != 0.0 || value > 2147483648.0 => {
                 Err(("a whole number of ranks", "write 1 or more, at most 2^31"))
@@ -85,18 +93,22 @@ pub struct Parameter {
     pub number: &'static str,
     /// Its name in the paper.
     pub symbol: &'static str,
-    /// Bounds and first guess of fits, in the base unit.
+    /// Lower bound of fits, in the base unit.
     pub least: f64,
+    /// Upper bound of fits, in the base unit.
     pub most: f64,
+    /// First guess of fits, in the base unit.
     pub first: f64,
-    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot tell.
+    /// Taken from a card or the machine, never fitted unless asked: sizes, counts, or what the data cannot identify.
     pub given: bool,
+    /// Whether it has to do with a place where the model jumps, such as a switch of protocols.
     pub breaks: Break,
 }
 
 /// Whether a parameter has to do with a place where the model jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Break {
+    /// The model does not jump there.
     No,
     /// It is that place, a value of this variable.
     At(&'static str),
@@ -115,6 +127,7 @@ impl Parameter {
         Self { number, symbol, least, most, first, given: true, breaks: Break::No }
     }
 
+    /// Base unit of the number.
     pub fn unit(&self) -> Unit {
         unit_of(self.number).unwrap_or(Unit::None)
     }
@@ -128,7 +141,9 @@ impl Parameter {
 /// A prediction and which of the model's terms sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
+    /// The rate, in [`About::unit`].
     pub value: f64,
+    /// The term that sets it: "latency", "bandwidth".
     pub bottleneck: &'static str,
 }
 
@@ -137,18 +152,23 @@ pub struct Prediction {
 pub struct About {
     /// `family.formula`, unique.
     pub id: &'static str,
+    /// The formula, or what it is of, in one line.
     pub summary: &'static str,
+    /// The paper that it is from.
     pub source: &'static Source,
-    /// Equation, table or section.
+    /// Equation, table or section of the paper.
     pub place: &'static str,
+    /// What a prediction is made at, in the order of `x` in [`Model::predict`].
     pub variables: &'static [Variable],
+    /// The numbers of the machine, in the order of `p` in [`Model::predict`].
     pub parameters: &'static [Parameter],
     /// Ids of the kernels whose measurements it explains; empty if there is none yet.
     pub explains: &'static [&'static str],
-    /// Column of stores that it predicts.
+    /// Column of results that it predicts: `operations_per_second`.
     pub column: &'static str,
+    /// The unit of that column.
     pub unit: Unit,
-    /// The reciprocal of the prediction is linear in the fitted parameters.
+    /// Whether the reciprocal of the prediction is linear in the fitted parameters.
     pub linear: bool,
     /// The points that identify its parameters, after "measure".
     pub design: &'static str,
@@ -158,12 +178,15 @@ pub struct About {
 
 /// An equation.
 pub trait Model: Sync {
+    /// The description that help, fits and reports take: id, variables, parameters, source.
     fn about(&self) -> &'static About;
 
     /// Predicts at variables `x` with parameters `p`, both in the order of [`About`] and in base units.
+    /// # Panics
+    /// If there are not as many variables and parameters as [`About`] lists.
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction;
 
-    /// The variables from what a point or the user gives.
+    /// The variables, in the order of [`About`], from what a point or the user gives by name; the others get their defaults.
     ///
     /// # Errors
     /// If one that has no default is missing.
@@ -183,7 +206,7 @@ pub trait Model: Sync {
         &[]
     }
 
-    /// The parameters from a machine card.
+    /// The parameters, in the order of [`About`] and in base units, from a machine card.
     ///
     /// # Errors
     /// If the card lacks one.
@@ -197,7 +220,8 @@ const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default
 }
 
 const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::None, "ranks", None) };
-const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead: updates generated at once, per rank", Some(1024.0));
+const LOOK_AHEAD: Variable =
+    variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
 /// A number of a card, or the sum of its parts on the card.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {

@@ -6,7 +6,7 @@ use super::{About, Model, Parameter, Prediction, Variable, array, bound, least, 
 use crate::source::NIC_MESSAGE_RATE;
 use crate::units::Unit;
 
-/// Equations (4), (5) and (6): messages a second.
+/// Equations (4), (5) and (6): messages per second.
 pub struct Nic;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
@@ -54,7 +54,7 @@ impl Model for Nic {
     }
 }
 
-/// The three bounds in messages a second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
+/// The three bounds in messages per second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
 /// Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     let [bytes, cores] = array(x);
@@ -67,7 +67,7 @@ pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     ]
 }
 
-/// Equation (3): bytes a second over the I/O bus if a command added nothing but an address of 8 bytes.
+/// Equation (3): bytes per second over the I/O bus if a command added nothing but an address of 8 bytes.
 pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
     let (io, efficiency) = (p[2], p[3]);
     bytes / (bytes + IO_WORD) * efficiency * io

@@ -8,7 +8,7 @@ use crate::explore::machine::Card;
 use crate::source;
 use crate::units::Unit;
 
-/// T = latency + bytes/bandwidth, and bytes x copy more up to the eager limit, a rendezvous more above it; 1/T messages a second.
+/// T = latency + bytes/bandwidth, and bytes x copy more up to the eager limit, a rendezvous more above it; 1/T messages per second.
 pub struct PointToPoint;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "of a message", None);

@@ -10,7 +10,7 @@ use crate::units::Unit;
 
 const NODES: Variable = Variable {
     domain: Domain::Ranks,
-    ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus as even as can be", None)
+    ..variable("P", Unit::None, "nodes, a power of two: a 3-D torus, as cubic as possible", None)
 };
 const LOOK_AHEAD: Variable = variable("Q", Unit::None, "look-ahead, shared by all buckets of a node", Some(1024.0));
 
@@ -32,7 +32,7 @@ impl Model for Roles {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.roles",
-            summary: "a core for each dimension and one that updates: the slowest core of a node",
+            summary: "one routing core per dimension and one that updates: the slowest core of a node",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.1, Equations (6) and (7); Section 5.2",
             variables: &[NODES, LOOK_AHEAD],
@@ -90,7 +90,7 @@ impl Model for Routed {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
             id: "random_access.routed",
-            summary: "one core a node, updates routed in software over a 3-D torus: local + hops x hop",
+            summary: "one core per node, updates routed in software over a 3-D torus: local + hops x hop",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 5.2",
             variables: &[NODES],

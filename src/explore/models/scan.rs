@@ -29,7 +29,7 @@ impl Numbers {
 
 /// One prediction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ScanPoint {
     /// Values of the variables, in the model's order.
     pub at: Vec<f64>,
     pub prediction: Prediction,
@@ -41,7 +41,7 @@ pub struct Row {
 ///
 /// # Errors
 /// If a value is named that the model does not have, or a variable without default is missing.
-pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<Row>> {
+pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) -> Result<Vec<ScanPoint>> {
     let about = model.about();
     let known: Vec<_> = about.variables.iter().map(|variable| variable.name).collect();
     if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&name.as_str())) {
@@ -58,7 +58,7 @@ pub fn scan(model: &dyn Model, numbers: &Numbers, given: &[(String, Vec<f64>)]) 
 }
 
 /// Refuses a rate that is none, as of no ranks.
-fn possible(model: &dyn Model, numbers: &Numbers, row: Row) -> Result<Row> {
+fn possible(model: &dyn Model, numbers: &Numbers, row: ScanPoint) -> Result<ScanPoint> {
     if row.prediction.value.is_finite() && row.prediction.value > 0.0 {
         return Ok(row);
     }
@@ -87,7 +87,7 @@ fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
 
 /// The prediction at one point. The band takes the numbers as independent: the changes in log that their ends make are
 /// added in quadrature.
-pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> Row {
+pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
     let prediction = model.predict(&at, &numbers.values);
     let (mut down, mut up, mut any) = (0.0, 0.0, false);
     for (place, interval) in numbers.intervals.iter().enumerate() {
@@ -101,7 +101,7 @@ pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> Row {
         up += most * most;
     }
     let band = any.then(|| (prediction.value * (-f64::sqrt(down)).exp(), prediction.value * f64::sqrt(up).exp()));
-    Row { at, prediction, band }
+    ScanPoint { at, prediction, band }
 }
 
 /// The parameter of a model by its number's name or its symbol.

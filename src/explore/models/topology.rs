@@ -3,7 +3,7 @@
 /// The topologies, by the words that users write; the index is a variable's value.
 pub const NAMES: &[&str] = &["torus", "mesh", "fat_tree", "dragonfly", "given"];
 
-/// Sides of the most even box of so many nodes in `dimensions` dimensions, longest first: 8192 nodes are 32 x 16 x 16.
+/// Sides of the most cubic box of this many nodes in `dimensions` dimensions, longest first: 8192 nodes are 32 x 16 x 16.
 pub fn sides(nodes: u64, dimensions: usize) -> Vec<u64> {
     let mut sides = vec![1; dimensions.max(1)];
     let mut factors = Vec::new();

@@ -32,6 +32,7 @@ pub struct QueryGroups {
     pub by: Vec<String>,
     /// Columns that are summed up.
     pub selected: Vec<String>,
+    /// The groups, sorted by their values of the grouping columns.
     pub groups: Vec<QueryGroup>,
     /// Columns of points that vary within some group, whose medians are then those of a mixture.
     pub mixed: Vec<String>,

@@ -1,12 +1,12 @@
 //! QueryGroups as a table for people, as CSV and as JSON.
 
 use super::{QueryGroup, QueryGroups};
-use crate::explore::export::csv::field;
+use crate::explore::export::csv;
 use crate::explore::store::columns;
 use crate::point::Value;
+use crate::text_table::{Align, TextTable};
 use crate::units;
 use serde_json::{Map, json};
-use std::fmt::Write;
 
 /// For people: short names, units, an interval beside each median.
 pub fn text(groups: &QueryGroups) -> String {
@@ -18,28 +18,19 @@ pub fn text(groups: &QueryGroups) -> String {
         head.push(name.clone());
         head.push("95 % interval".into());
     }
-    let rows = groups.groups.iter().map(|group| line(groups, group, failures));
-    let lines: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
-    let width = |at: usize| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let mut row = String::new();
-        for ((at, cell), &width) in line.iter().enumerate().zip(&widths) {
-            let gap = if at == 0 { "" } else { "  " };
-            // Words begin at the left, and numbers end at the right.
-            let word = groups.groups.iter().any(|group| matches!(group.by.get(at), Some(Value::Text(_))));
-            let _ = if word { write!(row, "{gap}{cell:<width$}") } else { write!(row, "{gap}{cell:>width$}") };
-        }
-        let _ = writeln!(text, "{}", row.trim_end());
-    }
+    let word = |at: usize| groups.groups.iter().any(|group| matches!(group.by.get(at), Some(Value::Text(_))));
+    let aligned = (0..head.len()).map(|at| if word(at) { Align::Left } else { Align::Right });
+    let mut table = TextTable::new(aligned);
+    table.row(head);
+    groups.groups.iter().for_each(|group| table.row(cells(groups, group, failures)));
+    let mut text = table.to_string();
     if groups.groups.iter().any(|group| group.samples < 6) {
         text.push_str("\nA 95 % interval of the median needs at least six samples.\n");
     }
     text
 }
 
-fn line(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
+fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String> {
     let mut cells: Vec<String> = group.by.iter().map(shown).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
@@ -71,13 +62,13 @@ const PARTS: [&str; 6] = ["n", "median", "low", "high", "min", "max"];
 /// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
 /// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units.
 pub fn csv(groups: &QueryGroups) -> String {
-    let mut head: Vec<String> = groups.by.iter().map(|name| field(name)).collect();
+    let mut head = groups.by.clone();
     head.extend(["samples".to_owned(), "failed".to_owned()]);
-    head.extend(groups.selected.iter().flat_map(|name| PARTS.map(|part| field(&format!("{name}_{part}")))));
-    let mut text = head.join(",") + "\n";
+    head.extend(groups.selected.iter().flat_map(|name| PARTS.map(|part| format!("{name}_{part}"))));
+    let mut rows = vec![head];
     for group in &groups.groups {
         let word = |value: &Value| match value {
-            Value::Text(word) => field(word),
+            Value::Text(word) => word.clone(),
             Value::Integer(number) => number.to_string(),
             Value::Real(number) => format!("{number:?}"),
         };
@@ -92,9 +83,9 @@ pub fn csv(groups: &QueryGroups) -> String {
             cells.push(number(summary.map(|summary| summary.min)));
             cells.push(number(summary.map(|summary| summary.max)));
         }
-        text.push_str(&(cells.join(",") + "\n"));
+        rows.push(cells);
     }
-    text
+    csv::text(rows)
 }
 
 /// An array of objects: `by`, `samples`, `failures` (the statuses) and of each selected column its summary in base units,

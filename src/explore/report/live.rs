@@ -1,8 +1,8 @@
 //! The surfaces that a reader of the report can turn.
 
 use crate::explore::figure::Figure;
-use crate::explore::html::{Surface, Viewer};
-use crate::explore::plot::{Kind, Request, figure};
+use crate::explore::html::{Viewer, ViewerSurface};
+use crate::explore::plot::{FigureKind, Request, figure};
 use crate::explore::store::columns::{ALPHA, BLOCK};
 use crate::explore::store::groups::SampleGroup;
 
@@ -18,11 +18,16 @@ pub fn viewer(groups: &[SampleGroup], machine: &str) -> Viewer {
             break;
         }
         let title = group.label();
-        let request =
-            Request { kind: Kind::Surface, title, x: ALPHA.into(), by: vec![BLOCK.into()], z: group.headline.into() };
+        let request = Request {
+            kind: FigureKind::Surface,
+            title,
+            x: ALPHA.into(),
+            by: vec![BLOCK.into()],
+            z: group.headline.into(),
+        };
         // A group without a number has no surface.
         if let Ok(Figure::Surface(grid, _)) = figure(&group.samples, &request) {
-            viewer.surfaces.extend(Surface::of(machine, group.label(), &grid).ok());
+            viewer.surfaces.extend(ViewerSurface::of(machine, group.label(), &grid).ok());
         }
     }
     viewer

@@ -25,9 +25,9 @@ use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
 use crate::point::Value;
 use crate::sample::Status;
-use crate::units;
+use crate::units::{self, plural};
 use input::Input;
-use overview::Lead;
+use overview::Overview;
 use placement::Launched;
 use regimes::Regime;
 use serde::Serialize;
@@ -35,7 +35,7 @@ use serde::Serialize;
 const TEMPLATE: &str = include_str!("report.html");
 
 /// What was made, for the end of a run.
-pub struct Made {
+pub struct ReportOutput {
     /// Worst, median and best cell of every group.
     pub rows: Vec<summary::Row>,
     /// About where ranks and their memory were.
@@ -52,7 +52,7 @@ struct Context<'a> {
     parameters: Parameters,
     #[serde(flatten)]
     sources: Sources,
-    lead: Lead,
+    overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::Row],
     shares: Option<share::Shares>,
@@ -115,7 +115,7 @@ struct Failure {
 }
 
 /// Draws all figures of a result and writes its report.
-pub fn make(folder: &Folder, samples: &Samples) -> Result<Made> {
+pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     if !folder.manifest().is_file() {
         return Err(Error::input(
             format!("{} holds samples but no manifest.json, which a report needs", folder.path.display()),
@@ -134,7 +134,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<Made> {
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let context = Context {
         head: Head::of(&input, samples.len() - current.len()),
-        lead: overview::lead(&input, &held)?,
+        overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
         shares: share::of(&input)?,
@@ -147,14 +147,14 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<Made> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    Ok(Made { rows: summary, warnings: placement::warnings(&manifest, &current) })
+    Ok(ReportOutput { rows: summary, warnings: placement::warnings(&manifest, &current) })
 }
 
 impl<'a> Head<'a> {
     fn of(input: &Input<'a>, stale: usize) -> Self {
         let Input { manifest, samples, .. } = *input;
         Self {
-            made: units::utc(manifest.unix_seconds),
+            made: html::utc(manifest.unix_seconds),
             facts: facts(manifest, samples),
             warnings: warnings(manifest, samples, stale),
             launches: manifest.launches.iter().map(Launched::of).collect(),
@@ -171,7 +171,7 @@ impl Surfaces {
         let most = most_surfaces(&drawable);
         let (mut sections, mut unshown) = (Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
-            if shown(number, drawable.len(), most) {
+            if is_shown(number, drawable.len(), most) {
                 sections.push(section(input, group, sections.len() + 1)?);
             } else {
                 unshown.push(group.label());
@@ -222,7 +222,7 @@ fn cited(about: &'static About) -> String {
 }
 
 /// Of many groups a few are drawn, evenly spread, the first and the last among them.
-fn shown(number: usize, groups: usize, most: usize) -> bool {
+fn is_shown(number: usize, groups: usize, most: usize) -> bool {
     groups <= most || (0..most).any(|k| k * (groups - 1) / (most - 1).max(1) == number)
 }
 
@@ -324,7 +324,8 @@ fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
     }
     if stale > 0 {
         warnings.push(format!(
-            "{stale} samples of another build, machine or plan are in the result but not in this report."
+            "{} of another build, machine or plan in the result, not in this report.",
+            plural(stale, "sample")
         ));
     }
     if manifest.launches.iter().any(|l| l.budget_spent) {

@@ -10,7 +10,7 @@ use crate::explore::machine::Card;
 use crate::explore::model_fit::groups::{FitGroup, groups};
 use crate::explore::model_fit::{self, Data, card, figures};
 use crate::explore::models::{self, Model};
-use crate::units::{Unit, amount};
+use crate::units::{Unit, amount, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ const MOST_POINTS: usize = 200;
 /// The section of a report.
 #[derive(Serialize)]
 pub struct Explained {
-    entries: Vec<Entry>,
-    refused: Vec<Refused>,
+    entries: Vec<FitEntry>,
+    refused: Vec<RefusedModel>,
     unshown: Vec<String>,
     card: Option<String>,
     resamples: u32,
@@ -35,14 +35,14 @@ pub struct Explained {
 
 /// A model and a group of samples.
 #[derive(Serialize)]
-struct Entry {
+struct FitEntry {
     title: String,
     /// Whether its numbers were fitted to these samples; otherwise they are a card's.
     fitted: bool,
     about: String,
     sentence: String,
-    binding: Option<String>,
-    numbers: Vec<Number>,
+    bottleneck: Option<String>,
+    numbers: Vec<NumberRow>,
     quality: Vec<(&'static str, String)>,
     pictures: Vec<Picture>,
     assumes: &'static str,
@@ -51,7 +51,7 @@ struct Entry {
 
 /// A number of the machine.
 #[derive(Serialize)]
-struct Number {
+struct NumberRow {
     name: String,
     meaning: String,
     value: String,
@@ -61,7 +61,7 @@ struct Number {
 
 /// A model that could not be fitted, or a card that could not predict, with the groups it was tried on.
 #[derive(Serialize)]
-struct Refused {
+struct RefusedModel {
     model: String,
     groups: Vec<String>,
     reason: String,
@@ -73,7 +73,7 @@ struct Refused {
 /// # Errors
 /// If a file cannot be written. A model that cannot be fitted is no error.
 pub fn section(input: &Input) -> Result<Explained> {
-    let mut section = Section { input, number: 0, explained: empty(&input.card) };
+    let mut section = FitSections { input, number: 0, explained: empty(&input.card) };
     for model in models::ALL {
         let about = model.about();
         let groups = match groups(input.samples, *model) {
@@ -105,14 +105,14 @@ fn empty(card: &Option<Card>) -> Explained {
 }
 
 /// The section being made.
-struct Section<'a> {
+struct FitSections<'a> {
     input: &'a Input<'a>,
     /// Entries with pictures so far.
     number: usize,
     explained: Explained,
 }
 
-impl Section<'_> {
+impl FitSections<'_> {
     fn add(&mut self, model: &dyn Model, group: &FitGroup) -> Result<()> {
         match self.fitted(model, group) {
             Ok((fit, data, curve)) => {
@@ -141,8 +141,9 @@ impl Section<'_> {
         let name = samples.first_word("launch");
         let launch = manifest.launches.iter().find(|end| end.launch.launch == name);
         let host = launch.map_or(&manifest.driver_host, |end| &end.launch.host);
-        let told = |number: &str| model_fit::told(host, number).or_else(|| model_fit::loads(samples, number));
-        let roles = model_fit::roles(model, &told, self.input.card.as_ref(), &[], &[]);
+        let reported =
+            |number: &str| model_fit::reported_by_os(host, number).or_else(|| model_fit::loads(samples, number));
+        let roles = model_fit::roles(model, &reported, self.input.card.as_ref(), &[], &[]);
         let options = Options { resamples: RESAMPLES, most_points: MOST_POINTS, ..Options::default() };
         let fit = fit::fit(model, &data.observations, &roles, options)?;
         let curve = baseline::choose(&data.observations, &model_fit::work(model));
@@ -151,10 +152,10 @@ impl Section<'_> {
 
     fn refuse(&mut self, model: &dyn Model, group: String, refusal: &Error) {
         let id = model.about().id;
-        let same = |known: &&mut Refused| known.model == id && known.reason == refusal.what;
+        let same = |known: &&mut RefusedModel| known.model == id && known.reason == refusal.what;
         match self.explained.refused.iter_mut().find(same) {
             Some(known) => known.groups.push(group),
-            None => self.explained.refused.push(Refused {
+            None => self.explained.refused.push(RefusedModel {
                 model: id.to_owned(),
                 groups: vec![group],
                 reason: refusal.what.clone(),
@@ -170,13 +171,13 @@ impl Section<'_> {
         fit: &Fit,
         data: &Data,
         curve: Option<&Baseline>,
-    ) -> Result<Entry> {
+    ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
         let pictures = self.pictures(figures::of(model, &fit.points, &subtitle))?;
-        Ok(Entry {
+        Ok(FitEntry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
-            binding: model_fit::bottleneck(model, &fit.points),
+            bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: numbers(model, fit),
             quality: quality(fit, curve),
             pictures,
@@ -191,22 +192,22 @@ impl Section<'_> {
         card: &Card,
         data: &Data,
         predicted: &card::CardPrediction,
-    ) -> Result<Entry> {
+    ) -> Result<FitEntry> {
         let what = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
         let pictures = self.pictures(figures::of(model, &predicted.points, &subtitle(group, data, &what)))?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
-        let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| Number {
+        let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
             name: format!("{} ({})", parameter.number, parameter.symbol),
             meaning: parameter.meaning(),
             value: amount(*value, parameter.unit()),
             interval: interval.map_or(String::new(), |ends| between(ends, parameter.unit())),
             bootstrap: String::new(),
         };
-        Ok(Entry {
+        Ok(FitEntry {
             fitted: false,
             sentence: card::sentence(model, card, predicted),
-            binding: model_fit::bottleneck(model, &predicted.points),
+            bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: known.map(number).collect(),
             quality: vec![
                 ("SMAPE", percent(predicted.smape)),
@@ -217,10 +218,10 @@ impl Section<'_> {
         })
     }
 
-    fn pictures(&mut self, shown: Vec<figures::Shown>) -> Result<Vec<Picture>> {
+    fn pictures(&mut self, shown: Vec<figures::ModelFigure>) -> Result<Vec<Picture>> {
         self.number += 1;
         let number = self.number;
-        let draw = |shown: figures::Shown| {
+        let draw = |shown: figures::ModelFigure| {
             let file = format!("model-{number}-{}", shown.name);
             let title = shown.caption.clone();
             picture(&self.input.folder.figures(), &shown.figure, file, title, shown.caption)
@@ -230,14 +231,14 @@ impl Section<'_> {
 }
 
 /// What a fit and a card have in common.
-fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> Entry {
+fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
     let about = model.about();
-    Entry {
+    FitEntry {
         title: format!("{}: {}", about.id, group.label),
         fitted: false,
         about: format!("{} ({}, {}).", about.summary, about.source.short, about.place),
         sentence: String::new(),
-        binding: None,
+        bottleneck: None,
         numbers: Vec::new(),
         quality: Vec::new(),
         pictures: Vec::new(),
@@ -248,7 +249,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> Entry {
 
 fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
-    format!("{}; {} samples of {} points; {what}{over}", group.label, data.samples, group.points)
+    format!("{}; {} of {}; {what}{over}", group.label, plural(data.samples, "sample"), plural(group.points, "point"))
 }
 
 fn percent(share: f64) -> String {
@@ -259,11 +260,11 @@ fn between((low, high): (f64, f64), unit: Unit) -> String {
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 
-fn numbers(model: &dyn Model, fit: &Fit) -> Vec<Number> {
+fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     let number = |name: &str, value: Option<f64>, interval: String, bootstrap: String| {
         let parameter = models::scan::parameter(model, name);
         let unit = parameter.map_or(Unit::None, |parameter| parameter.unit());
-        Number {
+        NumberRow {
             name: parameter.map_or(name.to_owned(), |parameter| format!("{name} ({})", parameter.symbol)),
             meaning: parameter.map_or(String::new(), |parameter| parameter.meaning()),
             value: value.map_or(String::new(), |value| amount(value, unit)),

@@ -68,7 +68,7 @@ impl Stream<'_> {
         picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title, caption).map(Some)
     }
 
-    /// A line for each limit that applies somewhere, in messages or bytes a second.
+    /// A line for each limit that applies somewhere, in messages or bytes per second.
     fn limits(&self, found: &[Cell], in_bytes: bool) -> Vec<Series> {
         let line = |name: &&'static str| {
             let point = |cell: &Cell| {

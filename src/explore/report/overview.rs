@@ -10,39 +10,42 @@ use crate::explore::store::groups::SampleGroup;
 use crate::explore::trade::Trade;
 use crate::measure::numerics::statistics::{median, quantile};
 use crate::point::Value;
-use crate::units::{self, NumberStyle, number, quantity, significant};
+use crate::units::{self, NumberStyle, number, plural, quantity, significant};
 use serde::Serialize;
 
 /// The first screen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Lead {
+pub struct Overview {
     pub sentences: Vec<String>,
     pub tiles: Vec<Tile>,
 }
 
+/// Kernels and rank counts with a sentence about their extremes; the table has all.
+const MOST_EXTREMES: usize = 4;
+
 /// What a result says at a glance. `held` are, of each surface shown, its name and what holding a bandwidth asks for there.
-pub fn lead(input: &Input, held: &[(&str, &[Trade])]) -> Result<Lead> {
+pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
     let (samples, groups) = (input.samples, &input.groups);
-    let mut lead = Lead { sentences: vec![measured(input)], tiles: Vec::new() };
-    for headline in distinct(groups.iter().map(|group| group.headline)) {
-        if let Some(extremes) = extremes(groups, headline)? {
-            extremes.tell(headline, &mut lead);
-        }
+    let mut overview = Overview { sentences: vec![measured(input)], tiles: Vec::new() };
+    let mut extremes = extremes(groups)?;
+    if let [only] = extremes.as_mut_slice() {
+        only.group.clear();
     }
+    extremes.iter().take(MOST_EXTREMES).for_each(|extremes| extremes.add_to(&mut overview));
     let effects = effects(samples)?;
-    lead.sentences.extend(most(&effects));
+    overview.sentences.extend(most(&effects));
     if let Some((kernel, of)) = effects.first()
         && let Some((column, factor)) = of.first()
     {
-        lead.tiles.push(Tile {
+        overview.tiles.push(Tile {
             value: format!("{} ×", number(*factor, NumberStyle::Factor)),
             label: format!("largest effect: {}", columns::short(column)),
             note: format!("best value / worst value, other parameters fixed; median, {kernel}"),
         });
     }
-    lead.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
-    precision(groups, &mut lead)?;
-    Ok(lead)
+    overview.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
+    precision(groups, &mut overview)?;
+    Ok(overview)
 }
 
 /// `a, b and c`; of many only the first and how many more.
@@ -70,78 +73,94 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
     let failed = samples.len() - good;
     let failures = if failed == 0 { "none failed".into() } else { format!("{failed} failed") };
     format!(
-        "Measured on {}{host}: {} on {} rank{}; {} points, {good} valid samples, {failures}.",
+        "Measured on {}{host}: {} on {} rank{}; {}, {}, {failures}.",
         manifest.machine,
         list(&kernels),
         list(&ranks),
         if one { "" } else { "s" },
-        manifest.points
+        plural(manifest.points, "point"),
+        plural(good, "valid sample"),
     )
 }
 
-/// The least and the largest median of a quantity, and where.
+/// The smallest and the largest median of a group's headline, and where. Groups are not mixed: one core's best against
+/// all cores' worst says nothing.
 struct Extremes {
-    worst: (f64, String),
-    best: (f64, String),
+    /// Kernel and ranks; empty if there is no other.
+    group: String,
+    headline: &'static str,
+    lowest: (f64, String),
+    highest: (f64, String),
 }
 
-fn extremes(groups: &[SampleGroup], headline: &str) -> Result<Option<Extremes>> {
-    let mut all: Vec<(f64, String)> = Vec::new();
-    let of_headline = || groups.iter().filter(|group| group.headline == headline);
-    let several = of_headline().count() > 1;
-    for group in of_headline() {
-        for (cell, summary) in group.measured(group.headline)? {
-            let mut place = vec![group.place(&cell)];
-            if several {
-                place.insert(0, group.label());
-            }
-            place.retain(|words| !words.is_empty());
-            all.push((summary.median, place.join(", ")));
+/// The median of each cell of a group, and where it is.
+type Places = Vec<(f64, String)>;
+
+/// Of every group; groups of one cell each, as of a sweep over ranks, are taken together.
+fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
+    let mut found = Vec::new();
+    for headline in distinct(groups.iter().map(|group| group.headline)) {
+        let mut each: Vec<(String, Places)> = Vec::new();
+        for group in groups.iter().filter(|group| group.headline == headline) {
+            let cells = group.measured(headline)?;
+            let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
+            each.push((group.label(), places.collect()));
         }
+        if each.iter().all(|(_, places)| places.len() < 2) {
+            let together =
+                each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
+            each = vec![(String::new(), together.collect())];
+        }
+        found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, headline, &places)));
     }
+    Ok(found)
+}
+
+fn of_places(group: String, headline: &'static str, places: &[(f64, String)]) -> Option<Extremes> {
     let by_size = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
-    let ends = all.iter().min_by(by_size).zip(all.iter().max_by(by_size));
-    Ok(ends.map(|(worst, best)| Extremes { worst: worst.clone(), best: best.clone() }))
+    let (lowest, highest) = places.iter().min_by(by_size).zip(places.iter().max_by(by_size))?;
+    Some(Extremes { group, headline, lowest: lowest.clone(), highest: highest.clone() })
 }
 
 impl Extremes {
-    fn tell(&self, headline: &str, lead: &mut Lead) {
-        let described = columns::describe(headline);
+    fn factor(&self) -> Option<String> {
+        let factor = self.highest.0 / self.lowest.0;
+        (self.lowest.0 > 0.0).then(|| number(factor, NumberStyle::Factor))
+    }
+
+    fn add_to(&self, overview: &mut Overview) {
+        let described = columns::describe(self.headline);
         let (name, unit) = (described.label, described.unit);
         let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
-        let (best, worst) = (quantity(self.best.0, unit), quantity(self.worst.0, unit));
-        let factor = self.best.0 / self.worst.0;
-        if self.best == self.worst {
-            lead.sentences.push(format!("The {name} was {best}{}.", at(&self.best.1)));
+        let (highest, lowest) = (quantity(self.highest.0, unit), quantity(self.lowest.0, unit));
+        let group = if self.group.is_empty() { String::new() } else { format!("{}: ", self.group) };
+        if self.highest == self.lowest {
+            overview.sentences.push(format!("{group}{name} {highest}{}.", at(&self.highest.1)));
             return;
         }
-        let ratio = if self.worst.0 > 0.0 {
-            format!(", a factor of {} apart", number(factor, NumberStyle::Factor))
-        } else {
-            String::new()
-        };
-        lead.sentences.push(format!(
-            "Highest {name}: {best}{}; lowest: {worst}{}{ratio}.",
-            at(&self.best.1),
-            at(&self.worst.1)
+        let ratio = self.factor().map_or(String::new(), |factor| format!(", a factor of {factor} apart"));
+        overview.sentences.push(format!(
+            "{group}highest {name} {highest}{}; lowest {lowest}{}{ratio}.",
+            at(&self.highest.1),
+            at(&self.lowest.1)
         ));
-        // One quantity has tiles; more are in the table.
-        if lead.tiles.is_empty() {
-            let tile = |value: &str, which: &str, note: &str| Tile {
-                value: value.into(),
-                label: format!("{which} {name}"),
-                note: note.into(),
-            };
-            lead.tiles.push(tile(&best, "highest", &self.best.1));
-            lead.tiles.push(tile(&worst, "lowest", &self.worst.1));
-            if self.worst.0 > 0.0 {
-                lead.tiles.push(Tile {
-                    value: format!("{} ×", number(factor, NumberStyle::Factor)),
-                    label: "highest / lowest".into(),
-                    note: String::new(),
-                });
-            }
+        // The first has tiles; others are in the table.
+        if overview.tiles.is_empty() {
+            overview.tiles.extend(self.tiles(&name, &highest, &lowest));
         }
+    }
+
+    fn tiles(&self, name: &str, highest: &str, lowest: &str) -> Vec<Tile> {
+        let tile = |value: String, label: String, note: &str| {
+            let note = [&self.group, note].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
+            Tile { value, label, note: note.join(", ") }
+        };
+        let mut tiles = vec![
+            tile(highest.into(), format!("highest {name}"), &self.highest.1),
+            tile(lowest.into(), format!("lowest {name}"), &self.lowest.1),
+        ];
+        tiles.extend(self.factor().map(|factor| tile(format!("{factor} ×"), "highest / lowest".into(), "")));
+        tiles
     }
 }
 
@@ -196,9 +215,9 @@ fn most(effects: &[(&str, Vec<Effect>)]) -> Option<String> {
         let names: Vec<String> = of.iter().take(3).map(one).collect();
         (!names.is_empty()).then(|| format!("in {kernel} {}", names.join(", then ")))
     };
-    let told: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
-    (!told.is_empty()).then(|| {
-        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", told.join("; "))
+    let parts: Vec<String> = effects.iter().take(KERNELS).filter_map(of_kernel).collect();
+    (!parts.is_empty()).then(|| {
+        format!("Largest effects (median ratio of best to worst, other parameters fixed): {}.", parts.join("; "))
     })
 }
 
@@ -214,7 +233,7 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 }
 
 /// Half-widths of the intervals, relative to the medians.
-fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
+fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
     let (mut widths, mut without) = (Vec::new(), 0);
     for group in groups {
         for (_, summary) in group.measured(group.headline)? {
@@ -228,7 +247,7 @@ fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
         if without > 0 {
-            lead.sentences.push(
+            overview.sentences.push(
                 "No point has the six samples needed for a 95 % interval; differences between these \
                  numbers may be noise."
                     .into(),
@@ -239,17 +258,14 @@ fn precision(groups: &[SampleGroup], lead: &mut Lead) -> Result<()> {
     let rest = if without == 0 {
         String::new()
     } else {
-        format!(
-            "; {without} points have too few samples for an \
-         interval"
-        )
+        format!("; {} with too few samples for an interval", plural(without, "point"))
     };
-    lead.sentences.push(format!(
+    overview.sentences.push(format!(
         "95 % interval half-width: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
     ));
-    lead.tiles.push(Tile {
+    overview.tiles.push(Tile {
         value: percent(half),
         label: "precision".into(),
         note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),

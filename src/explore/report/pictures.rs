@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::explore::figure::{Figure, Landmark, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
-use crate::explore::plot::{Kind, Request, figure, with_bounds};
+use crate::explore::plot::{FigureKind, Request, figure, with_bounds};
 use crate::explore::store::columns::{self, ALPHA, BLOCK};
 use crate::explore::store::derive::SHARE;
 use crate::explore::store::groups::SampleGroup;
@@ -23,7 +23,7 @@ const MOST_CURVES: usize = 12;
 pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<Vec<Picture>> {
     let label = group.label();
     let mut pictures = Vec::new();
-    let mut add = |kind: Kind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
+    let mut add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
         let title = format!("{}: {label}", capital(name));
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
         let mut drawn = figure(&group.samples, &request)?;
@@ -34,7 +34,7 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
             caption.push_str(&format!(" {MOST_CURVES} of {} curves.", curves.series.len()));
             thin(&mut curves.series);
         }
-        if kind == Kind::Surface {
+        if kind == FigureKind::Surface {
             drawn = with_bounds(&group.samples, &request, drawn)?;
         }
         let file = format!("{}-{number}", name.replace(' ', "-"));
@@ -43,7 +43,7 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
     };
     if group.is_surface() {
         add(
-            Kind::Surface,
+            FigureKind::Surface,
             "performance surface",
             ALPHA,
             BLOCK,
@@ -51,21 +51,27 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
              the Apex-Map paper). Dots mark measured points.",
         )?;
         add(
-            Kind::Contour,
+            FigureKind::Contour,
             "contours",
             BLOCK,
             ALPHA,
             "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
              of locality hardly matters.",
         )?;
-        add(Kind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?;
+        add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?;
     }
     if group.blocks.len() > 1 {
-        add(Kind::Curves, "bandwidth over L", BLOCK, ALPHA, "Medians; the bands are 95 % intervals of the median.")?;
+        add(
+            FigureKind::Curves,
+            "bandwidth over L",
+            BLOCK,
+            ALPHA,
+            "Medians; the bands are 95 % intervals of the median.",
+        )?;
     }
     if group.alphas.len() > 1 {
         add(
-            Kind::Curves,
+            FigureKind::Curves,
             "bandwidth over alpha",
             ALPHA,
             BLOCK,
@@ -75,16 +81,16 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
     if group.is_surface() && group.samples.has(SHARE) {
         let title = format!("Bottleneck: {label}");
         let by = vec![ALPHA.into()];
-        let request = Request { kind: Kind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
+        let request = Request { kind: FigureKind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
         let drawn = figure(&group.samples, &request)?;
         let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
-        let file = format!("binding-{number}");
+        let file = format!("bottleneck-{number}");
         pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
     }
     Ok(pictures)
 }
 
-/// Leaves as many as can be told apart, evenly spread, the first and the last among them.
+/// Leaves as many as can be distinguished, evenly spread, including the first and the last.
 fn thin(series: &mut Vec<Series>) {
     let last = series.len() - 1;
     let kept: Vec<usize> = (0..MOST_CURVES).map(|k| k * last / (MOST_CURVES - 1)).collect();
@@ -161,7 +167,7 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     }
     let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
     let by = by.into_iter().map(str::to_owned).collect();
-    Ok(Some((Request { kind: Kind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
+    Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }
 
 /// Whether a parameter goes with the axis: what grows with the ranks, as memory does; the number of messages with their length.

@@ -9,7 +9,7 @@ use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::kernels;
 use crate::measure::numerics::statistics::Summary;
-use crate::units;
+use crate::units::{self, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,7 +22,7 @@ pub struct Shares {
     pub sentence: String,
     /// Points whose share is above one, by the lower limit of its interval.
     pub above: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ShareRow>,
     /// Limits whose inputs the card lacks, by kernel.
     pub missing: Vec<String>,
     pub limits: Vec<Formula>,
@@ -30,7 +30,7 @@ pub struct Shares {
 
 /// A point: its rate, its bound, the bottleneck, and the other limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ShareRow {
     pub group: String,
     /// `least`, `median` or `most` of the shares of the group.
     pub which: &'static str,
@@ -55,12 +55,12 @@ pub struct Formula {
 pub fn of(input: &Input) -> Result<Option<Shares>> {
     let Some(card) = input.card.as_ref().filter(|_| input.samples.column(SHARE).is_some()) else { return Ok(None) };
     let (groups, terms) = (&input.groups, &input.terms);
-    let (mut rows, mut above, mut all, mut binding) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    let (mut rows, mut above, mut all, mut bottlenecks) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for group in groups {
         let found = group.ranked(SHARE)?;
         for (cell, share) in &found {
             all.push(share.median);
-            *binding.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
+            *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
             if share.interval.is_some_and(|(low, _)| low > 1.0) {
                 above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
             }
@@ -86,7 +86,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     Ok(Some(Shares {
         machine: card.name.clone(),
         accepted: Limits::of(card).accepted,
-        sentence: sentence(&mut all, &binding),
+        sentence: sentence(&mut all, &bottlenecks),
         above,
         rows,
         missing: missing(groups, terms),
@@ -109,13 +109,13 @@ fn row(
     which: &'static str,
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
-) -> Row {
+) -> ShareRow {
     let unit = columns::describe(group.headline).unit;
     let rate = |column: Option<&str>| {
         column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };
     let others = terms.get(cell.samples.first_word("key")).map(others).unwrap_or_default();
-    Row {
+    ShareRow {
         group: group.label(),
         which,
         place: group.place(cell),
@@ -129,10 +129,10 @@ fn row(
 
 /// The limits that do not bind, each at its least, as multiples of the bound.
 fn others(terms: &Terms) -> Vec<String> {
-    let Some(binding) = terms.bottleneck() else { return Vec::new() };
+    let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
-    for term in terms.found.iter().filter(|term| term.name != binding.name) {
-        let times = term.rate / binding.rate;
+    for term in terms.found.iter().filter(|term| term.name != bottleneck.name) {
+        let times = term.rate / bottleneck.rate;
         least.entry(term.name).and_modify(|known| *known = known.min(times)).or_insert(times);
     }
     let mut least: Vec<_> = least.into_iter().collect();
@@ -140,16 +140,16 @@ fn others(terms: &Terms) -> Vec<String> {
     least.iter().map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
 }
 
-fn sentence(all: &mut [f64], binding: &BTreeMap<String, usize>) -> String {
+fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
     all.sort_by(f64::total_cmp);
     let at = |k: usize| units::significant(100.0 * all[k]);
     let last = all.len() - 1;
-    let mut names: Vec<_> = binding.iter().collect();
+    let mut names: Vec<_> = bottlenecks.iter().collect();
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} points have a bound. They reach {} to {} % of it, half of them at least {} %. Bottlenecks: {}.",
-        all.len(),
+        "{} with a bound: {} to {} % of it reached, at half of them at least {} %. Bottlenecks: {}.",
+        plural(all.len(), "point"),
         at(0),
         at(last),
         at(last / 2),

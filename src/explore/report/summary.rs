@@ -6,6 +6,7 @@ use crate::explore::store::columns;
 use crate::explore::store::derive::{BOUND_BY, SHARE};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::numerics::statistics::Summary;
+use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit};
 use serde::Serialize;
 
@@ -60,34 +61,26 @@ const TERMINAL_GROUPS: usize = 6;
 /// The rows of the first groups as text, columns aligned.
 pub fn text(rows: &[Row]) -> String {
     let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
-    let head =
-        ["", "", "configuration", "median (95 % CI)", "total", "cycles/op", "% of limit", "n"].map(str::to_owned);
-    let mut lines = vec![head.to_vec()];
-    for row in rows {
-        let n = row.samples.to_string();
-        let group = if row.which == "worst" { row.group.clone() } else { String::new() };
-        lines.push(vec![
-            group,
-            row.which.into(),
-            row.place.clone(),
-            row.rate.clone(),
-            row.aggregate.clone(),
-            row.cycles.clone(),
-            row.limit.clone(),
-            n,
-        ]);
-    }
     // Without a machine card no limit is known.
-    let shares = rows.iter().any(|row| !row.limit.is_empty());
-    lines.iter_mut().filter(|_| !shares).for_each(|line| drop(line.remove(6)));
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
+    let limited = rows.iter().any(|row| !row.limit.is_empty());
+    let mut aligned = vec![Align::Left; 4];
+    aligned.extend([Align::Right; 2]);
+    aligned.extend(limited.then_some(Align::Left));
+    aligned.push(Align::Right);
+    let mut table = TextTable::new(aligned);
+    let mut head = vec!["", "", "configuration", "median (95 % CI)", "total", "cycles/op"];
+    head.extend(limited.then_some("% of limit"));
+    head.push("n");
+    table.row(head);
+    for row in rows {
+        let group = if row.which == "worst" { row.group.as_str() } else { "" };
+        let mut cells = vec![group, row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
+        cells.extend(limited.then_some(row.limit.as_str()));
+        let samples = row.samples.to_string();
+        cells.push(&samples);
+        table.row(cells);
     }
+    let mut text = table.to_string();
     if !rest.is_empty() {
         text.push_str(&format!("{} more groups are in the report\n", rest.len() / 3));
     }

@@ -61,10 +61,10 @@ fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;
     }
-    let binding = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
+    let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
     let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
-    let bytes = binding.rate * work.bytes / work.operations;
+    let bytes = bottleneck.rate * work.bytes / work.operations;
     let measured = derive::rates(sample, None)[2];
-    let share = measured.map(|rate| rate / binding.rate);
-    Some(([Some(binding.rate), Some(bytes), Some(bytes / sample.point.ranks as f64), share], binding.name))
+    let share = measured.map(|rate| rate / bottleneck.rate);
+    Some(([Some(bottleneck.rate), Some(bytes), Some(bytes / sample.point.ranks as f64), share], bottleneck.name))
 }

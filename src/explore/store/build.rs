@@ -19,6 +19,7 @@ pub struct TableBuilder {
 }
 
 impl TableBuilder {
+    /// Number of rows begun.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -39,15 +40,18 @@ impl TableBuilder {
         self.rows += 1;
     }
 
-    /// Sets a cell of the row begun last. A column takes its type from its first value; whole numbers become reals if a
-    /// real comes.
+    /// Sets a cell of the row begun last. A column takes its type from its first value; whole numbers become reals if a real
+    /// comes; a word in a column of numbers is no value.
+    ///
+    /// # Panics
+    /// If no row was begun.
     pub fn set(&mut self, name: &str, value: &Value) {
         let column = self.column(name);
         self.set_value(column, value);
     }
 
     /// As [`TableBuilder::set`].
-    pub fn set_value(&mut self, column: Handle, value: &Value) {
+    pub(crate) fn set_value(&mut self, column: Handle, value: &Value) {
         match value {
             Value::Integer(value) => self.set_integer(column, *value),
             Value::Real(value) => self.set_number(column, *value),
@@ -55,6 +59,10 @@ impl TableBuilder {
         }
     }
 
+    /// As [`TableBuilder::set`], of a whole number.
+    ///
+    /// # Panics
+    /// If no row was begun, or the handle is of another builder.
     pub fn set_integer(&mut self, column: Handle, value: u64) {
         match self.values(column, || Values::Whole(Vec::new())) {
             Values::Whole(values) => values.push(Some(value)),
@@ -64,7 +72,8 @@ impl TableBuilder {
         }
     }
 
-    pub fn set_number(&mut self, column: Handle, value: f64) {
+    /// As [`TableBuilder::set_integer`], of a real number.
+    pub(crate) fn set_number(&mut self, column: Handle, value: f64) {
         let values = self.values(column, || Values::Numbers(Vec::new()));
         if let Values::Whole(whole) = values {
             *values = Values::Numbers(whole.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect());
@@ -76,7 +85,8 @@ impl TableBuilder {
         }
     }
 
-    pub fn set_word(&mut self, column: Handle, word: &str) {
+    /// As [`TableBuilder::set_integer`], of a word.
+    pub(crate) fn set_word(&mut self, column: Handle, word: &str) {
         match self.values(column, || Values::Words(WordsBuilder::default())) {
             Values::Words(words) => words.push(Some(word)),
             // A word is no number.

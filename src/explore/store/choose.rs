@@ -4,7 +4,7 @@ use super::columns;
 use super::samples::Samples;
 use super::table::Column;
 use crate::error::{Error, Result};
-use crate::explore::condition::{Condition, Kind};
+use crate::explore::condition::{Condition, NameType};
 
 impl Samples {
     /// A condition over their columns, by the columns' own or the papers' names: `alpha > 0.1 && kernel == "..."`.
@@ -15,8 +15,8 @@ impl Samples {
         let mut known = Vec::new();
         for name in self.table().names() {
             let kind = match self.column(name) {
-                Some(Column::Words { dictionary, .. }) => Kind::Word(dictionary.clone()),
-                _ => Kind::Number,
+                Some(Column::Words { dictionary, .. }) => NameType::Word(dictionary.clone()),
+                _ => NameType::Number,
             };
             let short = columns::short(name);
             if short != name {
@@ -44,11 +44,11 @@ impl Samples {
     }
 
     /// That none of them meets a condition, and what there is.
-    pub fn none_meets(&self, condition: Option<&Condition>) -> Error {
+    pub(crate) fn none_meets(&self, condition: Option<&Condition>) -> Error {
         let Some(condition) = condition.filter(|_| !self.is_empty()) else {
             return Error::input("the result contains no samples", "run its sweep first: apexmap run");
         };
-        let there = |name: &String| format!("{name} is {}", self.listed(self.resolve(name)));
+        let there = |name: &String| format!("{name} is {}", self.value_list(self.resolve(name)));
         let known: Vec<String> = condition.names().iter().map(there).collect();
         Error::input(
             "no sample meets the condition",

@@ -1,22 +1,26 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
 use super::bound_columns;
-use super::journal::{self, Outcome, Record};
+use super::journal::{self, Record, SampleOutcome};
 use super::parquet;
 use super::table::Table;
 use super::tabulate::tabulate;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
+use crate::point::Point;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// A result folder, as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Folder {
+    /// The folder itself: `results/quickstart`.
     pub path: PathBuf,
 }
 
@@ -27,7 +31,10 @@ pub struct Damage {
 }
 
 impl Folder {
-    /// Creates the folder if it is not there.
+    /// Creates the folder, and those for journals and figures in it, where they are not there.
+    ///
+    /// # Errors
+    /// If one cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         for place in [folder.journals(), folder.figures()] {
@@ -37,6 +44,8 @@ impl Folder {
     }
 
     /// A folder that holds a result.
+    /// # Errors
+    /// If there is no folder, or it holds neither journals nor `samples.parquet`.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         if folder.journals().is_dir() || folder.samples().is_file() {
@@ -49,45 +58,55 @@ impl Folder {
         ))
     }
 
+    /// The folder of the journals, `journals`: one file a launch, with the worker's lines as they came.
     pub fn journals(&self) -> PathBuf {
         self.path.join("journals")
     }
 
+    /// The folder of the figures, `figures`.
     pub fn figures(&self) -> PathBuf {
         self.path.join("figures")
     }
 
+    /// The file of all samples, `samples.parquet`: one row a sample; any Parquet reader opens it.
     pub fn samples(&self) -> PathBuf {
         self.path.join("samples.parquet")
     }
 
+    /// The file `manifest.json`: what was run, where, by what build, when.
     pub fn manifest(&self) -> PathBuf {
         self.path.join("manifest.json")
     }
 
+    /// The file `points.jsonl`: the points of the sweep, one JSON object a line, with their keys.
     pub fn points(&self) -> PathBuf {
         self.path.join("points.jsonl")
     }
 
+    /// The sweep as given, `sweep.toml`.
     pub fn sweep(&self) -> PathBuf {
         self.path.join("sweep.toml")
     }
 
-    /// The card of the machine, where one was given.
+    /// The card of the machine, `machine.toml`, where one was given.
     pub fn machine(&self) -> PathBuf {
         self.path.join("machine.toml")
     }
 
     /// The card of the machine; `None` where none was given.
+    ///
+    /// # Errors
+    /// If `machine.toml` cannot be read or is not a card.
     pub fn card(&self) -> Result<Option<Card>> {
         self.machine().is_file().then(|| Card::read(&self.machine())).transpose()
     }
 
     /// Keeps a card with the result.
-    pub fn replace_card(&self, card: &Card) -> Result<()> {
+    pub(crate) fn replace_card(&self, card: &Card) -> Result<()> {
         self.replace_text(&self.machine(), &card.to_toml())
     }
 
+    /// The report, `report.html`, once it was written.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.html")
     }
@@ -98,7 +117,7 @@ impl Folder {
     }
 
     /// Journals in the order of their launches.
-    pub fn journal_files(&self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn journal_files(&self) -> Result<Vec<PathBuf>> {
         let entries = match fs::read_dir(self.journals()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -113,22 +132,32 @@ impl Folder {
         Ok(files)
     }
 
+    /// What the journals hold, in the order of their launches. [`Folder::table`] gives the same as a table.
+    ///
+    /// # Errors
+    /// If a journal cannot be read, or was written by a newer program.
     pub fn records(&self) -> Result<Vec<Record>> {
         self.journal_files()?.iter().map(|path| journal::read(path)).collect()
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
-    pub fn outcomes(&self) -> Result<Vec<Record<Outcome>>> {
+    pub(crate) fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
         self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
     }
 
-    /// The name of the next launch: one more than the highest there is.
+    /// The name of the next launch, such as `0003`: one more than the highest there is.
+    ///
+    /// # Errors
+    /// If the folder of the journals cannot be listed.
     pub fn next_launch(&self) -> Result<String> {
         let last = self.journal_files()?.iter().filter_map(|path| number(path)).max().unwrap_or(0);
         Ok(format!("{:04}", last + 1))
     }
 
     /// Keeps a second driver out for as long as the returned lock lives; the system frees it when a driver is killed.
+    ///
+    /// # Errors
+    /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Flock<File>> {
         let path = self.path.join(".lock");
         let file = File::create(&path).map_err(|e| Error::file("create", &path, e))?;
@@ -142,13 +171,30 @@ impl Folder {
     }
 
     /// Keys of the plan that this folder was last run with; `None` if it does not say.
-    pub fn planned_keys(&self) -> Option<HashSet<String>> {
+    pub(crate) fn planned_keys(&self) -> Option<HashSet<String>> {
         #[derive(serde::Deserialize)]
-        struct Line {
+        struct PlannedPoint {
             key: String,
         }
+        Some(self.planned::<PlannedPoint>()?.into_iter().map(|line| line.key).collect())
+    }
+
+    /// Points of the plan that this folder was last run with; `None` if it does not say.
+    pub fn planned_points(&self) -> Option<Vec<Point>> {
+        self.planned()
+    }
+
+    fn planned<T: DeserializeOwned>(&self) -> Option<Vec<T>> {
         let text = fs::read_to_string(self.points()).ok()?;
-        text.lines().map(|line| serde_json::from_str::<Line>(line).ok().map(|line| line.key)).collect()
+        text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Moves the result to the first free of PATH.1, PATH.2, ... and returns that.
+    pub fn move_aside(&self) -> Result<PathBuf> {
+        let numbered = |n: u32| PathBuf::from(format!("{}.{n}", self.path.display()));
+        let free = (1..).map(numbered).find(|path| !path.exists()).expect("a number that is free");
+        fs::rename(&self.path, &free).map_err(|e| Error::file("rename", &self.path, e))?;
+        Ok(free)
     }
 
     /// Whether the Parquet file is newer than all journals and the machine card, or all there is.
@@ -165,12 +211,14 @@ impl Folder {
 
     /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
     /// journals otherwise.
+    /// # Errors
+    /// If a file of the result cannot be read or holds something else.
     pub fn table(&self) -> Result<Table> {
         Ok(self.table_and_damage()?.0)
     }
 
     /// As [`Folder::table`], with the damage of the journals, where they were read.
-    pub fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
+    pub(crate) fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
         if self.compacted()? {
             return Ok((parquet::read(&self.samples())?, Vec::new()));
         }
@@ -190,7 +238,10 @@ impl Folder {
         Ok(table)
     }
 
-    /// Makes `samples.parquet` from the journals. Only the driver that holds the lock does this.
+    /// Makes `samples.parquet` from the journals, and returns its table. Only the driver that holds the lock does this.
+    ///
+    /// # Errors
+    /// If a journal cannot be read or the file cannot be written.
     pub fn compact(&self) -> Result<Table> {
         let table = self.tabulate(&self.records()?)?;
         if table.rows > 0 {
@@ -201,6 +252,8 @@ impl Folder {
     }
 
     /// Replaces a file of this folder: temporary file, fsync, rename.
+    /// # Errors
+    /// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let mut temporary = path.as_os_str().to_owned();
         temporary.push(".tmp");
@@ -217,6 +270,10 @@ impl Folder {
         renamed
     }
 
+    /// As [`Folder::replace`], of a text.
+    ///
+    /// # Errors
+    /// If the file cannot be written or renamed.
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
     }

@@ -12,12 +12,12 @@ use crate::point::Value;
 /// that differ in numbers only.
 #[derive(Clone, Debug)]
 pub struct SampleGroup {
-    /// Values of the columns that tell this group from others.
+    /// Values of the columns that distinguish this group from others.
     pub key: Vec<(String, Value)>,
     pub samples: Samples,
     /// The column that its kernel is judged by.
     pub headline: &'static str,
-    /// Columns that tell its points from one another.
+    /// Columns that distinguish its points.
     pub axes: Vec<String>,
     /// Distinct values of alpha and of L, ascending.
     pub alphas: Vec<f64>,
@@ -80,6 +80,8 @@ impl Samples {
     }
 
     /// The groups of the good samples, kernel by kernel, in the order of their keys.
+    /// # Errors
+    /// If a column to group by is missing.
     pub fn groups(&self) -> Result<Vec<SampleGroup>> {
         let mut found = Vec::new();
         for (kernel, samples) in self.kernels() {

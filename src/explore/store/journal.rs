@@ -75,7 +75,7 @@ pub trait Run {
 
 /// The part of a sample that plans ask of: read several times as fast as the whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct SampleOutcome {
     pub key: String,
     pub block: u32,
     pub repetition: u32,
@@ -104,7 +104,7 @@ macro_rules! run {
         }
     })* };
 }
-run!(Sample, Outcome);
+run!(Sample, SampleOutcome);
 
 /// Reads a journal. Damaged lines are counted, never fatal: what is readable is kept.
 ///
@@ -119,10 +119,10 @@ pub fn read(path: &Path) -> Result<Record> {
 }
 
 /// Reads of each good sample what plans ask of it, and everything else as [`read`] does.
-pub fn outcomes(path: &Path) -> Result<Record<Outcome>> {
+pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
     /// The fields of a good sample; of other lines some are missing.
     #[derive(serde::Deserialize)]
-    struct Good<'a> {
+    struct GoodSample<'a> {
         #[serde(borrow)]
         event: Cow<'a, str>,
         key: String,
@@ -133,9 +133,9 @@ pub fn outcomes(path: &Path) -> Result<Record<Outcome>> {
     }
     lines(path, |line, record| {
         match serde_json::from_slice(line) {
-            Ok(Good { event, key, block, repetition, status: Status::Ok, seconds }) if event == "sample" => {
+            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds }) if event == "sample" => {
                 let seconds = Some(seconds);
-                return record.samples.push(Outcome {
+                return record.samples.push(SampleOutcome {
                     key,
                     block,
                     repetition,
@@ -147,7 +147,7 @@ pub fn outcomes(path: &Path) -> Result<Record<Outcome>> {
             _ => {}
         }
         match serde_json::from_slice(line) {
-            Ok(Event::Sample(sample)) => record.samples.push(Outcome {
+            Ok(Event::Sample(sample)) => record.samples.push(SampleOutcome {
                 key: sample.key.clone(),
                 block: sample.block,
                 repetition: sample.repetition,

@@ -51,7 +51,7 @@ pub struct LaunchEnd {
 }
 
 impl Manifest {
-    /// Fills in what the journals tell.
+    /// Fills in what the journals hold.
     pub fn with_records<S: Run>(mut self, records: &[Record<S>]) -> Self {
         self.schema = SCHEMA_VERSION;
         for record in records {

@@ -1,8 +1,10 @@
 //! Tables to Parquet and back.
 
 use super::build::WordsBuilder;
+use super::derive::BOUND_BY;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
+use crate::explore::bounds;
 use polars::prelude::*;
 use std::fs::File;
 use std::path::Path;
@@ -54,7 +56,7 @@ pub fn read(path: &Path) -> Result<Table> {
         let kind = column.dtype().clone();
         if kind == DataType::String {
             let words = column.str().map_err(|e| fault("read", path, e))?;
-            table.insert(name, encode(words));
+            table.insert(name, encode(words, if name == BOUND_BY { bounds::present_name } else { |word| word }));
         } else if kind.is_unsigned_integer() {
             let whole = column.cast(&DataType::UInt64).map_err(|e| fault("read", path, e))?;
             table.insert(name, Column::Whole(whole.u64().map_err(|e| fault("read", path, e))?.iter().collect()));
@@ -67,8 +69,8 @@ pub fn read(path: &Path) -> Result<Table> {
     Ok(table)
 }
 
-fn encode(words: &StringChunked) -> Column {
+fn encode(words: &StringChunked, rename: fn(&str) -> &str) -> Column {
     let mut column = WordsBuilder::default();
-    words.iter().for_each(|word| column.push(word));
+    words.iter().for_each(|word| column.push(word.map(rename)));
     column.finish()
 }

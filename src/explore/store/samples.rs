@@ -30,7 +30,7 @@ use crate::sample::Status;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Some rows of a table.
+/// Some rows of a table. Clones and parts share the table.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     table: Arc<Table>,
@@ -44,7 +44,7 @@ impl From<Table> for Samples {
     }
 }
 
-/// That samples of different points would be taken for samples of one.
+/// That samples of different points would be taken for samples of one: in which parameter they differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
     /// The parameter that they differ in, by its symbol.
@@ -57,23 +57,27 @@ pub struct Mixture {
 
 /// Which samples.
 impl Samples {
+    /// The table that they are rows of, with all its rows.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
+    /// Their rows: indices into the table, from 0.
     pub fn rows(&self) -> &[usize] {
         &self.rows
     }
 
+    /// How many there are.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// These rows of the same table.
+    /// These rows of the same table: indices from 0, less than [`Table::rows`].
     pub fn at(&self, rows: Vec<usize>) -> Self {
         Self { table: self.table.clone(), rows }
     }
@@ -171,6 +175,7 @@ impl Samples {
 
 /// Their columns and values.
 impl Samples {
+    /// The column of this name, with the values of all rows of the table; `None` if there is none.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.table.column(name)
     }
@@ -181,7 +186,10 @@ impl Samples {
         if self.column(resolved).is_none() && self.column(name).is_some() { name } else { resolved }
     }
 
-    /// A column that must be there; the error names the nearest one and lists all, parameters by the papers' names.
+    /// A column that must be there.
+    ///
+    /// # Errors
+    /// If it is not: the error names the nearest one and lists all, parameters by the papers' names.
     pub fn require(&self, name: &str) -> Result<&Column> {
         self.column(name).ok_or_else(|| {
             let known: Vec<&str> = self.table.names().iter().map(|name| columns::short(name)).collect();
@@ -190,7 +198,7 @@ impl Samples {
     }
 
     /// A column of numbers that must be there.
-    pub fn require_numbers(&self, name: &str) -> Result<&Column> {
+    pub(crate) fn require_numbers(&self, name: &str) -> Result<&Column> {
         let column = self.require(name)?;
         if column.is_words() {
             return Err(Error::input(
@@ -266,6 +274,7 @@ impl Samples {
         Summary::of(&self.numbers(name))
     }
 
+    /// Median of a column over them; `None` where none has a value.
     pub fn median(&self, name: &str) -> Option<f64> {
         statistics::median(&self.numbers(name))
     }
@@ -291,7 +300,7 @@ impl Samples {
         design
     }
 
-    /// The columns that tell the points apart: those that vary, without those that follow from the others, as the number of
+    /// The columns that distinguish the points: those that vary, without those that follow from the others, as the number of
     /// accesses may follow from L, or M from the ranks.
     pub fn axes(&self) -> Vec<&str> {
         let design = self.design();
@@ -326,7 +335,10 @@ impl Samples {
         names.into_iter().filter(move |name| !by.contains(name) && !self.constant(name))
     }
 
-    /// That they are of one point, `by` given; otherwise the first column that they differ in.
+    /// Checks that they are of one point, the columns `by` given.
+    ///
+    /// # Errors
+    /// The first other column of points that they differ in.
     pub fn single_point(&self, by: &[&str]) -> std::result::Result<(), Mixture> {
         match self.mixed(by).next() {
             Some(name) => Err(self.mixture(name)),
@@ -335,17 +347,17 @@ impl Samples {
     }
 
     /// That they differ in this column.
-    pub fn mixture(&self, column: &str) -> Mixture {
+    pub(crate) fn mixture(&self, column: &str) -> Mixture {
         let name = columns::short(column).to_owned();
         let choice = match self.sorted(column).first() {
             Some(Value::Text(word)) => format!("{name} == \"{word}\""),
             first => format!("{name} == {}", first.map_or_else(String::new, Value::to_string)),
         };
-        Mixture { name, choice, values: self.listed(column) }
+        Mixture { name, choice, values: self.value_list(column) }
     }
 
     /// The different values of a column, in order; a long list ends in dots.
-    pub fn listed(&self, name: &str) -> String {
+    pub(crate) fn value_list(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);
         let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();

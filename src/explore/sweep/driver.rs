@@ -1,6 +1,6 @@
 //! The driver: launches what is missing, keeps every line, continues after failures.
 
-use super::execute::{Ending, Executor, Limits};
+use super::execute::{Ending, Executor, LaunchLimits};
 use super::plan::{Plan, Progress, State};
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
@@ -26,9 +26,9 @@ pub trait Watcher {
 pub struct Setting<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
-    /// The command line that runs this job file on so many ranks.
+    /// The command line that runs this job file on this many ranks.
     pub command: &'a dyn Fn(&Path, usize) -> CommandLine,
-    pub limits: Limits,
+    pub limits: LaunchLimits,
     pub retry_failed: bool,
     pub watcher: &'a mut dyn Watcher,
 }
@@ -89,7 +89,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
                 State::Missing | State::Partial => true,
             };
             let pending = |&entry: &usize| {
-                let held = progress.held(&plan.entries[entry].key, block).cloned().unwrap_or_default();
+                let held = progress.of_point(&plan.entries[entry].key, block).cloned().unwrap_or_default();
                 Pending {
                     entry,
                     seconds: held.seconds,
@@ -140,7 +140,7 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
 fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
     let (reason, ranks) = (reason(ending), plural(ranks, "rank"));
     if hello {
-        let what = format!("{FRUITLESS_LAUNCHES} launches on {ranks} ended without a sample: {reason}");
+        let what = format!("{FRUITLESS_LAUNCHES} consecutive launches on {ranks} ended without a sample: {reason}");
         return Error::environment(what, "fix the cause and rerun: finished points are kept");
     }
     Error::environment(

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Time limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct LaunchLimits {
     /// From the start of the launcher to the worker's first line, and between a sample and the next start.
     pub start: Duration,
     /// One sample.
@@ -44,7 +44,7 @@ pub trait Executor {
         &mut self,
         command: &CommandLine,
         errors: &Path,
-        limits: Limits,
+        limits: LaunchLimits,
         on_event: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Ending>;
 }
@@ -57,7 +57,7 @@ impl Executor for Processes {
         &mut self,
         command: &CommandLine,
         errors: &Path,
-        limits: Limits,
+        limits: LaunchLimits,
         on_event: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Ending> {
         let mut child = spawn(command, errors)?;
@@ -105,7 +105,7 @@ fn read_lines(child: &mut Child) -> Receiver<std::io::Result<Vec<u8>>> {
 fn follow(
     child: &mut Child,
     lines: &Receiver<std::io::Result<Vec<u8>>>,
-    limits: Limits,
+    limits: LaunchLimits,
     on_event: &mut dyn FnMut(Event) -> Result<()>,
 ) -> Result<Option<Ending>> {
     let mut allowed = limits.start;

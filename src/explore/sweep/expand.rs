@@ -3,10 +3,11 @@
 use super::spec::{Axis, Entries, File, Machine, Scalar};
 use super::values::{self, Amount, MOST_POINTS, Setting, Values, kernel_id};
 use crate::error::{Error, Result};
-use crate::explore::condition::{Condition, Kind};
+use crate::explore::condition::{Condition, NameType};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel};
 use crate::point::{Point, Value};
+use crate::units::plural;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -25,13 +26,13 @@ struct Column {
 type Dial = Vec<Column>;
 
 /// Every combination of its dials.
-struct Grid {
+struct AxisGrid {
     dials: Vec<Dial>,
     /// Where the table stands.
     span: Range<usize>,
 }
 
-impl Grid {
+impl AxisGrid {
     fn columns(&self) -> impl Iterator<Item = &Column> {
         self.dials.iter().flatten()
     }
@@ -51,9 +52,9 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
         values::largest(point, name, share * machine.memory as f64 / neighbours as f64)
     };
     let grids = grids(file, &values)?;
-    let count: f64 = grids.iter().map(Grid::count).sum();
+    let count: f64 = grids.iter().map(AxisGrid::count).sum();
     if count > MOST_POINTS as f64 {
-        let mut sizes: Vec<_> = grids.iter().flat_map(Grid::columns).map(|c| (c.settings.len(), c)).collect();
+        let mut sizes: Vec<_> = grids.iter().flat_map(AxisGrid::columns).map(|c| (c.settings.len(), c)).collect();
         sizes.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
         let place = sizes.first().map_or(0..0, |(_, column)| column.span.clone());
         let sizes: Vec<_> =
@@ -61,11 +62,11 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
         return Err(page.wrong(
             place,
             format!("the sweep has {} points, more than {MOST_POINTS}", crate::units::significant(count)),
-            format!("name fewer values; most have {}", sizes.join(", ")),
+            format!("name fewer values; the longest lists are {}", sizes.join(", ")),
         ));
     }
     let filter = Filter::new(file, &values)?;
-    let (mut found, mut refused) = (Vec::new(), Refused::default());
+    let (mut found, mut refused) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |at| {
             let point = point(grid, at, share);
@@ -81,8 +82,11 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
     let points = distinct(found);
     if points.is_empty() {
         let place = file.conditions.first().or(file.exclude.first()).map_or(0..0, Spanned::span);
-        let what = format!("none of the {count} points meets the conditions");
-        return Err(page.wrong(place, what, "loosen where and exclude"));
+        let what = match count {
+            1.0 => "the only point does not meet the conditions".to_owned(),
+            count => format!("none of the {count} points meets the conditions"),
+        };
+        return Err(page.wrong(place, what, "relax where and exclude"));
     }
     Ok(points)
 }
@@ -119,7 +123,7 @@ fn selected(file: &File, page: &Page) -> Result<Vec<&'static dyn Kernel>> {
 }
 
 /// The main grid and one for each include.
-fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
+fn grids(file: &File, values: &Values) -> Result<Vec<AxisGrid>> {
     let fixed: Vec<Dial> = (in_file_order(&file.fixed).into_iter())
         .map(|(name, scalar)| {
             let text = values.name(name)?;
@@ -135,13 +139,13 @@ fn grids(file: &File, values: &Values) -> Result<Vec<Grid>> {
 
     let mut grids = Vec::new();
     if !varied.is_empty() || file.include.is_empty() {
-        grids.push(Grid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
+        grids.push(AxisGrid { dials: fixed.iter().cloned().chain(varied).collect(), span: 0..0 });
     }
     for table in &file.include {
         let own = columns(table.get_ref(), values)?;
         let kept = fixed.iter().filter(|dial| own.iter().all(|column| column.name != dial[0].name)).cloned();
         let dials: Vec<Dial> = kept.chain(own.iter().map(|column| vec![column.clone()])).collect();
-        let grid = Grid { dials, span: table.span() };
+        let grid = AxisGrid { dials, span: table.span() };
         check_include(&grid, &swept, values)?;
         grids.push(grid);
     }
@@ -161,22 +165,26 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
     let dial = columns(table.get_ref(), values)?;
     let [first, rest @ ..] = dial.as_slice() else {
         let next = "name parameters, or remove the table";
-        return Err(values.page.wrong(table.span(), "nothing moves together here", next));
+        return Err(values.page.wrong(table.span(), "this table names no parameter", next));
     };
     let length = first.settings.len();
     if let Some(other) = rest.iter().find(|column| column.settings.len() != length) {
         let (name, count) = (&other.name, other.settings.len());
-        let what = format!("{name} has {count} values, but {}, which moves with it, has {length}", first.name);
+        let what = format!(
+            "{name} has {}, but {}, which varies together with it, has {length}",
+            plural(count, "value"),
+            first.name
+        );
         return Err(values.page.wrong(other.span.clone(), what, "give all lists of this table one length"));
     }
     Ok(dial)
 }
 
 /// Kernel and ranks of an extra point are never guessed where the grid varies them.
-fn check_include(grid: &Grid, swept: &[String], values: &Values) -> Result<()> {
+fn check_include(grid: &AxisGrid, swept: &[String], values: &Values) -> Result<()> {
     for name in ["kernel", "ranks"] {
         if swept.iter().any(|other| other == name) && grid.columns().all(|column| column.name != name) {
-            let what = format!("the grid varies {name}, but these extra points do not say theirs");
+            let what = format!("the grid varies {name}, but these extra points give no value for it");
             return Err(values.page.wrong(grid.span.clone(), what, format!("add {name} = ... to this table")));
         }
     }
@@ -184,7 +192,7 @@ fn check_include(grid: &Grid, swept: &[String], values: &Values) -> Result<()> {
 }
 
 /// Two places that set one parameter contradict each other.
-fn check_once(grid: &Grid, page: &Page) -> Result<()> {
+fn check_once(grid: &AxisGrid, page: &Page) -> Result<()> {
     let mut seen: BTreeMap<&str, &Column> = BTreeMap::new();
     for column in grid.columns() {
         if let Some(first) = seen.insert(&column.name, column) {
@@ -214,7 +222,7 @@ fn in_file_order<T>(table: &Entries<T>) -> Vec<(&Spanned<String>, &Spanned<T>)> 
 }
 
 /// Calls `take` with every combination of a grid's dials, the last dial moving fastest.
-fn combinations(grid: &Grid, mut take: impl FnMut(&[usize])) {
+fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
     let mut at = vec![0; grid.dials.len()];
     loop {
         take(&at);
@@ -229,7 +237,7 @@ fn combinations(grid: &Grid, mut take: impl FnMut(&[usize])) {
 /// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
 ///
 /// `share`: what a share of the memory is for a parameter.
-fn point(grid: &Grid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64) -> Point {
+fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
         columns.find(|(column, _)| column.name == name).map(|(column, at)| &column.settings[at])
@@ -259,14 +267,14 @@ struct Filter {
 
 impl Filter {
     fn new(file: &File, values: &Values) -> Result<Self> {
-        let words = |words: &[&str]| Kind::Word(words.iter().map(|&word| word.to_owned()).collect());
+        let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
         let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-        let mut known = vec![("kernel", words(&ids)), ("ranks", Kind::Number), ("P", Kind::Number)];
+        let mut known = vec![("kernel", words(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
         for parameter in values.kernels.iter().flat_map(|kernel| kernel.parameters()) {
             if known.iter().all(|(name, _)| *name != parameter.name) {
                 known.push((
                     parameter.name,
-                    if let Domain::Choice(w) = parameter.domain { words(w) } else { Kind::Number },
+                    if let Domain::Choice(w) = parameter.domain { words(w) } else { NameType::Number },
                 ));
             }
         }
@@ -301,13 +309,13 @@ fn placed(error: Error, condition: &Spanned<String>, page: &Page) -> Error {
 
 /// Points that remain in the sweep but cannot be run.
 #[derive(Default)]
-struct Refused {
+struct RefusedPoints {
     count: usize,
     /// The first of each sort, which is the reason without its numbers.
     first: Vec<(String, Point, String)>,
 }
 
-impl Refused {
+impl RefusedPoints {
     fn add(&mut self, reason: String, point: impl Fn() -> Point) {
         self.count += 1;
         let sort: String = reason.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -316,11 +324,11 @@ impl Refused {
         }
     }
 
-    fn check(&self, grids: &[Grid], good: usize, page: &Page) -> Result<()> {
+    fn check(&self, grids: &[AxisGrid], good: usize, page: &Page) -> Result<()> {
         let Some((_, point, reason)) = self.first.first() else { return Ok(()) };
         let mut what = match self.count {
             1 => "a point of this sweep cannot be run".to_owned(),
-            count => format!("{count} of {} points of this sweep cannot be run; of each sort the first", count + good),
+            count => format!("{count} of {} points of this sweep cannot be run; the first of each kind", count + good),
         };
         for (_, point, reason) in &self.first {
             what.push_str(&format!(":\n{reason}\n(at {})", point.label()));
@@ -332,7 +340,7 @@ impl Refused {
             "ranks" => words.iter().any(|word| matches!(*word, "P" | "rank" | "ranks")),
             _ => words.contains(&name),
         };
-        let mut varied: Vec<&Column> = grids.iter().flat_map(Grid::columns).filter(|c| named(&c.name)).collect();
+        let mut varied: Vec<&Column> = grids.iter().flat_map(AxisGrid::columns).filter(|c| named(&c.name)).collect();
         varied.sort_by_key(|column| std::cmp::Reverse(column.settings.len()));
         let mut terms: Vec<String> = Vec::new();
         for column in varied.iter().filter(|column| column.settings.len() > 1) {
@@ -359,14 +367,14 @@ impl Refused {
 
 /// Without the later ones of equal points.
 fn distinct(points: Vec<Point>) -> Vec<Point> {
-    struct Same<'a>(&'a Point);
-    impl PartialEq for Same<'_> {
+    struct PointIdentity<'a>(&'a Point);
+    impl PartialEq for PointIdentity<'_> {
         fn eq(&self, other: &Self) -> bool {
             self.0 == other.0
         }
     }
-    impl Eq for Same<'_> {}
-    impl Hash for Same<'_> {
+    impl Eq for PointIdentity<'_> {}
+    impl Hash for PointIdentity<'_> {
         fn hash<H: Hasher>(&self, state: &mut H) {
             (&self.0.kernel, self.0.ranks).hash(state);
             for value in self.0.params.values() {
@@ -380,7 +388,7 @@ fn distinct(points: Vec<Point>) -> Vec<Point> {
     }
     let mut seen =
         HashSet::with_capacity_and_hasher(points.len(), std::hash::BuildHasherDefault::<DefaultHasher>::new());
-    let first: Vec<bool> = points.iter().map(|point| seen.insert(Same(point))).collect();
+    let first: Vec<bool> = points.iter().map(|point| seen.insert(PointIdentity(point))).collect();
     drop(seen);
     points.into_iter().zip(first).filter_map(|(point, first)| first.then_some(point)).collect()
 }

@@ -23,9 +23,13 @@ pub struct Context {
     #[serde(skip_serializing_if = "is_default")]
     pub place: Place,
     pub machine: String,
-    /// The worker's measuring code and its message library.
-    pub build: String,
+    /// The worker's message library.
     pub library: String,
+    /// The worker's measuring code: all of it, and that of each family of kernels, which is what a point depends on.
+    #[serde(skip)]
+    pub build: String,
+    #[serde(skip)]
+    pub builds: BTreeMap<String, String>,
 }
 
 /// Keys that were made without a placement stay those of the default.
@@ -62,6 +66,7 @@ impl Plan {
         for point in points {
             let mut hash = Sha256::new();
             hash.update(&prefix);
+            hash.update(context.builds.get(kernels::family(&point.kernel)).unwrap_or(&context.build));
             hash.update(serde_json::to_vec(&point).map_err(|e| Error::internal(e.to_string()))?);
             let key: String = hash.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect();
             if !seen.insert(key.clone()) {
@@ -84,7 +89,7 @@ impl Plan {
 
 /// The samples of one point in one block.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
+pub struct PointSamples {
     pub seconds: Vec<f64>,
     pub next_repetition: u32,
     /// How the last run ended, if not well.
@@ -122,7 +127,7 @@ pub struct Progress {
     blocks: u32,
     repeat: Repeat,
     /// By key, each with its block.
-    held: HashMap<String, Vec<(u32, Held)>>,
+    points: HashMap<String, Vec<(u32, PointSamples)>>,
     /// Samples whose key the plan does not have: another build, machine or plan.
     pub stale: usize,
 }
@@ -133,15 +138,15 @@ impl Progress {
         Self::of(keys, plan.blocks, plan.repeat, records)
     }
 
-    /// Of the points with these keys, each to be measured in so many blocks.
+    /// Of the points with these keys, each to be measured in this many blocks.
     pub fn of<S: Run>(
         keys: impl IntoIterator<Item = String>,
         blocks: u32,
         repeat: Repeat,
         records: &[Record<S>],
     ) -> Self {
-        let held = keys.into_iter().map(|key| (key, Vec::new())).collect();
-        let mut progress = Self { blocks, repeat, held, stale: 0 };
+        let points = keys.into_iter().map(|key| (key, Vec::new())).collect();
+        let mut progress = Self { blocks, repeat, points, stale: 0 };
         for record in records {
             for sample in &record.samples {
                 progress.add(sample, record.budget_spent);
@@ -151,12 +156,12 @@ impl Progress {
     }
 
     fn add(&mut self, sample: &impl Run, budget_spent: bool) {
-        let Some(blocks) = self.held.get_mut(sample.key()) else {
+        let Some(blocks) = self.points.get_mut(sample.key()) else {
             self.stale += 1;
             return;
         };
         let at = blocks.iter().position(|(block, _)| *block == sample.block()).unwrap_or_else(|| {
-            blocks.push((sample.block(), Held::default()));
+            blocks.push((sample.block(), PointSamples::default()));
             blocks.len() - 1
         });
         let held = &mut blocks[at].1;
@@ -172,16 +177,16 @@ impl Progress {
     }
 
     /// The samples of a point in a block; `None` if there are none.
-    pub fn held(&self, key: &str, block: u32) -> Option<&Held> {
-        self.held.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
+    pub fn of_point(&self, key: &str, block: u32) -> Option<&PointSamples> {
+        self.points.get(key)?.iter().find(|(other, _)| *other == block).map(|(_, held)| held)
     }
 
     pub fn state(&self, key: &str, block: u32) -> State {
-        let Some(held) = self.held(key, block) else { return State::Missing };
+        let Some(held) = self.of_point(key, block) else { return State::Missing };
         let enough = self.repeat.satisfied(&held.seconds)
             || (held.budget_spent && held.seconds.len() >= self.repeat.min as usize);
         match held {
-            Held { failure: Some(_), .. } => State::Failed,
+            PointSamples { failure: Some(_), .. } => State::Failed,
             _ if enough => State::Done,
             _ => State::Partial,
         }
@@ -195,7 +200,7 @@ impl Progress {
     /// Points of the plan in each state, in the order of [`State::ALL`].
     pub fn counts(&self) -> [usize; 4] {
         let mut counts = [0; 4];
-        self.held.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
+        self.points.keys().for_each(|key| counts[self.point_state(key) as usize] += 1);
         counts
     }
 
@@ -207,7 +212,7 @@ impl Progress {
 
     /// Successful samples of the plan's points.
     pub fn samples(&self) -> usize {
-        self.held.values().flatten().map(|(_, held)| held.seconds.len()).sum()
+        self.points.values().flatten().map(|(_, held)| held.seconds.len()).sum()
     }
 }
 

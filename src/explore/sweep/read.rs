@@ -11,7 +11,7 @@ use crate::measure::worker::Repeat;
 use crate::point::Point;
 use std::path::{Path, PathBuf};
 
-/// A checked sweep: all its points can be run, as far as the kernels can tell.
+/// A checked sweep: all its points can be run, as far as the kernels can check.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sweep {
@@ -19,27 +19,34 @@ pub struct Sweep {
     pub name: String,
     /// One line for reports.
     pub title: String,
-    /// The file as given, and where it was.
+    /// The file as given.
     pub text: String,
+    /// Where the file was; errors name it.
     pub path: PathBuf,
     /// Seed of the random order of points and repetitions.
     pub seed: u64,
     /// Completed points, without duplicates, in the order of the file.
     pub points: Vec<Point>,
+    /// How ranks are started.
     pub launch: LaunchSpec,
-    /// The budget is of the whole sweep.
+    /// When a point has been measured often enough. The budget is of the whole sweep.
     pub repeat: Repeat,
 }
 
 /// Reads a sweep file for a machine.
 ///
-/// Every error names the file; those about its text hold the place.
+/// # Errors
+/// If the file cannot be read, or it is not a sweep whose points can all be run. Every error names the file; those about its
+/// text hold the place.
 pub fn read(path: &Path, machine: Machine) -> Result<Sweep> {
     let text = toml_file::text(path, "sweep", "check the path; `apexmap sweeps` lists the ready sweeps")?;
     parse(&text, path, machine)
 }
 
-/// As [`read`], of a text that stands in the file `path`.
+/// As [`read`], of the text of the file `path`, which need not exist.
+///
+/// # Errors
+/// If the text is not a sweep whose points can all be run; the error holds the place.
 pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;

@@ -14,6 +14,7 @@ pub const QUICKSTART: &str = "quickstart";
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReadySweep {
+    /// Its name: `memory-sizes`.
     pub name: &'static str,
     /// The TOML file.
     pub text: &'static str,
@@ -81,7 +82,10 @@ pub fn named(given: &Path) -> Option<&'static ReadySweep> {
     ALL.iter().find(|sweep| sweep.name == name)
 }
 
-/// The ready sweep with this name; the error names the nearest one.
+/// The ready sweep with this name.
+///
+/// # Errors
+/// If there is none: the error names the nearest one.
 pub fn find(given: &Path) -> Result<&'static ReadySweep> {
     named(given).ok_or_else(|| {
         let what = format!("there is no ready sweep \"{}\"", given.display());

@@ -16,18 +16,21 @@ use toml::Spanned;
 /// How the ranks of a sweep are started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchSpec {
+    /// What carries data between the ranks: threads of one process, or MPI.
     pub transport: TransportKind,
+    /// What starts them: `local`, `srun`, `openmpi` and others.
     pub launcher: &'static LauncherEntry,
     /// Arguments of the custom launcher, with placeholders; empty for the others.
     pub command: Vec<String>,
+    /// How many ranks a node gets; `None` leaves it to the launcher.
     pub ranks_per_node: Option<usize>,
     /// Where ranks that are threads run.
     pub place: Place,
     /// Launches for each rank count.
     pub launches: u32,
-    /// Another build of this program to start, as the file names it.
+    /// Another build of this program to start, as the file names it; `None` is this program.
     pub worker: Option<PathBuf>,
-    /// Longest time of one sample.
+    /// Longest time of one sample, in seconds.
     pub timeout_seconds: f64,
 }
 
@@ -121,7 +124,7 @@ fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec
         }
     }
     let arguments: Vec<String> = command.get_ref().iter().map(|argument| argument.get_ref().clone()).collect();
-    match custom::lacking(&arguments) {
+    match custom::missing_placeholder(&arguments) {
         None => Ok(arguments),
         Some(missing) => {
             let what = format!("the command lacks the argument \"{missing}\"");

@@ -32,12 +32,12 @@ pub struct File {
     /// Seed of the random order of points and repetitions.
     #[serde(default)]
     pub seed: u64,
-    /// Conditions that every point must meet, such as "L * P <= M". A condition leaves points alone whose kernel lacks a
-    /// parameter that it names. Stands above the first `[table]`.
+    /// Conditions that every point must meet, such as "L * P <= M". A condition does not apply to points whose
+    /// kernel lacks a parameter that it names. Must be above the first `[table]`.
     #[serde(default, rename = "where")]
     #[schemars(with = "Vec<String>")]
     pub conditions: Vec<Spanned<String>>,
-    /// Points that meet one of these conditions are left out. Stands above the first `[table]`.
+    /// Points that meet one of these conditions are left out. Must be above the first `[table]`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub exclude: Vec<Spanned<String>>,
@@ -129,7 +129,7 @@ pub struct Launch {
     /// What starts the ranks; needed for "mpi".
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<&'static LauncherEntry>>,
-    /// The command of the custom launcher, one argument an item, with {ranks}, {worker} and, as an argument of its own,
+    /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
     /// {arguments}; {ranks_per_node} where it is needed.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
@@ -146,7 +146,7 @@ pub struct Launch {
     pub launches: Option<Spanned<u32>>,
     /// Another build of this program to start on the ranks; this one by default.
     pub worker: Option<String>,
-    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is given up.
+    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
 }
@@ -230,16 +230,18 @@ impl<'de> Deserialize<'de> for Axis {
 /// The machine that a sweep is read for: what words for `ranks` and a share of memory are.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Cores that this process may use; hardware threads where the system does not tell cores.
+    /// Cores that this process may use, hardware threads where the system does not report cores: `ranks = "cores"`.
     pub cores: usize,
+    /// Hardware threads that this process may use: `ranks = "hardware threads"`.
     pub hardware_threads: usize,
-    /// Cores of one NUMA node, if the system tells.
+    /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
     pub cores_of_numa_node: Option<usize>,
-    /// Of a node, in bytes; 0 if it is not known.
+    /// Memory of a node, in bytes; 0 if it is not known.
     pub memory: u64,
 }
 
 impl Machine {
+    /// This machine: the processors that this process may use, and the memory, or less where its control group is limited.
     pub fn here() -> Self {
         let hardware = Hardware::here();
         Self {

@@ -18,12 +18,12 @@ const RANKS: Parameter = Parameter {
     name: "ranks",
     column: "ranks",
     unit: Unit::None,
-    meaning: "number of processes, the papers' P; \"cores\": one on each core that this process may use, \"hardware threads\": one on each of \
-              those, \"node\": as many as one NUMA node has cores",
+    meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
+              one per hardware thread of these, \"node\" as many as one NUMA node has cores",
     domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
 };
 
-/// Every name that may stand in a table of parameters, with its meaning.
+/// Every name that may appear in a table of parameters, with its meaning.
 pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
@@ -57,7 +57,7 @@ pub fn default_amount(parameter: &Parameter) -> Amount {
     if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
 }
 
-/// The largest power of two of words for which a rank needs at most so many bytes for what the words are.
+/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
 pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
     let fits = |words: &u64| {
@@ -68,7 +68,7 @@ pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
 }
 
 impl Setting {
-    /// The value on so many ranks.
+    /// The value on this many ranks.
     pub fn on(&self, ranks: usize) -> Value {
         match &self.value {
             Value::Integer(v) if self.amount == Amount::PerRank => {
@@ -88,7 +88,7 @@ pub struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// A name as it stands in the file, checked; `P` becomes `ranks`.
+    /// A name as written in the file, checked; `P` becomes `ranks`.
     pub fn name(&self, name: &Spanned<String>) -> Result<String> {
         let text = name.get_ref().as_str();
         if text == "P" {
@@ -154,12 +154,12 @@ impl Values<'_> {
                 Ok(setting) if accepted.as_ref().is_some_and(|other| *other != setting) => {
                     return Err(self.page.wrong(
                         span,
-                        format!("the kernels of this sweep understand {name} in different units"),
+                        format!("the kernels of this sweep take {name} in different units"),
                         "sweep them in separate files",
                     ));
                 }
                 Ok(setting) => accepted = Some(setting),
-                Err(what) => refused = Some((what, advice(parameter, scalar))),
+                Err(what) => refused = Some((what, advice(kernel.id(), parameter, scalar))),
             }
         }
         let (what, next) = refused.unwrap_or_default();
@@ -184,22 +184,26 @@ impl Values<'_> {
         let end = |value: &Spanned<Scalar>| {
             let setting = self.setting(name, value.get_ref(), value.span())?;
             let number = setting.value.as_f64().ok_or_else(|| {
-                self.page.wrong(value.span(), format!("{name} is a word, which has no range"), "write a list of words")
+                self.page.wrong(
+                    value.span(),
+                    format!("{name} takes words, which have no range"),
+                    "write a list of words",
+                )
             })?;
             Ok::<_, Error>((number, setting))
         };
         let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
         if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_)) {
-            let what = "the ends of the range are amounts of different kinds: in all, per rank, or of memory";
+            let what = "the ends of the range are of different kinds: a total, per rank, or a fraction of memory";
             return Err(self.page.wrong(
                 span,
                 what,
-                "write \"per rank\" at both ends or at none, and no share of memory",
+                "write \"per rank\" at both ends or at neither, and no fraction of memory",
             ));
         }
         if from > to {
-            let what = format!("the range of {name} begins at {from} and ends at {to}, below it");
-            return Err(self.page.wrong(span, what, "exchange from and to"));
+            let what = format!("the range of {name} begins at {from} but ends at {to}");
+            return Err(self.page.wrong(span, what, "swap from and to"));
         }
         let numbers = self.numbers(name, steps, (from, to), span.clone())?;
         let integer = matches!(first.value, Value::Integer(_));
@@ -265,8 +269,9 @@ impl Values<'_> {
     fn step(&self, name: &str, step: &Spanned<Scalar>) -> Result<f64> {
         let unit = |kernel: &&dyn Kernel| kernel.parameters().iter().find(|p| p.name == name).map(|p| p.unit);
         let unit = self.kernels.iter().find_map(unit).unwrap_or(Unit::None);
-        let wrong =
-            |what: String| self.page.wrong(step.span(), what, "write a number greater than 0, with a unit if need be");
+        let wrong = |what: String| {
+            self.page.wrong(step.span(), what, "write a number greater than 0, with a unit if it has one")
+        };
         match quantity(step.get_ref(), unit).map_err(wrong)?.as_f64() {
             Some(step) if step.is_finite() && step > 0.0 => Ok(step),
             _ => Err(wrong("step must be greater than 0".into())),
@@ -305,11 +310,11 @@ pub fn kernel_id(scalar: &Scalar, span: Range<usize>, page: &Page) -> Result<Val
     match scalar {
         Scalar::Text(id) if known.contains(&id.as_str()) => Ok(Value::from(id.as_str())),
         Scalar::Text(id) => Err(page.wrong(span, format!("there is no kernel \"{id}\""), suggest(id, &known))),
-        _ => Err(page.wrong(span, "a kernel is named by a text", format!("use one of {}", known.join(", ")))),
+        _ => Err(page.wrong(span, "the name of a kernel must be text", format!("use one of {}", known.join(", ")))),
     }
 }
 
-/// The value that a parameter makes of what stands in the file, or what is wrong with it.
+/// The value of a parameter from the file, or what is wrong with it.
 fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting, String> {
     if matches!(parameter.domain, Domain::Choice(_)) {
         let value = match scalar {
@@ -346,19 +351,19 @@ fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> 
     };
     match value {
         Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
-        _ => Err(format!("\"{text}\" is no share of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
+        _ => Err(format!("\"{text}\" is not a fraction of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
     }
 }
 
 /// What to write instead of a value that was refused.
-fn advice(parameter: &Parameter, scalar: &Scalar) -> String {
-    let general = format!("see \"apexmap kernels\" for the meaning and range of {}", parameter.name);
+fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
+    let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
     let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
     let known =
         if let Domain::Choice(words) = parameter.domain { words.to_vec() } else { units::names(parameter.unit) };
     match nearest(word, known.iter().copied()) {
-        Some(other) if other != word => format!("did you mean \"{other}\"? Else {general}"),
+        Some(other) if other != word => format!("did you mean \"{other}\"? Otherwise {general}"),
         _ => general,
     }
 }

@@ -1,6 +1,6 @@
 //! Models fitted to published measurements, beside what the papers say.
 
-use super::Fitted;
+use super::PublishedFit;
 use crate::error::Result;
 use crate::explore::fit::{self, Observation, Options, Role};
 use crate::explore::machine::Card;
@@ -8,7 +8,7 @@ use crate::explore::models::{self, Model};
 use crate::explore::published;
 use crate::units::{Unit, amount};
 
-pub fn all() -> Result<Vec<Fitted>> {
+pub fn all() -> Result<Vec<PublishedFit>> {
     let (free, held) = single_core()?;
     Ok(vec![hypercube()?, hypercube_by_parts()?, multi_core()?, free, held])
 }
@@ -30,7 +30,7 @@ fn fitted(
     rows: &[(Vec<(&str, f64)>, f64)],
     remarks: &[&str],
     held: &[&str],
-) -> Result<Fitted> {
+) -> Result<PublishedFit> {
     let (model, card) = (models::find(id)?, Card::find(card)?);
     let role = |parameter: &models::Parameter| match card
         .get(parameter.number)
@@ -65,10 +65,10 @@ fn fitted(
     };
     lines.extend(remarks.iter().map(|remark| (*remark).to_owned()));
     let smape = found.as_ref().map(|fit| fit.quality.smape);
-    Ok(Fitted { source: source.to_owned(), model: model.about().id, lines, smape, fit: found })
+    Ok(PublishedFit { source: source.to_owned(), model: model.about().id, lines, smape, fit: found })
 }
 
-fn hypercube() -> Result<Fitted> {
+fn hypercube() -> Result<PublishedFit> {
     let pairs = published::table("hypercube-table-2")?.pairs("processors", "gups");
     let powers = pairs.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
@@ -76,7 +76,7 @@ fn hypercube() -> Result<Fitted> {
     fitted("random_access.hypercube", "red-storm", "hypercube paper, Table 2", &rows, &remarks, &[])
 }
 
-fn hypercube_by_parts() -> Result<Fitted> {
+fn hypercube_by_parts() -> Result<PublishedFit> {
     let powers = published::table("hypercube-table-2")?.pairs("processors", "gups");
     let powers = powers.into_iter().filter(|(ranks, _)| (*ranks as u64).is_power_of_two());
     let mut rows: Vec<_> = powers.map(|(ranks, gups)| (vec![("P", ranks)], gups)).collect();
@@ -87,7 +87,7 @@ fn hypercube_by_parts() -> Result<Fitted> {
     fitted("random_access.all_to_all", "red-storm", "hypercube paper, Tables 2 and 4 together", &rows, &remarks, &[])
 }
 
-fn multi_core() -> Result<Fitted> {
+fn multi_core() -> Result<PublishedFit> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_multi_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let remarks = ["measured rates fall below the bottleneck from 4096 nodes on: \"within 70% percent\" (Section 5.3)"];
@@ -95,7 +95,7 @@ fn multi_core() -> Result<Fitted> {
 }
 
 /// Both parameters, which large tori cannot separate, and the hop alone.
-fn single_core() -> Result<(Fitted, Fitted)> {
+fn single_core() -> Result<(PublishedFit, PublishedFit)> {
     let pairs = published::table("bluegene-table-4")?.pairs("nodes", "bgp_single_gups");
     let rows: Vec<_> = pairs.into_iter().map(|(nodes, gups)| (vec![("P", nodes)], gups)).collect();
     let (id, card, source) = ("random_access.routed", "bluegene-p", "Blue Gene/P paper, Table 4, single-core");

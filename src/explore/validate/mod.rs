@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::explore::fit::Fit;
 use crate::explore::machine::Card;
 use crate::explore::models;
+use crate::text_table::{Align, TextTable};
 use crate::units::{NumberStyle, number};
 use serde::Serialize;
 use std::fmt::Write;
@@ -47,11 +48,27 @@ impl Check {
     pub fn difference(&self) -> f64 {
         100.0 * (self.recomputed / self.published - 1.0)
     }
+
+    /// What, published, recomputed, difference and verdict, as text.
+    fn cells(&self) -> [String; 5] {
+        let verdict = match self.verdict {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "DIFFERS",
+            Verdict::NotExplained => "NOT EXPLAINED",
+        };
+        [
+            if self.unit.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.unit) },
+            digits(self.published),
+            digits(self.recomputed),
+            format!("{:.1} %", self.difference()),
+            if self.remark.is_empty() { verdict.into() } else { format!("{verdict}: {}", self.remark) },
+        ]
+    }
 }
 
 /// A fit to published measurements.
 #[derive(Clone, Debug, Serialize)]
-pub struct Fitted {
+pub struct PublishedFit {
     pub source: String,
     pub model: &'static str,
     /// The numbers found, with their intervals, and what the paper says, or why there is no fit.
@@ -64,17 +81,17 @@ pub struct Fitted {
 
 /// Everything that is compared.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct Validation {
     pub checks: Vec<Check>,
-    pub fits: Vec<Fitted>,
+    pub fits: Vec<PublishedFit>,
 }
 
 /// Recomputes and fits.
 ///
 /// # Errors
 /// If a table or card of the program is at fault.
-pub fn validate() -> Result<Report> {
-    Ok(Report { checks: checks::all()?, fits: fits::all()? })
+pub fn validate() -> Result<Validation> {
+    Ok(Validation { checks: checks::all()?, fits: fits::all()? })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -84,39 +101,15 @@ fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Predic
     Ok(model.predict(&model.variables(&value)?, &model.parameters(&Card::find(card)?)?))
 }
 
-impl Report {
-    /// Text for a terminal.
-    pub fn text(&self) -> String {
+impl Validation {
+    /// Text for a terminal, in lines of at most `width` where remarks are the reason that they are longer.
+    pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published model values, recomputed from the papers' equations and numbers\n");
-        let mut source = "";
-        for check in &self.checks {
-            if check.source != source {
-                source = &check.source;
-                let _ = writeln!(
-                    text,
-                    "\n{source}\n{:<52}{:>12}{:>12}{:>9}  verdict",
-                    "", "published", "recomputed", "diff"
-                );
-            }
-            let verdict = match check.verdict {
-                Verdict::Agrees => "agrees",
-                Verdict::Differs => "DIFFERS",
-                Verdict::NotExplained => "NOT EXPLAINED",
-            };
-            let what = format!(
-                "{} {}",
-                check.what,
-                if check.unit.is_empty() { String::new() } else { format!("({})", check.unit) }
-            );
-            let _ = writeln!(
-                text,
-                "  {what:<50}{:>12}{:>12}{:>8.1}%  {verdict}{}{}",
-                digits(check.published),
-                digits(check.recomputed),
-                check.difference(),
-                if check.remark.is_empty() { "" } else { ": " },
-                check.remark
-            );
+        for checks in self.checks.chunk_by(|a, b| a.source == b.source) {
+            let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
+            table.row(["", "published", "recomputed", "difference", "verdict"]);
+            checks.iter().for_each(|check| table.row(check.cells()));
+            let _ = write!(text, "\n{}\n{}", checks[0].source, table.indented(2).within(width));
         }
         let count = |verdict: Verdict| self.checks.iter().filter(|check| check.verdict == verdict).count();
         let _ = writeln!(

@@ -1,6 +1,6 @@
 //! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
-use super::{Check, Fitted, Report, SINGLE, Verdict, digits};
+use super::{Check, PublishedFit, SINGLE, Validation, Verdict, digits};
 use crate::error::{Error, Result};
 use crate::explore::figure::{CurvePoint, Curves, Figure, Landmark, Quantity, Series};
 use crate::explore::fit::Point;
@@ -21,20 +21,20 @@ struct Context<'a> {
     differ: usize,
     unexplained: usize,
     /// Differences, then everything, by source.
-    differences: Vec<Line<'a>>,
+    differences: Vec<CheckLine<'a>>,
     sources: Vec<Source<'a>>,
-    fits: Vec<Shown<'a>>,
+    fits: Vec<FitSection<'a>>,
     pictures: Vec<Picture>,
 }
 
 #[derive(Serialize)]
 struct Source<'a> {
     name: &'a str,
-    lines: Vec<Line<'a>>,
+    lines: Vec<CheckLine<'a>>,
 }
 
 #[derive(Clone, Serialize)]
-struct Line<'a> {
+struct CheckLine<'a> {
     check: &'a Check,
     published: String,
     recomputed: String,
@@ -43,8 +43,8 @@ struct Line<'a> {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
-    fitted: &'a Fitted,
+struct FitSection<'a> {
+    fitted: &'a PublishedFit,
     pictures: Vec<Picture>,
 }
 
@@ -52,7 +52,7 @@ struct Shown<'a> {
 ///
 /// # Errors
 /// If a file cannot be written.
-pub fn write(report: &Report, to: &Path) -> Result<PathBuf> {
+pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     let figures = to.join("figures");
     std::fs::create_dir_all(&figures).map_err(|e| Error::file("create", &figures, e))?;
     let draw =
@@ -67,7 +67,7 @@ pub fn write(report: &Report, to: &Path) -> Result<PathBuf> {
                 shown.figure,
             )?);
         }
-        fits.push(Shown { fitted, pictures });
+        fits.push(FitSection { fitted, pictures });
     }
     let mut pictures = Vec::new();
     for (name, caption, curves) in [
@@ -86,7 +86,7 @@ pub fn write(report: &Report, to: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn context<'a>(report: &'a Report, fits: Vec<Shown<'a>>, pictures: Vec<Picture>) -> Context<'a> {
+fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
     let count = |verdict: Verdict| report.checks.iter().filter(|check| check.verdict == verdict).count();
     let mut sources: Vec<Source> = Vec::new();
     for check in &report.checks {
@@ -107,8 +107,8 @@ fn context<'a>(report: &'a Report, fits: Vec<Shown<'a>>, pictures: Vec<Picture>)
     }
 }
 
-fn line(check: &Check) -> Line<'_> {
-    Line {
+fn line(check: &Check) -> CheckLine<'_> {
+    CheckLine {
         check,
         published: digits(check.published),
         recomputed: digits(check.recomputed),
@@ -122,7 +122,7 @@ fn line(check: &Check) -> Line<'_> {
 }
 
 /// Model and measurement of a fit: over P, and over Q where that varies at one P.
-fn of_fit(fitted: &Fitted) -> Result<Vec<figures::Shown>> {
+fn of_fit(fitted: &PublishedFit) -> Result<Vec<figures::ModelFigure>> {
     let Some(fit) = &fitted.fit else { return Ok(Vec::new()) };
     let model = models::find(fitted.model)?;
     let at = |name: &str| model.about().variables.iter().position(|variable| variable.name == name);
@@ -158,7 +158,7 @@ fn curves(title: &str, subtitle: &str, x: Quantity, y: Quantity, series: Vec<Ser
 /// A figure's file name, caption and data.
 type Drawn = (&'static str, &'static str, Curves);
 
-fn ratios(report: &Report) -> Drawn {
+fn ratios(report: &Validation) -> Drawn {
     let mut all = Vec::new();
     for fitted in &report.fits {
         let Some(fit) = &fitted.fit else { continue };
@@ -228,7 +228,7 @@ fn efficiency_over_p() -> Result<Drawn> {
     Ok(("efficiency-over-p", caption, curves))
 }
 
-fn efficiency_over_q(report: &Report) -> Result<Drawn> {
+fn efficiency_over_q(report: &Validation) -> Result<Drawn> {
     let pairs = published::table("hypercube-table-4")?.pairs("look_ahead", "gups");
     let mut all = vec![series("measured", pairs.into_iter().map(|(q, gups)| (q, gups / (32.0 * SINGLE))))];
     let by_parts = report.fits.iter().find(|fitted| fitted.model == "random_access.all_to_all");

@@ -27,7 +27,7 @@ impl Pages {
 /// What the system gave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Granted {
-    /// Size of the pages that back at least 95 % of the memory; absent if they are mixed or the system does not tell.
+    /// Size of the pages that back at least 95 % of the memory; absent if they are mixed or the system does not report it.
     pub page_bytes: Option<u64>,
     /// Share of the memory on huge pages.
     pub huge_share: Option<f64>,
@@ -38,7 +38,7 @@ struct Region {
     /// Words from the map's start to the first huge-page boundary.
     skip: usize,
     words: usize,
-    /// Which contents stand in how many of the first words.
+    /// Which contents fill how many of the first words.
     filled: Option<(u64, usize)>,
     /// Lent to be changed, and not declared restored since: `filled` may be untrue.
     changed: bool,
@@ -71,7 +71,7 @@ impl Arena {
         Ok((&region.words_mut()[..words], granted))
     }
 
-    /// As [`Arena::words`], to be changed. They are filled anew for the next caller, unless [`Arena::restored`] is called.
+    /// As [`Arena::words`], to be changed. They are filled again for the next caller, unless [`Arena::restored`] is called.
     pub fn words_mut(
         &mut self,
         pages: Pages,

@@ -17,7 +17,7 @@ pub trait Mailboxes: Collectives {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posted,
+        posted: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<Self::Inbox>, Self::Outbox);
@@ -25,7 +25,7 @@ pub trait Mailboxes: Collectives {
 
 /// When a receive is posted, where the transport knows posting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Posted {
+pub enum Posting {
     /// At once, and again as soon as its message has been read.
     Ahead,
     /// By the first [`Inbox::take`] that asks for its message.

@@ -18,7 +18,7 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, Mailboxes, Outbox, Posted};
+pub use mailboxes::{Inbox, Mailboxes, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use transport::{Transport, TransportKind, library, start};
@@ -48,7 +48,7 @@ pub trait Collectives: Comm {
 
     /// Returns when all ranks have called it.
     fn barrier(&self);
-    /// Returns at once: this rank is done, but goes on serving others until [`Collectives::test`] succeeds.
+    /// Returns at once: this rank is done, but continues to serve others until [`Collectives::test`] succeeds.
     fn ibarrier(&self) -> Self::BarrierRequest;
     /// Whether all ranks have called [`Collectives::ibarrier`]; it stays so.
     fn test(&self, request: &mut Self::BarrierRequest) -> bool;

@@ -4,7 +4,7 @@
 
 use super::atomics::{AtomicBool, AtomicU64, AtomicUsize, Ordering, UnsafeCell};
 
-/// That a member has failed: whoever waits for it gives up.
+/// That a member has failed: every waiting member gives up.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Failure(AtomicBool);
@@ -129,7 +129,7 @@ impl Slot {
     /// Lends the first `words` words to `read`, and gives the slot back.
     ///
     /// # Safety
-    /// The slot was filled with so many words, which the caller was told of once.
+    /// The slot was filled with this many words, and the caller has not read them yet.
     #[inline]
     pub unsafe fn read<R>(&self, words: usize, read: impl FnOnce(&[u64]) -> R) -> R {
         // SAFETY: nobody writes a busy slot.
@@ -142,9 +142,9 @@ impl Slot {
 /// Messages that were read where they stand at their sender, which may then change what stands there.
 #[repr(align(128))]
 #[derive(Default)]
-pub struct Delivered(AtomicU64);
+pub struct Deliveries(AtomicU64);
 
-impl Delivered {
+impl Deliveries {
     #[inline]
     pub fn count(&self) {
         self.0.fetch_add(1, Ordering::Release);

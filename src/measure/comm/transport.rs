@@ -13,10 +13,11 @@ macro_rules! transports {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "explore", derive(schemars::JsonSchema), schemars(rename = "Transport"))]
         pub enum TransportKind {
-            $(#[serde(rename = $name)] $kind,)*
+            $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $kind,)*
         }
 
         impl TransportKind {
+            /// All transports, also those that this program was built without.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
             /// As in sweeps, journals and command lines.
@@ -86,6 +87,7 @@ transports! {
 }
 
 impl TransportKind {
+    /// The transport of a name such as `threads`.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
     }

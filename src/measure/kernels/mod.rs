@@ -15,14 +15,14 @@ use crate::error::{Error, Result};
 use crate::measure::comm::World;
 use crate::point::{Point, Value};
 use crate::source::Source;
-use crate::units::Unit;
+use crate::units::{Unit, plural};
 use std::collections::BTreeMap;
 
 /// Every kernel of the program; help, validation, plans, reports and tests derive from this list.
 pub const ALL: &[&dyn Kernel] = &[
-    &apex_map::Sequential,
-    &apex_map::TwoSided,
-    &apex_map::OneSided,
+    &apex_map::SEQUENTIAL,
+    &apex_map::TWO_SIDED,
+    &apex_map::ONE_SIDED,
     &random_access::sequential::KERNEL,
     &random_access::star::KERNEL,
     &random_access::base::KERNEL,
@@ -62,7 +62,10 @@ pub fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
-/// The kernel with this id; the error names the nearest one.
+/// The kernel with this id, such as `apex_map.two_sided`.
+///
+/// # Errors
+/// If there is none: the error lists all.
 pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     ALL.iter().copied().find(|kernel| kernel.id() == id).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|kernel| kernel.id()).collect();
@@ -74,11 +77,32 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Domain {
     /// Whole numbers from `least` to `most`, both included.
-    Integer { least: u64, most: u64, default: u64 },
+    Integer {
+        /// The smallest value.
+        least: u64,
+        /// The largest value.
+        most: u64,
+        /// Its value where a point names none.
+        default: u64,
+    },
     /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
-    Size { least: u64, most: u64, default: u64 },
+    Size {
+        /// The smallest size, in words of 8 bytes.
+        least: u64,
+        /// The largest size, in words of 8 bytes.
+        most: u64,
+        /// Its size in words where a point names none.
+        default: u64,
+    },
     /// Real numbers greater than `above`, up to and including `most`.
-    Real { above: f64, most: f64, default: f64 },
+    Real {
+        /// The bound below, which is no value itself.
+        above: f64,
+        /// The largest value.
+        most: f64,
+        /// Its value where a point names none.
+        default: f64,
+    },
     /// One of these words; the first is the default.
     Choice(&'static [&'static str]),
 }
@@ -86,16 +110,20 @@ pub enum Domain {
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// The paper's name, as it stands in sweeps: `M`, `alpha`, `NSER`.
+    /// The paper's name, as in sweeps: `M`, `alpha`, `NSER`.
     pub name: &'static str,
     /// Column in stores, with its unit: `memory_words`.
     pub column: &'static str,
+    /// The base unit of its values: points and results hold them in it.
     pub unit: Unit,
+    /// What it is, in a few words for help and schemas.
     pub meaning: &'static str,
+    /// The values that are accepted, and the default.
     pub domain: Domain,
 }
 
 impl Parameter {
+    /// Its value where a point names none. Sweeps take half of the memory for a [`Domain::Size`] instead.
     pub fn default_value(&self) -> Value {
         match self.domain {
             Domain::Integer { default, .. } | Domain::Size { default, .. } => Value::Integer(default),
@@ -104,7 +132,10 @@ impl Parameter {
         }
     }
 
-    /// The value in this parameter's own type, or what is wrong with it.
+    /// The value in this parameter's own type: 64.0 becomes an integer where one is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with the value, in one sentence.
     pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
         let name = self.name;
         match (self.domain, value) {
@@ -137,7 +168,9 @@ impl Parameter {
 pub struct Output {
     /// Column in stores, with its unit.
     pub column: &'static str,
+    /// The base unit of its values.
     pub unit: Unit,
+    /// What it is, in a few words for help and reports.
     pub meaning: &'static str,
 }
 
@@ -157,23 +190,27 @@ pub struct Work {
     pub operations: f64,
     /// What one operation is called: `access`.
     pub operation: &'static str,
+    /// Bytes that these operations moved, over all ranks.
     pub bytes: f64,
-    /// Which bytes count.
+    /// Which bytes count, in a few words.
     pub byte_definition: &'static str,
 }
 
 /// How many ranks a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranks {
+    /// One rank only.
     One,
+    /// One rank or more; [`Kernel::check`] may ask for an even number or a power of two.
     Any,
 }
 
 /// What a run gave, on rank 0 (other ranks return it too, but nobody reads theirs).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Time of the slowest rank.
+    /// Time of the slowest rank, in seconds.
     pub seconds: f64,
+    /// What [`About::outputs`] lists, by column.
     pub outputs: BTreeMap<&'static str, Value>,
     /// `Err` says what the verification found wrong.
     pub verdict: std::result::Result<(), String>,
@@ -184,13 +221,17 @@ pub struct Outcome {
 pub struct About {
     /// `family.variant`, unique.
     pub id: &'static str,
-    /// One line.
+    /// What it measures, in one line.
     pub summary: &'static str,
+    /// The paper or definition that it follows.
     pub source: &'static Source,
     /// Table, figure or section of the source.
     pub place: &'static str,
+    /// What a point of it sets; what it does not set gets its default.
     pub parameters: &'static [Parameter],
+    /// What a run reports besides its time.
     pub outputs: &'static [Output],
+    /// How many ranks it runs on.
     pub ranks: Ranks,
     /// The column that figures and summaries show by default.
     pub headline: &'static str,
@@ -198,11 +239,19 @@ pub struct About {
     pub method: &'static str,
 }
 
-/// A probe.
+/// A probe: what is run and timed at a point.
 pub trait Kernel: Sync {
+    /// The description that help, validation, results and reports take.
     fn about(&self) -> &'static About;
-    /// Combinations that cannot be run: the reason, and what would be accepted.
+    /// Checks a combination of parameters; each of them is within its domain.
+    ///
+    /// # Errors
+    /// The reason why it cannot be run, and what would be accepted.
     fn check(&self, point: &Point) -> std::result::Result<(), String>;
+    /// Operations and bytes of one run, over all ranks, if it does all that the point asks.
+    ///
+    /// # Panics
+    /// If the point is not complete; see [`complete`].
     fn work(&self, point: &Point) -> Work;
     /// Work of a run that gave these outputs, if it may do less than the point asks.
     fn done(&self, point: &Point, outputs: &BTreeMap<String, Value>) -> Work {
@@ -210,18 +259,34 @@ pub trait Kernel: Sync {
         self.work(point)
     }
     /// Total bytes of memory per rank.
+    ///
+    /// # Panics
+    /// If the point is not complete.
     fn memory(&self, point: &Point) -> u64;
-    /// Words of it from the arena: allocated and filled once per launch, for the largest point.
+    /// Words (8 bytes) of it from the arena: allocated and filled once per launch, for the largest point.
+    ///
+    /// # Panics
+    /// If the point is not complete.
     fn arena_words(&self, point: &Point) -> u64;
     /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so each draws other values.
+    /// [`run_here`] makes a world of threads.
+    ///
+    /// # Errors
+    /// If memory or the transport fails. A wrong result is no error but a [verdict](Outcome::verdict).
+    ///
+    /// # Panics
+    /// If the point is not complete.
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome>;
 
+    /// As [`About::id`].
     fn id(&self) -> &'static str {
         self.about().id
     }
+    /// As [`About::parameters`].
     fn parameters(&self) -> &'static [Parameter] {
         self.about().parameters
     }
+    /// As [`About::outputs`].
     fn outputs(&self) -> &'static [Output] {
         self.about().outputs
     }
@@ -230,12 +295,22 @@ pub trait Kernel: Sync {
 /// For kernels whose first half of ranks works with the second.
 fn in_pairs(point: &Point) -> std::result::Result<(), String> {
     if !point.ranks.is_multiple_of(2) {
-        return Err(format!("{} ranks cannot be paired; use an even number", point.ranks));
+        return Err(format!("{} cannot be paired; use an even number", plural(point.ranks, "rank")));
     }
     Ok(())
 }
 
+/// The kernels of the same family that run on several ranks, as advice.
+fn for_several_ranks(kernel: &dyn Kernel) -> String {
+    let alike = |other: &&&dyn Kernel| family(other.id()) == family(kernel.id()) && other.about().ranks == Ranks::Any;
+    let ids: Vec<&str> = ALL.iter().filter(alike).map(|other| other.id()).collect();
+    if ids.is_empty() { String::new() } else { format!("; for several ranks use {}", ids.join(" or ")) }
+}
+
 /// Completes a point with its kernel's defaults and checks it whole: names, domains, ranks, combinations.
+///
+/// # Errors
+/// What is wrong with the point, in one sentence.
 pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     let parameters = kernel.parameters();
@@ -251,7 +326,7 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         return Err("at least one rank is needed".into());
     }
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
-        return Err(format!("{} runs on one rank, not on {}", kernel.id(), point.ranks));
+        return Err(format!("{} runs on one rank, not on {}{}", kernel.id(), point.ranks, for_several_ranks(kernel)));
     }
     kernel.check(&point)?;
     Ok(point)

@@ -4,9 +4,13 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
+    /// Number of samples, at least 1.
     pub n: usize,
+    /// The smallest sample, in the unit of the samples.
     pub min: f64,
+    /// The middle one, or the mean of the two in the middle.
     pub median: f64,
+    /// The largest sample.
     pub max: f64,
     /// 95 % interval of the median; absent below six samples, where none has that coverage.
     pub interval: Option<(f64, f64)>,
@@ -31,6 +35,7 @@ impl Summary {
     }
 }
 
+/// Median of samples; `None` without samples.
 pub fn median(samples: &[f64]) -> Option<f64> {
     Summary::of(samples).map(|summary| summary.median)
 }

@@ -1,4 +1,4 @@
-use crate::sync::{Arrivals, Barrier, Delivered, Exposure, Failure, Slot};
+use crate::sync::{Arrivals, Barrier, Deliveries, Exposure, Failure, Slot};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -163,7 +163,7 @@ fn a_slot_is_written_and_read_in_turn() {
 #[test]
 fn what_was_delivered_may_be_written_again() {
     in_all_interleavings(|| {
-        let (delivered, ring, source) = (Delivered::default(), Ring::default(), Memory::default());
+        let (delivered, ring, source) = (Deliveries::default(), Ring::default(), Memory::default());
         team(2, move |me| {
             for message in 1..=3 {
                 if me == 0 {

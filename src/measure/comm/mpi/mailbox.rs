@@ -2,7 +2,7 @@
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
-use crate::measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
@@ -23,7 +23,7 @@ impl Mailboxes for MpiComm {
         let channel = self.channel(tag);
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        let inbox = MpiInbox::post(channel.clone(), any, Posted::Ahead, receives, words);
+        let inbox = MpiInbox::post(channel.clone(), any, Posting::Ahead, receives, words);
         let outbox = MpiOutbox::new(channel, sends, words);
         self.barrier();
         (inbox, outbox)
@@ -34,7 +34,7 @@ impl Mailboxes for MpiComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        posted: Posted,
+        posted: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<MpiInbox>, MpiOutbox) {
@@ -55,7 +55,7 @@ pub struct MpiInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
     oldest: usize,
-    posted: Posted,
+    posted: Posting,
     /// Whether the oldest receive is posted; all are if they are posted ahead.
     started: bool,
     _channel: Rc<Channel>,
@@ -63,9 +63,9 @@ pub struct MpiInbox {
 
 impl MpiInbox {
     /// `source` may be any; one receive on demand, or several ahead.
-    fn post(channel: Rc<Channel>, source: c_int, posted: Posted, receives: usize, words: usize) -> Self {
+    fn post(channel: Rc<Channel>, source: c_int, posted: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
-        let started = posted == Posted::Ahead;
+        let started = posted == Posting::Ahead;
         let post = |slot| {
             let mut request = MaybeUninit::uninit();
             // SAFETY: the buffer outlives the request, which `drop` cancels and frees.
@@ -106,7 +106,7 @@ impl Inbox for MpiInbox {
             ffi::MPI_Get_count(&status, ffi::RSMPI_UINT64_T, &mut words);
             read(status.MPI_SOURCE as usize, self.buffers.read(self.oldest, words as usize))
         };
-        self.started = self.posted == Posted::Ahead;
+        self.started = self.posted == Posting::Ahead;
         if self.started {
             // SAFETY: a complete persistent request may be started again.
             unsafe { ffi::MPI_Start(request) };

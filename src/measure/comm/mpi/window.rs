@@ -40,7 +40,7 @@ impl Rma for MpiComm {
     fn rma_window<T: Item, R>(&self, origin: &mut [T], memory: &mut [T], work: impl FnOnce(MpiRmaWindow<T>) -> R) -> R {
         let mut lengths = vec![0; self.size];
         self.world.all_gather_into(&(memory.len() as u64), &mut lengths[..]);
-        let (origin, memory) = (Lent::new(origin), Lent::new(memory));
+        let (origin, memory) = (LentMemory::new(origin), LentMemory::new(memory));
         let window = Lock::all(self, memory.start, memory.length);
         work(MpiRmaWindow {
             comm: self,
@@ -147,13 +147,13 @@ impl GetWindow for MpiGetWindow<'_> {
 }
 
 /// Memory that is borrowed, but which MPI reads or writes meanwhile: no reference to it may stand.
-struct Lent<'m, T> {
+struct LentMemory<'m, T> {
     start: *mut T,
     length: usize,
     borrowed: PhantomData<&'m mut [T]>,
 }
 
-impl<'m, T> Lent<'m, T> {
+impl<'m, T> LentMemory<'m, T> {
     fn new(memory: &'m mut [T]) -> Self {
         Self { start: memory.as_mut_ptr(), length: memory.len(), borrowed: PhantomData }
     }
@@ -179,8 +179,8 @@ const STAGED: usize = 4096;
 /// Every rank's memory, and copies of the values that are on their way there.
 pub struct MpiRmaWindow<'m, T> {
     comm: &'m MpiComm,
-    origin: Lent<'m, T>,
-    memory: Lent<'m, T>,
+    origin: LentMemory<'m, T>,
+    memory: LentMemory<'m, T>,
     /// Items of each rank's memory.
     lengths: Vec<u64>,
     /// Open for as long as this.

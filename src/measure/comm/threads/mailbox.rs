@@ -6,7 +6,7 @@
 
 use super::{Shared, ThreadComm};
 use crate::measure::comm::sync::Slot;
-use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Posting, Tag};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Mailboxes for ThreadComm {
         &self,
         tag: Tag,
         peers: &[usize],
-        _posted: Posted,
+        _posted: Posting,
         sends: usize,
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {

@@ -4,7 +4,7 @@
 
 use super::ThreadComm;
 use crate::error::Result;
-use crate::measure::comm::sync::Delivered;
+use crate::measure::comm::sync::Deliveries;
 use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::collections::VecDeque;
@@ -26,10 +26,10 @@ struct Parcel {
 unsafe impl Send for Parcel {}
 
 /// What comes from one rank.
-struct Line {
+struct PeerRing {
     ring: Consumer<Parcel>,
     /// That rank's.
-    delivered: Arc<Delivered>,
+    delivered: Arc<Deliveries>,
     /// Where the next messages go, and how long they may be.
     posted: VecDeque<(usize, usize)>,
     /// What parcels point into lives as long.
@@ -41,13 +41,13 @@ pub struct ThreadMessages<'m> {
     outgoing: Arc<Buffer>,
     incoming: Buffer,
     to: Vec<Producer<Parcel>>,
-    from: Vec<Line>,
+    from: Vec<PeerRing>,
     /// Receives that have not come.
     awaited: usize,
     /// Long messages sent; as many must be delivered.
     sent: u64,
     /// Of those, the ones that their receivers have copied.
-    delivered: Arc<Delivered>,
+    delivered: Arc<Deliveries>,
 }
 
 impl PointToPoint for ThreadComm {
@@ -62,11 +62,11 @@ impl<'m> ThreadMessages<'m> {
     /// Collective.
     fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
         let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
-        let delivered = Arc::new(Delivered::default());
+        let delivered = Arc::new(Deliveries::default());
         let (to, ends): (Vec<_>, Vec<_>) = (0..comm.size()).map(|_| RingBuffer::new(UNEXPECTED_MESSAGES)).unzip();
         let gift = |ring| (ring, delivered.clone(), outgoing.clone());
-        let gifts: Vec<(Consumer<Parcel>, Arc<Delivered>, Arc<Buffer>)> = ends.into_iter().map(gift).collect();
-        let line = |(ring, delivered, _source)| Line { ring, delivered, posted: VecDeque::new(), _source };
+        let gifts: Vec<(Consumer<Parcel>, Arc<Deliveries>, Arc<Buffer>)> = ends.into_iter().map(gift).collect();
+        let line = |(ring, delivered, _source)| PeerRing { ring, delivered, posted: VecDeque::new(), _source };
         let from = comm.swap(gifts).into_iter().map(line).collect();
         Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
     }

@@ -29,7 +29,7 @@ impl<T> Memory<T> {
     }
 }
 
-/// What ranks tell each other when they open a window.
+/// What ranks exchange when they open a window.
 struct Opening<T> {
     memory: Memory<T>,
     writable: bool,

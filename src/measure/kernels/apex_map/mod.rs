@@ -14,14 +14,14 @@ mod one_sided;
 mod sequential;
 mod two_sided;
 
-pub use one_sided::OneSided;
-pub use sequential::{Sequential, sum_all};
-pub use two_sided::TwoSided;
+pub use one_sided::ONE_SIDED;
+pub use sequential::{SEQUENTIAL, sum_all};
+pub use two_sided::TWO_SIDED;
 
-use super::{Domain, Outcome, Output, Parameter, Work, output};
+use super::{About, Domain, Kernel, Outcome, Output, Parameter, Work, output};
 use crate::error::Result;
-use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Granted, Pages};
+use crate::measure::comm::{Collectives, World};
 use crate::measure::numerics::mix::{mix, seed};
 use crate::measure::numerics::power_law::PowerLaw;
 use crate::measure::numerics::statistics::Summary;
@@ -124,6 +124,48 @@ const OUTPUTS: &[Output] = &[
     output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];
+
+/// What tells the variants apart.
+pub struct Variant {
+    about: &'static About,
+    /// Blocks of L words that a rank needs besides its share of the global memory.
+    buffers: fn(&Point) -> u64,
+    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+}
+
+impl Kernel for Variant {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn check(&self, point: &Point) -> std::result::Result<(), String> {
+        check(point)
+    }
+
+    fn work(&self, point: &Point) -> Work {
+        let operations = point.ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+        Work {
+            operations,
+            operation: "access",
+            bytes: operations * (point.integer("L") * WORD_BYTES) as f64,
+            byte_definition: "words read and summed, 8 L bytes per access",
+        }
+    }
+
+    fn memory(&self, point: &Point) -> u64 {
+        let indices = point.integer("I").saturating_mul(point.integer("N") + 1);
+        let blocks = point.integer("L").saturating_mul((self.buffers)(point));
+        local_words(point).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
+    }
+
+    fn arena_words(&self, point: &Point) -> u64 {
+        local_words(point)
+    }
+
+    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+        (self.run)(point, stream, world)
+    }
+}
 
 /// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
 #[derive(Clone, Copy)]
@@ -274,21 +316,4 @@ fn check(point: &Point) -> std::result::Result<(), String> {
         return Err("I x N is more than 2^36 accesses per run".into());
     }
     Ok(())
-}
-
-fn work(point: &Point) -> Work {
-    let operations = point.ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
-    Work {
-        operations,
-        operation: "access",
-        bytes: operations * (point.integer("L") * WORD_BYTES) as f64,
-        byte_definition: "words read and summed, 8 L bytes per access",
-    }
-}
-
-/// Memory, index arrays and `buffers` blocks of L words.
-fn bytes_needed(point: &Point, buffers: u64) -> u64 {
-    let indices = point.integer("I").saturating_mul(point.integer("N") + 1);
-    let blocks = point.integer("L").saturating_mul(buffers);
-    local_words(point).saturating_add(indices).saturating_add(blocks).saturating_mul(WORD_BYTES)
 }

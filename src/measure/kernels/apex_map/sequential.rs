@@ -2,22 +2,15 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 
-use super::{
-    ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, bytes_needed, check, local_words,
-    memory, time, work,
-};
+use super::{ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, Variant, memory, time};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::comm::World;
 use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{About, Kernel, Ranks};
-use crate::measure::kernels::{Outcome, Work};
+use crate::measure::kernels::{About, Outcome, Ranks};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
 use multiversion::multiversion;
-
-pub struct Sequential;
 
 const ABOUT: About = About {
     id: "apex_map.sequential",
@@ -31,31 +24,11 @@ const ABOUT: About = About {
     method: METHOD,
 };
 
-impl Kernel for Sequential {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        check(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        work(point)
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        bytes_needed(point, 0)
-    }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        local_words(point)
-    }
-
-    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
-    }
-}
+pub const SEQUENTIAL: Variant = Variant {
+    about: &ABOUT,
+    buffers: |_| 0,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;

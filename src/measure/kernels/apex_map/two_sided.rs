@@ -5,19 +5,16 @@
 //! in the order of their arrival.
 
 use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, bytes_needed,
-    check, local_words, memory, sum_block, time, work,
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, Variant, memory,
+    sum_block, time,
 };
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag, World};
-use crate::measure::kernels::{About, Kernel, Ranks};
-use crate::measure::kernels::{Outcome, Work};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{About, Outcome, Ranks};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
-
-pub struct TwoSided;
 
 const ABOUT: About = About {
     id: "apex_map.two_sided",
@@ -31,31 +28,11 @@ const ABOUT: About = About {
     method: METHOD,
 };
 
-impl Kernel for TwoSided {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        check(point)
-    }
-
-    fn work(&self, point: &Point) -> Work {
-        work(point)
-    }
-
-    fn memory(&self, point: &Point) -> u64 {
-        bytes_needed(point, point.integer("B") + point.integer("SMSG"))
-    }
-
-    fn arena_words(&self, point: &Point) -> u64 {
-        local_words(point)
-    }
-
-    fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena))
-    }
-}
+pub const TWO_SIDED: Variant = Variant {
+    about: &ABOUT,
+    buffers: |point| point.integer("B") + point.integer("SMSG"),
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;

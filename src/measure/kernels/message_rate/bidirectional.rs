@@ -18,7 +18,7 @@ use crate::point::Point;
 pub const KERNEL: Pattern = Pattern {
     about: &about(
         "message_rate.bidirectional",
-        "Message rate in both directions at once between pairs of ranks",
+        "Message rate in both directions simultaneously between pairs of ranks",
         "Section 5.1, Figure 6",
         &[MESSAGE_BYTES, WINDOW, MESSAGES, OPERATION, BUFFERS, CACHES, CACHE_BYTES],
     ),

@@ -23,8 +23,8 @@ struct Rounds<'a, W, R> {
     next: Vec<usize>,
 }
 
-/// Messages that a rank's buffer keeps, from a source that sends so many in a round.
-fn kept(shape: Shape, count: usize) -> usize {
+/// Messages that a rank's buffer keeps, from a source that sends `count` per round.
+fn messages_stored(shape: Shape, count: usize) -> usize {
     if shape.one_buffer { 1 } else { count * shape.rounds }
 }
 
@@ -39,7 +39,7 @@ pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: 
     let (mut places, mut end) = (vec![0; comm.size()], 0);
     for &(from, count) in &peers.from {
         places[from] = end as u64;
-        end += kept(shape, count) * shape.stride;
+        end += messages_stored(shape, count) * shape.stride;
     }
     let first: Vec<usize> = tell_each(comm, &places).into_iter().map(|place| place as usize).collect();
     let (mut origin, mut memory) = (Buffer::new(outgoing.len() * shape.stride)?, Buffer::new(end)?);

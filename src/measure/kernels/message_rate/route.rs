@@ -33,9 +33,9 @@ impl Peers {
 
 /// Collective: gives every rank a word, and returns what each rank gave to this one.
 pub fn tell_each<C: Collectives>(comm: &C, words: &[u64]) -> Vec<u64> {
-    let mut told = Vec::new();
-    comm.all_to_all_v(words, &vec![1; comm.size()], &mut told);
-    told
+    let mut received = Vec::new();
+    comm.all_to_all_v(words, &vec![1; comm.size()], &mut received);
+    received
 }
 
 /// The identity of each message of a round, in the order in which `route` sends them.

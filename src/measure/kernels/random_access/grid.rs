@@ -5,11 +5,11 @@
 
 /// Ranks as numbers of a mixed radix, the first dimension running fastest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct NodeGrid {
     sizes: Vec<usize>,
 }
 
-impl Grid {
+impl NodeGrid {
     /// These dimensions; those of size one are left out, as nothing travels along them.
     pub fn new(sizes: &[usize]) -> Self {
         Self { sizes: sizes.iter().copied().filter(|&size| size > 1).collect() }

@@ -19,7 +19,7 @@ use super::{
 
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posted, Tag};
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
 use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::point::Point;
@@ -62,6 +62,9 @@ const WAITS: Parameter = parameter(
     Domain::Choice(&["late", "early"]),
 );
 
+/// Updates that are generated at once, and made at once.
+const GENERATED: usize = 64;
+
 /// Words of a message at most.
 fn piece(point: &Point) -> usize {
     2 * point.integer("Q") as usize + 16
@@ -71,7 +74,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::distributed(point, comm.rank(), comm.size());
     let stages = recursive_halving::stages(&problem.owners, comm.rank());
     let peers: Vec<usize> = stages.iter().flat_map(|stage| stage.peers.clone()).collect();
-    let posted = if point.text("receives") == "ahead" { Posted::Ahead } else { Posted::OnDemand };
+    let posted = if point.text("receives") == "ahead" { Posting::Ahead } else { Posting::OnDemand };
     let (lines, outbox) =
         comm.mailbox_per_peer(Tag::Data(0), &peers, posted, point.integer("SMSG") as usize, piece(point));
     let mut lines = lines.into_iter();
@@ -146,23 +149,31 @@ struct Cube<'a, C: Mailboxes> {
 impl<C: Mailboxes> Cube<'_, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-        let mut values = vec![0; problem.look_ahead];
-        for _ in 0..problem.rounds(problem.look_ahead) {
-            let mut size = left.min(values.len() as u64) as usize;
+        let mut values = vec![0; GENERATED];
+        let mut arrived = Vec::with_capacity(2 * problem.look_ahead);
+        for _ in 0..=problem.rounds(problem.look_ahead) {
+            let (mut size, mut made) = (left.min(problem.look_ahead as u64) as usize, 0);
             left -= size as u64;
-            generator.fill(&mut values[..size]);
-            self.tally.store(size);
-            if self.at_once {
-                size = self.make_own_updates(&mut values[..size], table);
+            // The updates of the last round are made while those of the next are generated: the memory and the core work at
+            // the same time, and what is stored does not grow.
+            while size > 0 || made < arrived.len() {
+                let values = &mut values[..size.min(GENERATED)];
+                size -= values.len();
+                let end = if size > 0 { (made + GENERATED).min(arrived.len()) } else { arrived.len() };
+                table.apply_some(&arrived, made, end);
+                made = end;
+                generator.fill(values);
+                let others = if self.at_once { self.make_own_updates(values, table) } else { values.len() };
+                self.current.divide(&values[..others], self.index, self.stages.first());
+                self.tally.store(arrived.len() - made + self.current.keep.len() + self.current.send.len());
             }
-            self.current.divide(&values[..size], self.index, self.stages.first());
+            self.tally.applied += arrived.len() as u64;
+            arrived.clear();
             for stage in 0..self.stages.len() {
                 self.exchange(stage);
                 self.tally.store(self.current.keep.len() + self.current.send.len());
             }
-            table.apply(&self.current.keep);
-            self.tally.applied += self.current.keep.len() as u64;
-            self.current.keep.clear();
+            std::mem::swap(&mut arrived, &mut self.current.keep);
         }
         let lists = [&self.current.keep, &self.current.send, &self.next.keep, &self.next.send];
         let words: usize = values.len() + lists.iter().map(|list| list.capacity()).sum::<usize>();

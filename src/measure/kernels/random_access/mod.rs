@@ -63,14 +63,14 @@ const TIME_BOUND: Parameter = Parameter {
 const Q: Parameter = parameter(
     "Q",
     "look_ahead",
-    "look-ahead: maximum values stored at once per rank; the definition allows 1024",
+    "look-ahead: maximum number of values that a rank stores; the definition allows 1024",
     Domain::Integer { least: 1, most: 1 << 20, default: 1024 },
 );
 const STREAM: Parameter = parameter(
     "stream",
     "stream",
     "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest bits",
-    Domain::Choice(random_stream::Kind::NAMES),
+    Domain::Choice(random_stream::StreamKind::NAMES),
 );
 const STARTS: Parameter = parameter(
     "starts",
@@ -108,7 +108,7 @@ const OWNER_BY: Parameter = parameter(
 const B: Parameter = parameter(
     "B",
     "receive_buffers",
-    "receive buffers: receives posted at once per rank",
+    "receive buffers: outstanding receives per rank",
     Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 );
 const SMSG: Parameter = parameter(
@@ -125,7 +125,7 @@ const OUTPUTS: &[Output] = &[
     output("messages_per_update", Unit::None, "messages sent per update"),
     output("hops_per_update", Unit::None, "times an update is sent, mean"),
     output("bytes_sent_per_update", Unit::Bytes, "bytes sent per update, without message headers"),
-    output("stored_max", Unit::None, "maximum updates stored at once on any rank"),
+    output("stored_max", Unit::None, "maximum number of updates stored on any rank"),
     output(
         "stored_over_limit",
         Unit::None,

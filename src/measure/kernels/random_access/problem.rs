@@ -1,7 +1,7 @@
 //! The problem: the table, its owners, the streams of updates and their starting points.
 
 use super::layout::{Layout, Owners};
-use super::random_stream::{COMMON_OFFSET, Generator, Index, Kind};
+use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
 use crate::measure::comm::arena::Pages;
 use crate::point::Point;
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub struct Problem {
     pub look_ahead: usize,
     /// Updates of all streams.
     pub updates: u64,
-    pub kind: Kind,
+    pub kind: StreamKind,
     pub pages: Pages,
     spaced: bool,
     offset: u64,
@@ -89,7 +89,7 @@ impl Problem {
     fn whole(point: &Point, parts: usize, streams: usize) -> Self {
         let words = point.integer("N_words");
         let bits = words.trailing_zeros();
-        let kind = Kind::from_name(point.text("stream"));
+        let kind = StreamKind::from_name(point.text("stream"));
         let moved = u128::from(point.integer("seed").wrapping_sub(1)) * 0x9e37_79b9_7f4a_7c15;
         let common = (u128::from(COMMON_OFFSET) + moved) % u128::from(kind.period());
         Self {
@@ -163,7 +163,7 @@ impl Problem {
     /// The definition's rules of updates, look-ahead and stream that this does not keep to.
     pub fn rules_broken(&self) -> Vec<&'static str> {
         let kept = [
-            (self.kind == Kind::Lfsr, "stream"),
+            (self.kind == StreamKind::Lfsr, "stream"),
             (self.look_ahead <= LOOK_AHEAD_LIMIT, "look-ahead"),
             (self.updates == 4 * self.owners.words(), "updates"),
         ];

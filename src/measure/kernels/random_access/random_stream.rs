@@ -8,26 +8,26 @@ use multiversion::multiversion;
 pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamKind {
     /// The shift register; a word is named by the lowest bits, as in the reference implementation.
     Lfsr,
     /// The linear congruential generator; a word is named by the highest bits.
     Lcg,
 }
 
-impl Kind {
+impl StreamKind {
     /// The words of the `stream` parameter; the first is the default.
     pub const NAMES: &[&str] = &["lfsr", "lcg"];
 
     pub fn from_name(name: &str) -> Self {
-        if name == "lcg" { Kind::Lcg } else { Kind::Lfsr }
+        if name == "lcg" { StreamKind::Lcg } else { StreamKind::Lfsr }
     }
 
     /// Length of the cycle, as far as 64 bits can hold it.
     pub fn period(self) -> u64 {
         match self {
-            Kind::Lfsr => gf2::PERIOD,
-            Kind::Lcg => u64::MAX,
+            StreamKind::Lfsr => gf2::PERIOD,
+            StreamKind::Lcg => u64::MAX,
         }
     }
 }
@@ -41,8 +41,8 @@ pub struct Index {
 
 impl Index {
     /// Into a table of 2^`bits` words, 0 < bits < 64.
-    pub fn new(kind: Kind, bits: u32) -> Self {
-        Self { shift: if kind == Kind::Lfsr { 0 } else { 64 - bits }, mask: (1 << bits) - 1 }
+    pub fn new(kind: StreamKind, bits: u32) -> Self {
+        Self { shift: if kind == StreamKind::Lfsr { 0 } else { 64 - bits }, mask: (1 << bits) - 1 }
     }
 
     pub fn shift(&self) -> u32 {
@@ -58,17 +58,17 @@ impl Index {
 /// The values that follow a position of a stream.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    kind: Kind,
+    kind: StreamKind,
     /// The value given last.
     last: u64,
 }
 
 impl Generator {
     /// The first value given is the one at `position` + 1.
-    pub fn after(kind: Kind, position: u64) -> Self {
+    pub fn after(kind: StreamKind, position: u64) -> Self {
         let last = match kind {
-            Kind::Lfsr => gf2::value_at(position),
-            Kind::Lcg => lcg::value_at(position),
+            StreamKind::Lfsr => gf2::value_at(position),
+            StreamKind::Lcg => lcg::value_at(position),
         };
         Self { kind, last }
     }
@@ -76,8 +76,8 @@ impl Generator {
     #[inline(always)]
     pub fn next_u64(&mut self) -> u64 {
         self.last = match self.kind {
-            Kind::Lfsr => gf2::step(self.last),
-            Kind::Lcg => lcg::step(self.last),
+            StreamKind::Lfsr => gf2::step(self.last),
+            StreamKind::Lcg => lcg::step(self.last),
         };
         self.last
     }
@@ -85,8 +85,8 @@ impl Generator {
     /// The next values, as many as there is room for.
     pub fn fill(&mut self, values: &mut [u64]) {
         match self.kind {
-            Kind::Lfsr => fill_lfsr(self.last, values),
-            Kind::Lcg => {
+            StreamKind::Lfsr => fill_lfsr(self.last, values),
+            StreamKind::Lcg => {
                 let mut value = self.last;
                 values.iter_mut().for_each(|slot| {
                     value = lcg::step(value);

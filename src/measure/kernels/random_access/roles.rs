@@ -34,7 +34,7 @@ use crate::point::Point;
 use crate::point::Value;
 use crate::source;
 use crate::units::Unit;
-use plan::{Lead, Plan};
+use plan::{RolePlan, Route};
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &About {
@@ -51,10 +51,10 @@ pub const KERNEL: Algorithm = Algorithm {
             ],
         )
     },
-    table: Division::Over(|point| Plan::new(point).nodes.owners()),
+    table: Division::Over(|point| RolePlan::new(point).nodes.owners()),
     refuse,
     buffers: |point| {
-        let plan = Plan::new(point);
+        let plan = RolePlan::new(point);
         let messages = plan.grid.dimensions().max(1) * (point.integer("B") + point.integer("SMSG") + 1) as usize;
         ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
@@ -122,7 +122,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 }
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let plan = Plan::new(point);
+    let plan = RolePlan::new(point);
     let problem = Problem::on_nodes(point, comm.rank(), plan.nodes);
     let mut member = Member::new(comm, &plan, &problem, point);
     let core = comm.rank() % plan.nodes.cores;
@@ -149,13 +149,13 @@ struct Channel<C: Mailboxes> {
 /// A rank.
 struct Member<'a, C: Mailboxes> {
     comm: &'a C,
-    plan: &'a Plan,
+    plan: &'a RolePlan,
     owners: Owners,
     index: Index,
     /// Those of the channels from `first_channel` on.
     channels: Vec<Channel<C>>,
     first_channel: usize,
-    leads: Vec<Lead>,
+    routes: Vec<Route>,
     /// By part of the table: its bucket.
     bucket_for: Vec<u32>,
     buckets: Vec<Vec<u64>>,
@@ -168,7 +168,7 @@ struct Member<'a, C: Mailboxes> {
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {
-    fn new(comm: &'a C, plan: &'a Plan, problem: &Problem, point: &Point) -> Self {
+    fn new(comm: &'a C, plan: &'a RolePlan, problem: &Problem, point: &Point) -> Self {
         let (rank, all) = (comm.rank(), plan.grid.dimensions());
         let (buffers, handles) = (point.integer("B") as usize, point.integer("SMSG") as usize);
         // Nothing comes to the first dimension but what is generated, unless there is none.
@@ -177,12 +177,12 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             let (inbox, outbox) = comm.mailbox(Tag::Data(channel as u8), buffers, handles, plan.capacity);
             Channel { inbox, outbox, ended: 0, received: Vec::with_capacity(plan.capacity) }
         };
-        let routes = rank % plan.nodes.cores < plan.nodes.routers;
-        let leads = if routes { plan.leads(rank) } else { Vec::new() };
+        let is_router = rank % plan.nodes.cores < plan.nodes.routers;
+        let routes = if is_router { plan.routes(rank) } else { Vec::new() };
         // Updates for parts to which only an earlier core routes never come here.
         let bucket = |part: usize| {
-            let wanted = plan.lead(rank, part);
-            leads.iter().position(|lead| *lead == wanted).unwrap_or(0) as u32
+            let wanted = plan.route(rank, part);
+            routes.iter().position(|route| *route == wanted).unwrap_or(0) as u32
         };
         Self {
             comm,
@@ -191,9 +191,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             index: problem.index,
             channels: (first_channel..=all).map(channel).collect(),
             first_channel,
-            bucket_for: if routes { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
-            buckets: vec![Vec::with_capacity(plan.capacity); leads.len()],
-            leads,
+            bucket_for: if is_router { (0..problem.owners.parts()).map(bucket).collect() } else { Vec::new() },
+            buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
+            routes,
             stored: 0,
             tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
             idle_since: None,
@@ -268,7 +268,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
 
     fn flush(&mut self, bucket: usize) {
         let mut values = std::mem::take(&mut self.buckets[bucket]);
-        self.send(self.leads[bucket], &values);
+        self.send(self.routes[bucket], &values);
         self.tally.hops += values.len() as u64;
         self.stored -= values.len();
         values.clear();
@@ -277,9 +277,9 @@ impl<'a, C: Mailboxes> Member<'a, C> {
 
     /// While it has to wait, only what needs later dimensions is routed on, so that no circle of ranks waits for one
     /// another: the ranks that update always empty their mailboxes.
-    fn send(&mut self, lead: Lead, values: &[u64]) {
-        while !self.channels[lead.channel - self.first_channel].outbox.send(lead.to, values) {
-            if !self.serve(lead.along + 1) {
+    fn send(&mut self, route: Route, values: &[u64]) {
+        while !self.channels[route.channel - self.first_channel].outbox.send(route.to, values) {
+            if !self.serve(route.along + 1) {
                 self.wait();
             }
         }
@@ -319,12 +319,12 @@ impl<'a, C: Mailboxes> Member<'a, C> {
 
     /// Sends the rest along a dimension, or on the own node, and says that it was.
     fn end(&mut self, along: usize) {
-        for bucket in 0..self.leads.len() {
-            if self.leads[bucket].along == along {
+        for bucket in 0..self.routes.len() {
+            if self.routes[bucket].along == along {
                 if !self.buckets[bucket].is_empty() {
                     self.flush(bucket);
                 }
-                self.send(self.leads[bucket], &[]);
+                self.send(self.routes[bucket], &[]);
             }
         }
     }

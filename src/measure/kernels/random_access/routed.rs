@@ -8,7 +8,7 @@
 //!   each of its dimensions, B receives per dimension, and one for the updates of its own words. Any number of
 //!   dimensions; without X, Y and Z, P is factored as evenly as possible.
 
-use super::grid::Grid;
+use super::grid::NodeGrid;
 use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
@@ -68,7 +68,7 @@ pub(super) const Z: Parameter = extent(
     dimension",
 );
 pub(super) const BUFFERS: Parameter = Parameter {
-    meaning: "receive buffers: receives posted at once per dimension",
+    meaning: "receive buffers: outstanding receives per dimension",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 4 },
     ..B
 };
@@ -82,11 +82,11 @@ fn given(point: &Point) -> Vec<usize> {
     sizes.into_iter().filter(|&size| size > 0).collect()
 }
 
-/// The grid of so many ranks, or nodes.
-pub(super) fn grid(point: &Point, ranks: usize) -> Grid {
+/// The grid of this many ranks, or nodes.
+pub(super) fn grid(point: &Point, ranks: usize) -> NodeGrid {
     match given(point)[..] {
-        [] => Grid::even(ranks, point.integer("dimensions") as usize),
-        ref sizes => Grid::new(sizes),
+        [] => NodeGrid::even(ranks, point.integer("dimensions") as usize),
+        ref sizes => NodeGrid::new(sizes),
     }
 }
 
@@ -95,7 +95,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     owner_can_be_found(point)
 }
 
-/// A grid that has not so many ranks, or nodes.
+/// A grid with another number of ranks, or nodes.
 pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<(), String> {
     let sizes = given(point);
     let product: u128 = sizes.iter().map(|&size| size as u128).product();
@@ -115,13 +115,13 @@ pub(super) fn refuse_grid(point: &Point, ranks: usize) -> std::result::Result<()
 }
 
 /// Among how many the look-ahead is divided.
-fn buckets(grid: &Grid, point: &Point) -> usize {
+fn buckets(grid: &NodeGrid, point: &Point) -> usize {
     let peers: usize = (0..grid.dimensions()).map(|dimension| grid.peers(0, dimension).len()).sum();
     peers + grid.dimensions() * point.integer("B") as usize + 1
 }
 
 /// Updates in a bucket.
-fn capacity(grid: &Grid, point: &Point) -> usize {
+fn capacity(grid: &NodeGrid, point: &Point) -> usize {
     (point.integer("Q") as usize / buckets(grid, point)).max(1)
 }
 

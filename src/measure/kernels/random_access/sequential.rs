@@ -7,7 +7,7 @@
 //!   because a core gains nothing from more; its streams follow one another, each as a whole.
 
 use super::problem::Problem;
-use super::table::{FAR_AHEAD, Place, Table, Whole};
+use super::table::{FAR_AHEAD, Place, Table, WholeTable};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
     measure, problem, random_stream,
@@ -69,14 +69,14 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
     if point.text("method") == "immediate" || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
         measure(comm, &problem, arena, rules, |table| match table.whole() {
-            Whole::Lowest(table) => immediate(table, &mut streams),
-            Whole::Above(table) => immediate(table, &mut streams),
+            WholeTable::Lowest(table) => immediate(table, &mut streams),
+            WholeTable::Above(table) => immediate(table, &mut streams),
         })
     } else {
         let mut values = vec![0; stored(point)];
         measure(comm, &problem, arena, Rules::STRICT, |table| match table.whole() {
-            Whole::Lowest(table) => look_ahead(table, &mut streams, &mut values),
-            Whole::Above(table) => look_ahead(table, &mut streams, &mut values),
+            WholeTable::Lowest(table) => look_ahead(table, &mut streams, &mut values),
+            WholeTable::Above(table) => look_ahead(table, &mut streams, &mut values),
         })
     }
 }

@@ -40,7 +40,7 @@ use crate::point::Value;
 use crate::source;
 use std::sync::{PoisonError, RwLock};
 use team::Gate;
-use words::{How, Lock, Words};
+use words::{Lock, Locking, Words};
 
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
@@ -53,7 +53,7 @@ pub const KERNEL: Algorithm = Algorithm {
     ),
     table: Division::OverRanks,
     refuse,
-    buffers: |point| Plan::new(point).buffers(point),
+    buffers: |point| NodePlan::new(point).buffers(point),
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -83,7 +83,7 @@ const LOCKS: Parameter = parameter(
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
-    let (words, Plan { mode, cores, partitioned, .. }) = (point.integer("N_words"), Plan::new(point));
+    let (words, NodePlan { mode, cores, partitioned, .. }) = (point.integer("N_words"), NodePlan::new(point));
     let (locks, look_ahead) = (point.integer("locks"), point.integer("Q"));
     if (2..=4).contains(&mode) {
         return Err(format!(
@@ -113,7 +113,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
 
 /// Who stores how many updates.
 #[derive(Clone, Copy)]
-struct Plan {
+struct NodePlan {
     mode: u64,
     cores: usize,
     partitioned: bool,
@@ -123,7 +123,7 @@ struct Plan {
     limit: usize,
 }
 
-impl Plan {
+impl NodePlan {
     fn new(point: &Point) -> Self {
         let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
         let cores = match point.integer("cores") {
@@ -153,7 +153,7 @@ impl Plan {
         self.limit / self.slots()
     }
 
-    /// The most updates stored at once by whoever has the limit, a core or the node.
+    /// The most updates stored together where the limit applies, per core or per node.
     fn stored(&self, largest_share: usize) -> usize {
         match self.mode {
             6 => self.slots() * self.size() * self.cores,
@@ -171,15 +171,15 @@ impl Plan {
 }
 
 fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let plan = Plan::new(point);
+    let plan = NodePlan::new(point);
     let problem = Problem::local(point, plan.sources);
     let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
     let how = match point.text("updates_by") {
-        "unlocked" => How::Unlocked,
-        "locks" => How::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
-        _ => How::Atomic,
+        "unlocked" => Locking::Unlocked,
+        "locks" => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
+        _ => Locking::Atomic,
     };
-    let rules = Rules { races: matches!(how, How::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8) };
+    let rules = Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8) };
     let mut failure = None;
     let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
         pass(&plan, &problem, how, table, clock).map_or_else(
@@ -201,9 +201,9 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
 
 /// All updates, by all cores.
 fn pass<C: Collectives>(
-    plan: &Plan,
+    plan: &NodePlan,
     problem: &Problem,
-    how: How,
+    how: Locking,
     table: &mut Table,
     clock: &mut Clock<C>,
 ) -> Result<Tally> {
@@ -285,7 +285,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(plan: &Plan, problem: &Problem, parts: Layout) -> Self {
+    fn new(plan: &NodePlan, problem: &Problem, parts: Layout) -> Self {
         let list = |_| RwLock::new(Lists::new(plan.size(), plan.cores));
         Self {
             lists: (0..plan.slots()).map(|_| (0..plan.sources).map(list).collect()).collect(),

@@ -15,7 +15,7 @@ use crate::source;
 pub const KERNEL: Algorithm = Algorithm {
     about: &about(
         "random_access.star",
-        "RandomAccess on all processes at once, each with its own table",
+        "RandomAccess on all processes simultaneously, each with its own table",
         &source::HPCC_RANDOM_ACCESS,
         "tests, variant 2",
         Ranks::Any,

@@ -4,7 +4,7 @@ use super::random_stream::Index;
 
 /// A way from a value to its place among the words of a part.
 pub trait Place: Copy {
-    /// The place, of so many; beyond them if the value belongs to another part.
+    /// The place among `words`; beyond them if the value belongs to another part.
     fn of(self, value: u64, words: usize) -> usize;
 }
 
@@ -51,7 +51,7 @@ pub struct Table<'a, P = Part> {
 }
 
 /// A table of which no other part exists.
-pub enum Whole<'a> {
+pub enum WholeTable<'a> {
     Lowest(Table<'a, Lowest>),
     Above(Table<'a, Above>),
 }
@@ -69,11 +69,11 @@ impl<'a> Table<'a> {
 
     /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
     /// checks of what the number of words makes sure.
-    pub fn whole(&mut self) -> Whole<'_> {
+    pub fn whole(&mut self) -> WholeTable<'_> {
         debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
         match self.place.index.shift() {
-            0 => Whole::Lowest(Table { words: self.words, place: Lowest }),
-            bits => Whole::Above(Table { words: self.words, place: Above(bits) }),
+            0 => WholeTable::Lowest(Table { words: self.words, place: Lowest }),
+            bits => WholeTable::Above(Table { words: self.words, place: Above(bits) }),
         }
     }
 }
@@ -113,6 +113,25 @@ impl<P: Place> Table<'_, P> {
         values[..far].iter().for_each(|&value| self.prefetch_early(value));
         self.apply_but(values, far);
         self.finish(&values[values.len() - far..]);
+    }
+
+    /// Those of these updates from `start` to `end`, with the words of the next ones asked for. Some of them at a time leave
+    /// room for other work while words are on their way; those in front of `start` have been made.
+    pub fn apply_some(&mut self, values: &[u64], start: usize, end: usize) {
+        let known = values.len();
+        if start == 0 {
+            values[..known.min(FAR_AHEAD)].iter().for_each(|&value| self.prefetch_early(value));
+        }
+        let far = end.min(known.saturating_sub(FAR_AHEAD)).max(start);
+        if start < far {
+            self.apply_but(&values[start..far + FAR_AHEAD], FAR_AHEAD);
+        }
+        let near = end.min(known.saturating_sub(AHEAD)).max(far);
+        for at in far..near {
+            self.prefetch(values[at + AHEAD]);
+            self.update(values[at]);
+        }
+        values[near..end].iter().for_each(|&value| self.update(value));
     }
 
     /// Updates but the last `far`, whose words are asked for.

@@ -71,7 +71,7 @@ fn lines(point: &Point) -> u64 {
     region_words(point) / LINE_WORDS
 }
 
-/// The line so many steps after another, of 2^n lines: repeated squaring of the step.
+/// The line this many steps after another, of 2^n lines: repeated squaring of the step.
 pub fn jump(from: u64, mut steps: u64, lines: u64) -> u64 {
     let (mut a, mut c) = (MULTIPLIER, INCREMENT);
     let (mut factor, mut add) = (1u64, 0u64);

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::Outcome;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, Kind};
+use crate::measure::kernels::random_access::random_stream::{Generator, StreamKind};
 use crate::measure::numerics::gf2;
 use crate::on_transport;
 use crate::point::Point;
@@ -38,7 +38,7 @@ pub fn batches(point: &Point) -> u64 {
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let (mut generator, mut values) = (Generator::after(Kind::Lfsr, 0), [0; BATCH]);
+    let (mut generator, mut values) = (Generator::after(StreamKind::Lfsr, 0), [0; BATCH]);
     let count = batches(point) * BATCH as u64;
     comm.barrier();
     let start = comm.now();

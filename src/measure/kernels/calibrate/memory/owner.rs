@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::layout::{Layout, Owners};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
 use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
 use crate::point::Point;
@@ -62,7 +62,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
         _ => Owners::cheapest(layout),
     };
     let firsts: Vec<u64> = (0..layout.parts()).map(|part| layout.first(part)).collect();
-    let (index, mut generator) = (Index::new(Kind::Lfsr, BITS), Generator::after(Kind::Lfsr, 0));
+    let (index, mut generator) = (Index::new(StreamKind::Lfsr, BITS), Generator::after(StreamKind::Lfsr, 0));
     let (mut words, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();
     for _ in 0..generate::batches(point) {

@@ -27,7 +27,7 @@ use std::hint::black_box;
 pub const KERNEL: Probe = Probe {
     about: &about(
         "calibrate.read",
-        "Time per random read: many outstanding at once, or each dependent on the one before",
+        "Time per random read: many outstanding, or each dependent on the one before",
         "Section 3.1, tu",
         &[BYTES, PAGES, ORDER, SPREAD, READS],
         "Every rank reads random words of its own region. The addresses are drawn again in every run: in batches of \
@@ -91,7 +91,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// All words of a region of so many.
+    /// All words of a region.
     pub(super) fn anywhere(words: u64) -> Self {
         Self { shift: u64::BITS - words.ilog2(), page: None }
     }

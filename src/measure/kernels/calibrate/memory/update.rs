@@ -11,7 +11,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::Outcome;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
 use crate::measure::kernels::random_access::table::Table;
 use crate::on_transport;
 use crate::point::Point;
@@ -35,12 +35,12 @@ pub const KERNEL: Probe = Probe {
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (words, pages) = (region_words(point) as usize, Pages::from_name(point.text("pages")));
-    let index = Index::new(Kind::Lfsr, words.ilog2());
+    let index = Index::new(StreamKind::Lfsr, words.ilog2());
     let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
     let mut table = Table::new(memory, 0, index);
     let (mut values, mut seconds) = ([0; BATCH], 0.0);
     let start_of_stream =
-        || Generator::after(Kind::Lfsr, crate::measure::kernels::random_access::random_stream::COMMON_OFFSET);
+        || Generator::after(StreamKind::Lfsr, crate::measure::kernels::random_access::random_stream::COMMON_OFFSET);
     let mut generator = start_of_stream();
     comm.barrier();
     for _ in 0..generate::batches(point) {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::Outcome;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::random_stream::{Generator, Index, Kind};
+use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
 use crate::on_transport;
 use crate::point::Point;
 use std::hint::black_box;
@@ -36,7 +36,7 @@ const BITS: u32 = 30;
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point) -> Result<Outcome> {
-    let (index, mut generator) = (Index::new(Kind::Lfsr, BITS), Generator::after(Kind::Lfsr, 0));
+    let (index, mut generator) = (Index::new(StreamKind::Lfsr, BITS), Generator::after(StreamKind::Lfsr, 0));
     let (mut values, mut seconds, mut wrong) = ([0; BATCH], 0.0, 0);
     comm.barrier();
     for _ in 0..generate::batches(point) {

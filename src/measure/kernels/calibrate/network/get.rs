@@ -4,7 +4,7 @@
 //!   `window` outstanding gets, while the partner does the same. An operation is one get, with its block summed.
 //! CHECK: the sum of all words of all blocks fetched.
 
-use super::{about, contents, in_pairs_of, line, mailbox, of_each, partner, timed, total};
+use super::{about, contents, in_pairs_of, mailbox, of_each, pair, partner, timed, total};
 use crate::error::Result;
 use crate::measure::comm::{GetWindow, Rma};
 use crate::measure::kernels::calibrate::{Probe, outcome};
@@ -19,7 +19,7 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.get",
-            "Time per get from another rank's memory, in both directions at once between pairs of ranks",
+            "Time per get from another rank's memory, in both directions simultaneously between pairs of ranks",
             "Section 4 (one-sided models)",
             &[BYTES, GETS, WINDOW],
             Ranks::Any,
@@ -40,7 +40,7 @@ const GETS: Parameter = Parameter { meaning: "gets per rank in one run", ..mailb
 const WINDOW: Parameter = Parameter {
     meaning: "maximum outstanding gets per rank",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
-    ..line::WINDOW
+    ..pair::WINDOW
 };
 /// So many blocks next to each other are fetched in turn.
 const BLOCKS: u64 = 4;

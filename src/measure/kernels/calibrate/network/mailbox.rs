@@ -20,7 +20,7 @@ pub const KERNEL: Probe = Probe {
         source: &source::APEX_MAP,
         ..about(
             "calibrate.mailbox",
-            "Time per message through a mailbox, in both directions at once between pairs of ranks",
+            "Time per message through a mailbox, in both directions simultaneously between pairs of ranks",
             "Section 2.1 (requests and replies)",
             &[BYTES, MESSAGES],
             Ranks::Any,

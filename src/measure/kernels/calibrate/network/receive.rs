@@ -6,7 +6,7 @@
 //! CHECK: every message of every round, with all of its content.
 
 use super::about;
-use super::line::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
+use super::pair::{self, MESSAGE_BYTES, ROUNDS, WINDOW};
 use crate::error::Result;
 use crate::measure::comm::PointToPoint;
 use crate::measure::kernels::calibrate::Probe;
@@ -25,26 +25,26 @@ pub const KERNEL: Probe = Probe {
          them, repeatedly. The time is that of the slowest receiver, from its first receive until it has all \
          messages. All messages were compared with those sent.",
     ),
-    refuse: line::refuse,
-    work: line::work,
+    refuse: pair::refuse,
+    work: pair::work,
     words: |_| 0,
-    buffers: line::memory,
+    buffers: pair::memory,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 
 /// Collective.
 pub fn run<C: PointToPoint>(comm: &C, point: &Point) -> Result<Outcome> {
-    line::run(comm, point, |line| {
-        if line.sends {
-            line.isend();
-            line.comm.barrier();
-            line.wait_all();
+    pair::run(comm, point, |pair| {
+        if pair.sends {
+            pair.isend();
+            pair.comm.barrier();
+            pair.wait_all();
             return 0.0;
         }
-        line.comm.barrier();
-        let start = line.comm.now();
-        line.irecv();
-        line.wait_all();
-        line.comm.now() - start
+        pair.comm.barrier();
+        let start = pair.comm.now();
+        pair.irecv();
+        pair.wait_all();
+        pair.comm.now() - start
     })
 }

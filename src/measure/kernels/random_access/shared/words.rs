@@ -30,7 +30,7 @@ pub fn share(words: &mut [u64]) -> &[AtomicU64] {
 pub struct Lock(Mutex<()>);
 
 #[derive(Clone, Copy)]
-pub enum How<'a> {
+pub enum Locking<'a> {
     Unlocked,
     /// The lock of a word is that of the part of the table in which it is.
     Locks(&'a [Lock], Layout),
@@ -42,7 +42,7 @@ pub enum Words<'a> {
     /// A part of the table that no other core touches.
     Own(Table<'a>),
     /// The whole table.
-    Shared { words: &'a [AtomicU64], index: Index, how: How<'a> },
+    Shared { words: &'a [AtomicU64], index: Index, how: Locking<'a> },
 }
 
 impl Words<'_> {
@@ -50,11 +50,11 @@ impl Words<'_> {
         match self {
             Words::Own(table) => table.apply(values),
             Words::Shared { words, index, how } => match *how {
-                How::Unlocked => each(words, *index, values, |_, word, value| load_and_store(word, value)),
-                How::Atomic => each(words, *index, values, |_, word, value| {
+                Locking::Unlocked => each(words, *index, values, |_, word, value| load_and_store(word, value)),
+                Locking::Atomic => each(words, *index, values, |_, word, value| {
                     word.fetch_xor(value, Ordering::Relaxed);
                 }),
-                How::Locks(locks, parts) => each(words, *index, values, |place, word, value| {
+                Locking::Locks(locks, parts) => each(words, *index, values, |place, word, value| {
                     let _held = locks[parts.prediction(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
                     load_and_store(word, value);
                 }),

@@ -46,7 +46,7 @@ pub fn memory(point: &Point) -> u64 {
 }
 
 /// One end.
-pub struct Line<'a, C: PointToPoint + 'a> {
+pub struct PairEnd<'a, C: PointToPoint + 'a> {
     pub comm: &'a C,
     pub sends: bool,
     data: C::Messages<'a>,
@@ -58,7 +58,7 @@ pub struct Line<'a, C: PointToPoint + 'a> {
     pub wrong: u64,
 }
 
-impl<'a, C: PointToPoint> Line<'a, C> {
+impl<'a, C: PointToPoint> PairEnd<'a, C> {
     /// Collective.
     pub fn new(comm: &'a C, point: &Point) -> Result<Self> {
         let (me, half, window) = (comm.rank(), comm.size() / 2, point.integer("window") as usize);
@@ -116,17 +116,17 @@ impl<'a, C: PointToPoint> Line<'a, C> {
 }
 
 /// Runs rounds, half as many again before, that give the time of what counts; the sum over the rounds. Collective.
-pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut Line<C>) -> f64) -> Result<Outcome> {
-    let mut line = Line::new(comm, point)?;
+pub fn run<C: PointToPoint>(comm: &C, point: &Point, mut round: impl FnMut(&mut PairEnd<C>) -> f64) -> Result<Outcome> {
+    let mut pair_end = PairEnd::new(comm, point)?;
     let rounds = point.integer("rounds") as u32;
     let mut seconds = 0.0;
     for number in 0..rounds + rounds.div_ceil(2) {
         if number == rounds.div_ceil(2) {
             seconds = 0.0;
         }
-        line.prepare(number);
-        seconds += round(&mut line);
-        line.verify(number);
+        pair_end.prepare(number);
+        seconds += round(&mut pair_end);
+        pair_end.verify(number);
     }
-    Ok(outcome(comm, seconds, operations(point), line.wrong, "messages did not arrive as sent"))
+    Ok(outcome(comm, seconds, operations(point), pair_end.wrong, "messages did not arrive as sent"))
 }

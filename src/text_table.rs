@@ -1,0 +1,92 @@
+//! Text tables for terminals: aligned columns, two spaces apart, without borders.
+
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+use std::fmt;
+
+/// Which side of a column the cells are aligned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// For words.
+    Left,
+    /// For numbers.
+    Right,
+}
+
+/// Spaces between two columns.
+const GAP: u16 = 2;
+/// Where fewer columns of the terminal are left for the last one, its text is easier to read as the terminal breaks it.
+const NARROWEST: usize = 24;
+
+/// Rows of cells; its text ends with a line end, if there are rows.
+#[derive(Clone, Debug)]
+pub struct TextTable {
+    columns: Vec<Align>,
+    rows: Vec<Vec<String>>,
+    /// Spaces before each line.
+    indent: usize,
+    /// Longest line, if the last column may be broken for it.
+    width: Option<usize>,
+}
+
+impl TextTable {
+    pub fn new(columns: impl IntoIterator<Item = Align>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0, width: None }
+    }
+
+    /// Begins each line with this many spaces.
+    pub fn indented(self, spaces: usize) -> Self {
+        Self { indent: spaces, ..self }
+    }
+
+    /// Breaks the text of the last column between words, so that no line is longer than `width`; of a terminal,
+    /// [`crate::terminal::width`]. Other columns are never broken.
+    pub fn within(self, width: Option<usize>) -> Self {
+        Self { width, ..self }
+    }
+
+    /// Adds a row; the head of the table is its first row. Cells that are left out are empty, and so is a row without cells.
+    pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.add_rows(&self.rows);
+        let last_width = self.last_width(&table.column_max_content_widths());
+        let last = self.columns.len().saturating_sub(1);
+        for (at, (column, align)) in table.column_iter_mut().zip(&self.columns).enumerate() {
+            column.set_padding((0, if at == last { 0 } else { GAP }));
+            column.set_cell_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+            if let Some(width) = last_width.filter(|_| at == last) {
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+            }
+        }
+        table
+    }
+
+    /// What the last column must be broken to, if it is too wide and that helps.
+    fn last_width(&self, widths: &[u16]) -> Option<u16> {
+        let (&last, others) = widths.split_last()?;
+        let before: usize = others.iter().map(|&width| usize::from(width + GAP)).sum();
+        let room = self.width?.checked_sub(self.indent + before)?;
+        (NARROWEST..usize::from(last)).contains(&room).then_some(room as u16)
+    }
+}
+
+impl fmt::Display for TextTable {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        self.table().lines().try_for_each(|line| match line.trim_end() {
+            "" => writeln!(f),
+            line => writeln!(f, "{:indent$}{line}", "", indent = self.indent),
+        })
+    }
+}
