@@ -281,7 +281,10 @@ fn launches_that_give_nothing_are_given_up_after_three() {
     let mut case = Case::new(&[2], 1, times(1));
     let nothing = Script::DiesAfter { samples: 0, in_a_run: false };
     let error = case.drive_with(&vec![nothing; 9], false).expect_err("given up");
-    assert!(error.what.contains("3 launches on 2 ranks ended without a sample: killed by signal 9"), "{error}");
+    assert!(
+        error.what.contains("3 consecutive launches on 2 ranks ended without a sample: killed by signal 9"),
+        "{error}"
+    );
     assert_eq!(case.jobs.len(), 3);
 }
 
