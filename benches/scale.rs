@@ -130,6 +130,7 @@ fn store(path: &Path, seed: u64, speed: f64) -> usize {
                     message: String::new(),
                     unix_seconds: 1.7e9 + made as f64,
                     load: Some(random.random_range(0.0..1.0)),
+                    pages_elsewhere: None,
                     seconds: Some(seconds),
                     outputs: [("page_bytes".to_owned(), Value::Real(4096.0))].into(),
                 };
@@ -177,6 +178,7 @@ fn launch(name: &str, block: u32) -> Launch {
         launcher: "local".into(),
         ranks: 1,
         host: apexmap::provenance::host(),
+        place: None,
         placement: vec![apexmap::provenance::placement(0)],
         oversubscribed: false,
         build: "synthetic".into(),
@@ -228,6 +230,7 @@ fn plan(path: &Path, sweep: &str) {
             message: String::new(),
             unix_seconds: 1.7e9,
             load: None,
+            pages_elsewhere: None,
             seconds: Some(1e-3),
             outputs: Default::default(),
         };

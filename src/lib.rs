@@ -42,6 +42,7 @@
 //! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
 //! 1    numerics     mixing, power law, statistics: no input, no output
 //! 0    affinity     which processors a thread may use
+//!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
 //! 0  error units source point provenance sample nearest terminal text_table: the vocabulary of both wings
 //! ```

@@ -1,11 +1,13 @@
 //! Provenance: the machine and the build that produced a measurement.
 
 use crate::measure::affinity;
+use crate::measure::hardware::{Hardware, HardwareThread, Place, order};
+use crate::units::plural;
 use nix::unistd::gethostname;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
-use std::sync::OnceLock;
 
 /// The build of this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,11 +57,11 @@ pub struct Cache {
 pub struct Host {
     pub name: String,
     pub cpu_model: String,
-    /// Processors this process may use.
-    pub cores: u32,
-    /// Processors of the machine.
-    pub processors: u32,
+    #[serde(deserialize_with = "processors_of_any_version")]
+    pub processors: Processors,
+    /// Memory that this process may use; 0 if it is not known.
     pub memory_bytes: u64,
+    /// Those of the first core that this process may use, a fast one where there are several kinds.
     pub caches: Vec<Cache>,
     /// Entries of the second-level data TLB for 4 KiB and for 2 MiB pages, as the processor reports them.
     pub tlb_entries_4k: Option<u32>,
@@ -75,15 +77,137 @@ pub struct Host {
     pub load: Option<f64>,
 }
 
+/// How many processors there are, as far as the system tells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Processors {
+    /// Cores that this process may keep busy: those that its affinity, its control groups and their processor time leave it.
+    pub cores: Option<u32>,
+    /// Hardware threads that this process may keep busy.
+    pub hardware_threads: Option<u32>,
+    pub machine_cores: Option<u32>,
+    pub machine_hardware_threads: Option<u32>,
+    pub packages: Option<u32>,
+    pub numa_nodes: Option<u32>,
+    /// The machine's cores of each kind, where there are several kinds.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, u32>,
+}
+
+impl Processors {
+    pub fn of(hardware: &Hardware) -> Self {
+        let number = |count: usize| count as u32;
+        let mut cores: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for thread in &hardware.threads {
+            if let (Some(kind), Some(core)) = (thread.kind, thread.core) {
+                cores.entry(kind.to_string()).or_default().insert(core);
+            }
+        }
+        let kinds = if cores.len() > 1 { cores } else { BTreeMap::new() };
+        Self {
+            cores: hardware.cores().map(number),
+            hardware_threads: Some(number(hardware.hardware_threads())),
+            machine_cores: hardware.count(|thread| thread.core).map(number),
+            machine_hardware_threads: hardware.count(|thread| Some(thread.number)).map(number),
+            packages: hardware.count(|thread| thread.package).map(number),
+            numa_nodes: hardware.count(|thread| thread.numa_node).map(number),
+            kinds: kinds.into_iter().map(|(kind, cores)| (kind, number(cores.len()))).collect(),
+        }
+    }
+}
+
+/// `2 packages, 40 cores, 80 hardware threads, 2 NUMA nodes; this process may use 20 cores`.
+impl fmt::Display for Processors {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let counted = |count: Option<u32>, noun: &str| Some(plural(count? as usize, noun));
+        let several = |count: Option<u32>| count.filter(|&count| count > 1);
+        let kind = |(kind, count): (&String, &u32)| format!("{count} {kind}");
+        let kinds = self.kinds.iter().map(kind).collect::<Vec<_>>().join(", ");
+        let cores = counted(self.machine_cores, "core");
+        let parts = [
+            counted(several(self.packages), "package"),
+            cores.map(|cores| if kinds.is_empty() { cores } else { format!("{cores} ({kinds})") }),
+            counted(
+                self.machine_hardware_threads.filter(|_| self.machine_hardware_threads != self.machine_cores),
+                "hardware thread",
+            ),
+            counted(several(self.numa_nodes), "NUMA node"),
+        ];
+        f.write_str(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "))?;
+        match (self.cores, self.hardware_threads) {
+            (Some(cores), _) if self.cores != self.machine_cores => {
+                write!(f, "; this process may use {}", plural(cores as usize, "core"))
+            }
+            (_, Some(threads)) if self.hardware_threads < self.machine_hardware_threads => {
+                write!(f, "; this process may use {}", plural(threads as usize, "hardware thread"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Before cores were told from hardware threads, it was the number of the machine's hardware threads.
+fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Processors, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Told {
+        HardwareThreads(u32),
+        Processors(Processors),
+    }
+    Ok(match Told::deserialize(deserializer)? {
+        Told::HardwareThreads(count) => Processors { machine_hardware_threads: Some(count), ..Processors::default() },
+        Told::Processors(processors) => processors,
+    })
+}
+
 /// Where a rank ran when its launch began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Placement {
     pub rank: usize,
     pub node: String,
-    /// Processor number, if the system reports it.
-    pub core: Option<u32>,
-    /// The rank may run on this one processor only.
+    /// The hardware thread, by the system's number.
+    #[serde(alias = "core")]
+    pub hardware_thread: Option<u32>,
+    /// The first hardware thread of its core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub physical_core: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
+    /// The rank may run on this one core only.
     pub pinned: bool,
+    /// Where its memory was when the last sample was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryPlacement>,
+}
+
+/// On which NUMA node a rank's memory is, by a sample of its pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryPlacement {
+    /// The node of the hardware thread that the rank ran on.
+    pub numa_node: u32,
+    /// The node that holds most of the pages.
+    pub memory_node: u32,
+    /// Share of the pages that are on other nodes than the rank.
+    pub elsewhere: f64,
+}
+
+impl MemoryPlacement {
+    /// Of the calling thread with these numbers of pages by node; `None` where the system does not tell.
+    pub fn of(pages: &BTreeMap<usize, usize>) -> Option<Self> {
+        let hardware = Hardware::here();
+        let own = hardware.thread(nix::sched::sched_getcpu().ok()?)?.numa_node?;
+        Self::on(own, pages)
+    }
+
+    /// Of a rank on NUMA node `own`.
+    pub fn on(own: usize, pages: &BTreeMap<usize, usize>) -> Option<Self> {
+        let all: usize = pages.values().sum();
+        let (&most, _) = pages.iter().max_by_key(|(_, count)| **count)?;
+        let elsewhere = (all - pages.get(&own).copied().unwrap_or(0)) as f64 / all as f64;
+        Some(Self { numa_node: own as u32, memory_node: most as u32, elsewhere })
+    }
 }
 
 fn read(path: &str) -> Option<String> {
@@ -94,33 +218,13 @@ pub fn host_name() -> String {
     gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "unknown".into())
 }
 
-/// Processors that this process may use; the first caller must not be a pinned thread.
-pub fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
-}
-
-/// Hardware threads per core; 1 if the system does not report it.
-pub fn threads_per_core() -> usize {
-    read("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
-        .map_or(1, |list| count_list(&list).max(1) as usize)
-}
-
 /// One-minute load average.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
-/// Physical memory in bytes, or the smaller limit of this process's control group.
-pub fn memory_bytes() -> Option<u64> {
-    let info = read("/proc/meminfo")?;
-    let kilobytes: u64 =
-        info.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix(" kB")?.parse().ok()?;
-    let limit = read("/sys/fs/cgroup/memory.max").and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
-    Some((kilobytes * 1024).min(limit))
-}
-
 pub fn host() -> Host {
+    let hardware = Hardware::here();
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = cpuinfo.lines().find(|line| line.starts_with(name))?;
@@ -131,10 +235,9 @@ pub fn host() -> Host {
     Host {
         name: host_name(),
         cpu_model: field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".into()),
-        cores: cores() as u32,
-        processors: cpuinfo.lines().filter(|line| line.starts_with("processor")).count() as u32,
-        memory_bytes: memory_bytes().unwrap_or(0),
-        caches: caches(),
+        processors: Processors::of(hardware),
+        memory_bytes: hardware.usable_memory_bytes().unwrap_or(0),
+        caches: caches(hardware),
         tlb_entries_4k,
         tlb_entries_2m,
         cycle_source: match cycle_hertz {
@@ -155,33 +258,19 @@ fn huge_pages() -> Option<String> {
     Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
 
-fn caches() -> Vec<Cache> {
-    let mut found = Vec::new();
-    for index in 0..8 {
-        let of = |name: &str| read(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"));
-        let (Some(level), Some(size), Some(kind)) = (of("level"), of("size"), of("type")) else { continue };
-        let bytes = size.strip_suffix('K').and_then(|kib| kib.parse::<u64>().ok()).map(|kib| kib * 1024);
-        let (Ok(level), Some(bytes)) = (level.parse(), bytes) else { continue };
-        if kind != "Instruction" {
-            found.push(Cache { level, bytes, shared_by: of("shared_cpu_list").map_or(1, |list| count_list(&list)) });
-        }
-    }
-    found.sort_by_key(|cache: &Cache| cache.level);
-    found
+/// The caches of the hardware thread that a single rank is put on.
+fn caches(hardware: &Hardware) -> Vec<Cache> {
+    let first =
+        order(&hardware.threads, &hardware.allowed, Place::default()).first().and_then(|&first| hardware.thread(first));
+    let caches = first.map_or(&[][..], |thread| &thread.caches).iter();
+    caches
+        .map(|cache| Cache { level: cache.level, bytes: cache.bytes, shared_by: cache.threads.len() as u32 })
+        .collect()
 }
 
 /// The largest cache that a core can use; `None` if the system does not report it.
 pub fn largest_cache_bytes() -> Option<u64> {
-    caches().iter().map(|cache| cache.bytes).max()
-}
-
-/// Members of a list such as `0-3,8`.
-fn count_list(list: &str) -> u32 {
-    let count = |part: &str| match part.split_once('-') {
-        Some((a, b)) => Some(b.parse::<u32>().ok()? - a.parse::<u32>().ok()? + 1),
-        None => Some(1),
-    };
-    list.split(',').filter_map(count).sum()
+    caches(Hardware::here()).iter().map(|cache| cache.bytes).max()
 }
 
 /// Second-level data TLB entries (4 KiB, 2 MiB).
@@ -243,6 +332,18 @@ fn cycle_hertz() -> Option<f64> {
 
 /// Where the calling thread runs now.
 pub fn placement(rank: usize) -> Placement {
-    let pinned = affinity::of_thread().is_some_and(|processors| processors.len() == 1);
-    Placement { rank, node: host_name(), core: nix::sched::sched_getcpu().ok().map(|core| core as u32), pinned }
+    let hardware = Hardware::here();
+    let number = nix::sched::sched_getcpu().ok();
+    let thread = number.and_then(|number| hardware.thread(number));
+    let of = |part: fn(&HardwareThread) -> Option<usize>| thread.and_then(part).map(|number| number as u32);
+    Placement {
+        rank,
+        node: host_name(),
+        hardware_thread: number.map(|number| number as u32),
+        physical_core: of(|thread| thread.core),
+        package: of(|thread| thread.package),
+        numa_node: of(|thread| thread.numa_node),
+        pinned: affinity::of_thread().is_some_and(|set| hardware.on_one_core(&set)),
+        memory: None,
+    }
 }

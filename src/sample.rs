@@ -2,8 +2,9 @@
 //!
 //! One JSON object per line. A journal is the sequence of these lines as they arrived, and nothing else.
 
+use crate::measure::hardware::Place;
 use crate::point::{Point, Value};
-use crate::provenance::{Host, Placement};
+use crate::provenance::{Host, MemoryPlacement, Placement};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -65,6 +66,10 @@ pub struct Sample {
     /// One-minute load average of rank 0's host when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
+    /// Share of the pages of a rank's memory that are not on the NUMA node where it ran, by a sample of them: that of the rank
+    /// with the largest share. Absent where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages_elsewhere: Option<f64>,
     /// Time of the slowest rank in seconds; absent unless the kernel ran to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -89,9 +94,12 @@ pub struct Launch {
     pub ranks: usize,
     /// Host of rank 0.
     pub host: Host,
+    /// Where ranks that are threads were to be put.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Where each rank ran, in rank order.
     pub placement: Vec<Placement>,
-    /// More ranks than processor cores on some node.
+    /// More ranks than hardware threads on some node.
     pub oversubscribed: bool,
     /// Fingerprint of the measuring source code (see build.rs).
     pub build: String,
@@ -109,6 +117,10 @@ pub enum Event {
         repetition: u32,
     },
     Sample(Box<Sample>),
+    /// Where the memory of each rank is, in rank order, when it is not where it was before.
+    Memory {
+        ranks: Vec<Option<MemoryPlacement>>,
+    },
     /// The worker has finished its job. `budget_spent` if the time ran out before every point was as precise as asked.
     Done {
         budget_spent: bool,

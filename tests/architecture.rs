@@ -12,6 +12,7 @@ const FLOORS: [&[&str]; 10] = [
     &[
         "affinity",
         "error",
+        "hardware",
         "nearest",
         "point",
         "provenance",

@@ -1,8 +1,8 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
-use apexmap::explore::calibrate::{card, card_text, probes, sweep};
-use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::calibrate::{card, card_text, contradictions, derived, probes, sweep};
+use apexmap::explore::machine::{Card, Number, NumberName, Word};
 use apexmap::explore::store::TableBuilder;
 use apexmap::explore::sweep::{Machine, parse};
 use apexmap::measure::kernels;
@@ -21,7 +21,7 @@ fn small() -> Host {
 
 fn points(host: &Host, cores: usize) -> Vec<Point> {
     let text = sweep(&probes(host, cores), "transport = \"threads\"\n");
-    parse(&text, Path::new("sweep.toml"), Machine { cores, memory: host.memory_bytes }).expect("a valid sweep").points
+    parse(&text, Path::new("sweep.toml"), Machine::plain(cores, host.memory_bytes)).expect("a valid sweep").points
 }
 
 /// A row of a store, from one run.
@@ -115,6 +115,63 @@ fn a_card_is_listed_with_a_line_for_all_steps_of_a_ladder() {
     assert!(line("message_seconds--4B-send-few").contains(" 100 ns 90 ns to 110 ns "), "two are no ladder");
     assert!(line("update_seconds").contains(" 10 ns 9 ns to 11 ns "));
     assert!(list.ends_with("the card has all 6 steps\n"), "{list}");
+}
+
+/// A card with the latencies of dependent random reads on a machine of these caches (bytes, latency in ns): uniform reads hit
+/// each by its share of the region.
+fn staircase(caches: &[(f64, f64)], memory: f64, noise: f64) -> Card {
+    let mut card = Card::new("mine", "made up", "made up");
+    for (step, bits) in (14..30).enumerate() {
+        let region = f64::from(1u32 << bits);
+        let (mut held, mut mean) = (0.0, 0.0);
+        for &(bytes, latency) in caches {
+            let share = (f64::min(bytes, region) - held) / region;
+            mean += f64::max(share, 0.0) * latency;
+            held = f64::min(bytes, region).max(held);
+        }
+        mean += (region - held) / region * memory;
+        let value = mean * (1.0 + noise * [1.0, -1.0, 0.5, -0.5][step % 4]);
+        let name = NumberName::new("read_seconds").with([Word::Bytes(1 << bits), Word::Huge, Word::Dependent]);
+        let number = Number::new(value, "ns", "made up").with_interval(value * (1.0 - noise), value * (1.0 + noise));
+        card.set(&name.to_string(), number).expect("a number");
+    }
+    card
+}
+
+#[test]
+fn a_cache_that_serves_less_than_the_system_tells_has_its_measured_size() {
+    let mib = |count: f64| count * 1048576.0;
+    let real = |l3: f64| [(32768.0, 1.0), (mib(1.0), 4.0), (mib(l3), 15.0)];
+    let derive = |l3: f64, told: f64, noise: f64| {
+        let mut card = staircase(&real(l3), 90.0, noise);
+        for (name, bytes) in [("l1_bytes", 32768.0), ("l2_bytes", mib(1.0)), ("l3_bytes", mib(told))] {
+            card.set(name, Number::new(bytes, "B", "told")).expect("a number");
+        }
+        let host = Host { caches: vec![Cache { level: 3, bytes: mib(told) as u64, shared_by: 1 }], ..host() };
+        derived::add(&mut card, &host).expect("a card");
+        let odd = contradictions(&card, &host);
+        (card, odd)
+    };
+    for (l3, noise) in [(16.0, 0.0), (24.0, 0.01), (40.0, 0.01), (45.0, 0.02), (64.0, 0.01)] {
+        let (card, odd) = derive(l3, 480.0, noise);
+        let found = card.get("l3_bytes").expect("a size") / mib(1.0);
+        assert!((found / l3 - 1.0).abs() < 0.03 + 5.0 * noise, "{l3} MiB: {found} MiB");
+        assert_eq!(card.get("l3_measured_bytes"), card.get("l3_bytes"));
+        assert!(card.numbers()["l3_bytes"].how.contains("the system reports 480 MiB"));
+        assert!(
+            odd.len() == 1 && odd[0].starts_with("L3: the system reports 480 MiB, but random reads see "),
+            "{odd:?}"
+        );
+    }
+    // As told, or nearly.
+    for (l3, told) in [(32.0, 32.0), (28.0, 32.0), (36.0, 32.0)] {
+        let (card, odd) = derive(l3, told, 0.01);
+        assert_eq!((card.get("l3_bytes"), odd.len()), (Some(mib(told)), 0), "{l3}");
+        let found = card.get("l3_measured_bytes").expect("measured") / mib(1.0);
+        assert!((found / l3 - 1.0).abs() < 0.1, "{l3} MiB: {found} MiB");
+    }
+    let (card, odd) = derive(1.0, 480.0, 0.0);
+    assert_eq!((card.get("l3_measured_bytes"), odd.len()), (None, 0), "no third level shows: nothing is made up");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What several topics need: folders that vanish, records made up, patience with a limit.
 
 use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Table, parquet};
+use apexmap::measure::hardware::Place;
 use apexmap::point::{Point, Value};
-use apexmap::provenance::{Cache, Host, Placement};
+use apexmap::provenance::{self, Cache, Host, Placement, Processors};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -55,8 +57,13 @@ pub fn host() -> Host {
     Host {
         name: "node1".into(),
         cpu_model: "Example CPU".into(),
-        cores: 2,
-        processors: 2,
+        processors: Processors {
+            cores: Some(2),
+            hardware_threads: Some(2),
+            machine_cores: Some(2),
+            machine_hardware_threads: Some(2),
+            ..Processors::default()
+        },
         memory_bytes: 8 << 30,
         caches: vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }],
         tlb_entries_4k: Some(1536),
@@ -80,12 +87,43 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
         launcher: "local".into(),
         ranks,
         host: host(),
+        place: Some(Place::default()),
         placement: (0..ranks)
-            .map(|rank| Placement { rank, node: "node1".into(), core: Some(0), pinned: true })
+            .map(|rank| Placement {
+                rank,
+                node: "node1".into(),
+                hardware_thread: Some(0),
+                physical_core: Some(0),
+                package: Some(0),
+                numa_node: Some(0),
+                pinned: true,
+                memory: None,
+            })
             .collect(),
         oversubscribed: false,
         build: build.into(),
         unix_seconds: 1.7e9,
+    }
+}
+
+/// Of a result without launches.
+pub fn manifest() -> Manifest {
+    Manifest {
+        schema: SCHEMA_VERSION,
+        name: "result".into(),
+        title: "result".into(),
+        sweep: String::new(),
+        seed: 1,
+        machine: "m".into(),
+        points: 1,
+        blocks: 1,
+        command: Vec::new(),
+        driver: provenance::build(),
+        driver_host: host(),
+        worker: provenance::build(),
+        unix_seconds: 1.7e9,
+        samples: Default::default(),
+        launches: Vec::new(),
     }
 }
 
@@ -112,6 +150,7 @@ pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample
         message: String::new(),
         unix_seconds: 1.7e9 + f64::from(repetition),
         load: Some(0.25),
+        pages_elsewhere: Some(0.0),
         seconds: Some(seconds),
         outputs: [("remote_share".to_owned(), Value::Real(0.5))].into(),
     }

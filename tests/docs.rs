@@ -151,7 +151,7 @@ fn the_guides_commands_run_on_a_small_result() {
 
 #[test]
 fn every_toml_of_the_guide_is_a_sweep_or_a_card() {
-    let machine = Machine { cores: 8, memory: 64 << 30 };
+    let machine = Machine::plain(8, 64 << 30);
     let mut count = 0;
     for (path, text) in pages() {
         for block in blocks(&text, "toml") {

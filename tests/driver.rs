@@ -8,6 +8,7 @@ use apexmap::explore::store::Folder;
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
+use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::Point;
 use apexmap::sample::{Sample, Status};
@@ -38,6 +39,7 @@ impl Case {
             transport: TransportKind::Threads,
             launcher: launch::find("local").expect("a launcher"),
             ranks_per_node: None,
+            place: Place::default(),
             machine: "m".into(),
             build: "b1".into(),
             builds: Default::default(),
@@ -239,6 +241,20 @@ fn samples_of_another_plan_are_stale_and_measured_again() {
 }
 
 #[test]
+fn ranks_that_are_placed_otherwise_are_other_measurements() {
+    let case = Case::new(&[2], 1, times(1));
+    let points = || vec![case.plan.entries[0].point.clone()];
+    let key = |place: Place| {
+        let context = Context { place, ..case.plan.context.clone() };
+        Plan::new(context, points(), 1, times(1), 5).expect("a plan").entries[0].key.clone()
+    };
+    let keys = Place::ALL.map(key);
+    assert_eq!(keys[0], case.plan.entries[0].key);
+    assert_ne!(keys[0], keys[1]);
+    assert_ne!(keys[1], keys[2]);
+}
+
+#[test]
 fn a_plan_with_a_point_twice_is_refused() {
     let case = Case::new(&[1], 1, times(1));
     let twice = vec![case.plan.entries[0].point.clone(); 2];
@@ -265,7 +281,10 @@ fn launches_that_give_nothing_are_given_up_after_three() {
     let mut case = Case::new(&[2], 1, times(1));
     let nothing = Script::DiesAfter { samples: 0, in_a_run: false };
     let error = case.drive_with(&vec![nothing; 9], false).expect_err("given up");
-    assert!(error.what.contains("3 consecutive launches on 2 ranks ended without a sample: killed by signal 9"), "{error}");
+    assert!(
+        error.what.contains("3 consecutive launches on 2 ranks ended without a sample: killed by signal 9"),
+        "{error}"
+    );
     assert_eq!(case.jobs.len(), 3);
 }
 

@@ -1,6 +1,6 @@
 //! Models against stores and papers, by the library and by the commands `models`, `predict`, `fit` and `validate`.
 
-use super::common::{Scratch, host, launch, printed, refused, sample};
+use super::common::{Scratch, launch, manifest, printed, refused, sample};
 use crate::browser;
 use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::machine::Card;
@@ -14,7 +14,6 @@ use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::validate::{self, Verdict};
 use apexmap::measure::kernels;
 use apexmap::point::Point;
-use apexmap::provenance;
 use apexmap::sample::Event;
 
 fn hypercube(ranks: usize, look_ahead: u64) -> Point {
@@ -44,21 +43,11 @@ fn result(scratch: &Scratch, points: &[Point]) -> Folder {
         }
     }
     let manifest = Manifest {
-        schema: 1,
-        name: "result".into(),
         title: "made up".into(),
-        sweep: String::new(),
-        seed: 1,
         machine: "made up machine".into(),
         points: points.len(),
         blocks: 5,
-        command: Vec::new(),
-        driver: provenance::build(),
-        driver_host: host(),
-        worker: provenance::build(),
-        unix_seconds: 1.7e9,
-        samples: Default::default(),
-        launches: Vec::new(),
+        ..manifest()
     };
     let records = folder.records().expect("journals");
     manifest.with_records(&records).write(&folder).expect("a manifest");

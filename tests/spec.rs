@@ -6,6 +6,7 @@ use apexmap::explore::commands::diagnostics::render;
 use apexmap::explore::launch;
 use apexmap::explore::sweep::{Machine, Sweep, parse, read, ready, schema};
 use apexmap::measure::comm::TransportKind;
+use apexmap::measure::hardware::Place;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -15,7 +16,7 @@ const CORES: usize = 4;
 const MEMORY: u64 = 3 << 30;
 
 fn machine(cores: usize) -> Machine {
-    Machine { cores, memory: MEMORY }
+    Machine::plain(cores, MEMORY)
 }
 
 fn sweep(text: &str) -> Result<Sweep, Error> {
@@ -105,6 +106,31 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 }
 
 #[test]
+fn words_for_ranks_are_counts_of_the_machine() {
+    let machine = Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY };
+    let ranks = |axis: &str, machine: Machine| {
+        let text = two_sided(&format!("[axes]\nranks = {axis}"));
+        let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
+        Ok::<Vec<usize>, Error>(sweep.points.iter().map(|point| point.ranks).collect())
+    };
+    assert_eq!(ranks("[\"node\", \"cores\", \"hardware threads\"]", machine).expect("a sweep"), [4, 8, 16]);
+    let range = "{ from = \"node\", to = \"hardware threads\", factor = 2 }";
+    assert_eq!(ranks(range, machine).expect("a sweep"), [4, 8, 16]);
+    let unknown = Machine { cores_of_numa_node: None, ..machine };
+    let error = ranks("\"node\"", unknown).expect_err("not known");
+    assert!(error.what.contains("does not tell which cores its NUMA nodes have"), "{error}");
+}
+
+#[test]
+fn ranks_are_spread_unless_another_placement_is_asked_for() {
+    let place = |text: &str| {
+        let text = sequential(&format!("[launch]\n{text}"));
+        parse(&text, Path::new("sweep.toml"), machine(2)).expect("a sweep").launch.place
+    };
+    assert_eq!(["", "place = \"compact\"", "place = \"smt\""].map(place), [Place::Spread, Place::Compact, Place::Smt]);
+}
+
+#[test]
 fn ranges_that_lead_nowhere_are_refused() {
     check_wrong(&sequential("[axes]\nL = »[]«"), "L has no values", "");
     check_wrong(&sequential("[axes]\nL = »{ from = 8, to = 1, factor = 2 }«"), "begins at 8 but ends at 1", "swap");
@@ -161,6 +187,9 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
     check_wrong(&launch("transport = »\"mpi\"«"), "needs a launcher", "openmpi");
     check_wrong(&launch("ranks_per_node = »2«"), "no meaning", "mpi");
     check_wrong(&launch("launches = »0«"), "at least 1", "");
+    check_wrong(&launch("place = »\"spred\"«"), "\"spred\"", "did you mean \"spread\"?");
+    let placed = "transport = \"mpi\"\nlauncher = \"srun\"\nplace = »\"smt\"«";
+    check_wrong(&launch(placed), "where their launcher puts them", "options for binding");
     check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
     let custom = |command: &str| launch(&format!("transport = \"mpi\"\nlauncher = \"custom\"\ncommand = {command}"));
     check_wrong(&custom("[\"run\", »\"{rank}\"«, \"{worker}\", \"{arguments}\"]"), "{rank}", "did you mean \"ranks\"?");

@@ -11,6 +11,7 @@ use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Samples, Table, TableBuilder, parquet};
 use apexmap::measure::numerics::statistics::Summary;
 use apexmap::point::Value;
+use apexmap::provenance::MemoryPlacement;
 use apexmap::sample::{Event, Sample, Status};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -197,10 +198,24 @@ fn random_sample() -> impl Strategy<Value = Sample> {
             message,
             unix_seconds,
             load,
+            pages_elsewhere: seconds.map(|_| alpha),
             seconds,
             outputs,
         },
     )
+}
+
+#[test]
+fn a_launch_is_read_with_where_its_memory_was_last() {
+    let (_scratch, folder) = folder();
+    let on = |memory_node| Some(MemoryPlacement { numa_node: 0, memory_node, elsewhere: f64::from(memory_node) });
+    let mut events = events(&some_samples());
+    events.insert(2, Event::Memory { ranks: vec![on(0), None] });
+    events.push(Event::Memory { ranks: vec![on(0), on(1)] });
+    let read = journal::read(&write_journal(&folder, "0001", &events)).expect("readable");
+    assert_eq!((read.unreadable, read.samples.len()), (0, some_samples().len()));
+    let places = read.launch.expect("a launch").placement;
+    assert_eq!(places.into_iter().map(|place| place.memory).collect::<Vec<_>>(), [on(0), on(1)]);
 }
 
 proptest! {

@@ -14,6 +14,7 @@
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
 //! - `gf2`: the streams of RandomAccess
+//! - `hardware`: machines and control groups read from recorded files, ranks put on them
 //! - `arena`: a rank's memory and its pages
 //! - `threads`: the embedded transport keeps the contract of `Comm` and its parts
 //! - `comm`: and the part of it that moves many words, and words into others' memory; what loom checks of its synchronisation
@@ -48,6 +49,7 @@
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
+//! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
@@ -78,6 +80,7 @@ mod faulty;
 mod figure;
 mod fit;
 mod gf2;
+mod hardware;
 mod identity;
 mod launch;
 mod licences;
@@ -91,6 +94,7 @@ mod mpi_worker;
 mod notebooks;
 mod numerics;
 mod page;
+mod placement;
 mod processes;
 mod query;
 mod random_access;

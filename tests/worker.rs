@@ -1,6 +1,7 @@
 //! The worker as launchers start it: a job in, lines out. And its schedule.
 
 use super::common::{Scratch, patiently, small_point};
+use apexmap::measure::hardware::{self as place, Hardware, Place};
 use apexmap::measure::worker::{Job, Repeat, Schedule, Task};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Sample, Status};
@@ -80,7 +81,9 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
         assert_eq!(hello.placement.iter().map(|place| place.rank).collect::<Vec<_>>(), (0..ranks).collect::<Vec<_>>());
         assert_eq!(events.last(), Some(&Event::Done { budget_spent: false }));
         let mut repetitions = [0; 5];
-        for pair in events[1..events.len() - 1].chunks(2) {
+        let told = |event: &&Event| !matches!(event, Event::Memory { .. });
+        let runs: Vec<&Event> = events[1..events.len() - 1].iter().filter(told).collect();
+        for pair in runs.chunks(2) {
             let [Event::Start { index, repetition }, Event::Sample(sample)] = pair else { panic!("{pair:?}") };
             let task = &job.tasks[*index];
             assert_eq!((&sample.point, &sample.key), (&task.point, &task.key));
@@ -92,6 +95,31 @@ fn a_job_becomes_a_greeting_starts_with_their_samples_and_a_farewell() {
             repetitions[*index] += 1;
         }
         assert_eq!(repetitions, [3; 5], "without a width, the minimum is enough");
+    }
+}
+
+/// Each rank's hardware thread, core and NUMA node, and from the first sample on the node of its memory.
+#[test]
+fn where_ranks_and_their_memory_are_is_told() {
+    let here = Hardware::here();
+    let ranks = here.cores_or_threads().min(2);
+    let events = work(&job(ranks, times(2, 2)));
+    let Event::Hello(hello) = &events[0] else { panic!("no greeting") };
+    assert_eq!(hello.place, Some(Place::Spread));
+    let expected = place::order(&here.threads, &here.allowed, Place::Spread);
+    for (place, number) in hello.placement.iter().zip(expected) {
+        let thread = here.thread(number).expect("one of this machine");
+        assert_eq!(place.hardware_thread, Some(number as u32));
+        assert_eq!(place.physical_core, thread.core.map(|core| core as u32));
+        assert_eq!(place.numa_node, thread.numa_node.map(|node| node as u32));
+        assert!(place.pinned);
+    }
+    let told: Vec<usize> = (0..events.len()).filter(|&at| matches!(events[at], Event::Memory { .. })).collect();
+    let known = here.count(|thread| thread.numa_node);
+    assert_eq!(told.first(), known.map(|_| &2), "between the first start and its sample");
+    for sample in samples(&events) {
+        assert_eq!(sample.pages_elsewhere.is_some(), known.is_some());
+        assert!(known != Some(1) || sample.pages_elsewhere == Some(0.0), "there is no other node");
     }
 }
 
@@ -173,7 +201,7 @@ fn ranks_that_the_system_gives_no_thread_are_refused_instead_of_waited_for() {
 }
 
 #[test]
-fn more_threads_than_this_process_has_processors_are_oversubscribed() {
+fn more_ranks_than_hardware_threads_are_oversubscribed() {
     let folder = Scratch::new();
     let file = folder.join("job.json");
     std::fs::write(&file, serde_json::to_string(&job(2, times(1, 1))).expect("a job")).expect("written");
@@ -187,7 +215,7 @@ fn more_threads_than_this_process_has_processors_are_oversubscribed() {
     let output = worker.output().expect("the program runs");
     let line = output.stdout.split(|&byte| byte == b'\n').next().expect("a line");
     let Ok(Event::Hello(hello)) = serde_json::from_slice(line) else { panic!("no greeting") };
-    assert!(hello.oversubscribed && hello.host.cores == 1, "{hello:?}");
+    assert!(hello.oversubscribed && hello.host.processors.cores == Some(1), "{hello:?}");
 }
 
 #[test]

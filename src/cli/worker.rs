@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 use crate::measure::worker;
 use std::path::PathBuf;
 
@@ -19,6 +20,9 @@ pub struct Arguments {
     /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
+    /// Order in which ranks that are threads take the hardware threads: spread, compact or smt
+    #[arg(long, default_value = Place::default().name(), value_parser = place)]
+    place: Place,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -29,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (Some(job), Some(transport), Some(ranks)) = (&arguments.job, arguments.transport, arguments.ranks) else {
         return Err(Error::input("a worker needs --job, --transport and --ranks", "let `apexmap run` start it"));
     };
-    worker::work(job, transport, ranks)
+    worker::work(job, transport, ranks, arguments.place)
 }
 
 fn transport(name: &str) -> std::result::Result<TransportKind, String> {
@@ -37,4 +41,9 @@ fn transport(name: &str) -> std::result::Result<TransportKind, String> {
         let known: Vec<_> = TransportKind::ALL.iter().map(|kind| kind.name()).collect();
         format!("there is no such transport; use {}", known.join(" or "))
     })
+}
+
+fn place(name: &str) -> std::result::Result<Place, String> {
+    Place::from_name(name)
+        .ok_or_else(|| format!("there is no such placement; use {}", Place::ALL.map(Place::name).join(", ")))
 }

@@ -249,7 +249,7 @@ fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     parts.push(if least == most { format!("n = {least}") } else { format!("n = {least} to {most}") });
     if samples.oversubscribed() {
-        parts.push("OVERSUBSCRIBED: more ranks than cores".into());
+        parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
     }
     parts.join(", ")
 }

@@ -5,16 +5,7 @@ use nix::unistd::Pid;
 
 /// Those of the calling thread, ascending; `None` if the system does not say, or has more than a set holds.
 pub fn of_thread() -> Option<Vec<usize>> {
-    of(Pid::from_raw(0))
-}
-
-/// Those of the process's first thread.
-pub fn of_process() -> Option<Vec<usize>> {
-    of(Pid::this())
-}
-
-fn of(thread: Pid) -> Option<Vec<usize>> {
-    let set = sched_getaffinity(thread).ok()?;
+    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
     Some((0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect())
 }
 

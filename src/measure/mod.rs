@@ -2,6 +2,7 @@
 
 pub mod affinity;
 pub mod comm;
+pub mod hardware;
 pub mod kernels;
 pub mod numerics;
 pub mod worker;

@@ -3,12 +3,13 @@
 use crate::error::{Error, Result};
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{self, Collectives, Transport, TransportKind, World};
+use crate::measure::hardware::Place;
 use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
 use crate::on_transport;
 use crate::point::Point;
-use crate::provenance::{self, Build, Placement};
+use crate::provenance::{self, Build, MemoryPlacement, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -124,12 +125,17 @@ impl Schedule {
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
 /// Lines go to standard output. Errors have been written there as well when this returns.
-pub fn work(job_file: &Path, transport: TransportKind, ranks: usize) -> Result<()> {
+pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Place) -> Result<()> {
     let start = || {
         comm::start(
             transport,
             ranks,
-            |transport, arena| on_transport!(transport, comm => serve(comm, transport, arena, job_file)),
+            place,
+            |transport, arena| {
+                // Processes are where their launcher put them.
+                let place = (transport.kind() == TransportKind::Threads).then_some(place);
+                on_transport!(transport, comm => serve(comm, transport, arena, job_file, place))
+            },
             |message| drop(emit(&Event::Fatal { message: message.into() })),
         )
     };
@@ -200,14 +206,20 @@ fn runnable(job: &Job, point: &Point) -> Result<&'static dyn Kernel> {
 }
 
 /// The same on every rank; rank 0 decides what is next and speaks.
-fn serve<C: Collectives>(comm: &C, transport: Transport, arena: &mut Arena, job_file: &Path) -> Result<()> {
+fn serve<C: Collectives>(
+    comm: &C,
+    transport: Transport,
+    arena: &mut Arena,
+    job_file: &Path,
+    place: Option<Place>,
+) -> Result<()> {
     let job = &broadcast_job(comm, job_file)?;
     require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
-    let mut root = placement.map(|placement| Root::new(comm, job, transport, placement)).transpose()?;
+    let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
@@ -219,7 +231,9 @@ fn serve<C: Collectives>(comm: &C, transport: Transport, arena: &mut Arena, job_
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
         let outcome = kernel.run(point, stream, &mut world)?;
-        if let Some(root) = &mut root {
+        let memory = gather_memory(comm, world.arena);
+        if let (Some(root), Some(memory)) = (&mut root, memory) {
+            root.note_memory(memory)?;
             root.record(index as usize, repetition as u32, outcome)?;
         }
     }
@@ -245,6 +259,22 @@ fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
     Some(all.chunks_exact(PLACEMENT_WORDS).filter_map(read).collect())
 }
 
+/// Where the memory of each rank is; on rank 0.
+fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
+    let own = MemoryPlacement::of(&arena.memory_nodes());
+    let words = own.map_or([0; 4], |own| [1, own.numa_node.into(), own.memory_node.into(), own.elsewhere.to_bits()]);
+    let all = comm.gather(&words)?;
+    let read = |words: &[u64]| match *words {
+        [1, numa_node, memory_node, elsewhere] => Some(MemoryPlacement {
+            numa_node: numa_node as u32,
+            memory_node: memory_node as u32,
+            elsewhere: f64::from_bits(elsewhere),
+        }),
+        _ => None,
+    };
+    Some(all.chunks_exact(words.len()).map(read).collect())
+}
+
 /// Rank 0's part: the schedule, and the lines to the driver.
 struct Root<'a> {
     job: &'a Job,
@@ -252,10 +282,18 @@ struct Root<'a> {
     repetitions: Vec<u32>,
     started: f64,
     budget_spent: bool,
+    /// Of each rank, as the driver knows it.
+    memory: Vec<Option<MemoryPlacement>>,
 }
 
 impl<'a> Root<'a> {
-    fn new<C: Collectives>(comm: &C, job: &'a Job, transport: Transport, placement: Vec<Placement>) -> Result<Self> {
+    fn new<C: Collectives>(
+        comm: &C,
+        job: &'a Job,
+        transport: Transport,
+        placement: Vec<Placement>,
+        place: Option<Place>,
+    ) -> Result<Self> {
         let host = provenance::host();
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
@@ -266,6 +304,7 @@ impl<'a> Root<'a> {
             launcher: job.launcher.clone(),
             ranks: comm.size(),
             host,
+            place,
             placement,
             oversubscribed: comm.oversubscribed(),
             build: provenance::build().fingerprint,
@@ -277,7 +316,16 @@ impl<'a> Root<'a> {
             repetitions: job.tasks.iter().map(|task| task.next_repetition).collect(),
             started: comm.now(),
             budget_spent: false,
+            memory: vec![None; comm.size()],
         })
+    }
+
+    fn note_memory(&mut self, memory: Vec<Option<MemoryPlacement>>) -> Result<()> {
+        if self.memory == memory {
+            return Ok(());
+        }
+        self.memory = memory;
+        emit(&Event::Memory { ranks: self.memory.clone() })
     }
 
     /// The next point and its repetition, announced to the driver.
@@ -306,6 +354,7 @@ impl<'a> Root<'a> {
             message: outcome.verdict.err().unwrap_or_default(),
             unix_seconds: unix_seconds(),
             load: provenance::load(),
+            pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
             seconds: Some(outcome.seconds),
             outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         })))

@@ -194,11 +194,16 @@ fn cards_page_lists_every_number_of_machine_cards() {
 fn takes(schema: &Value, definitions: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
-        let words = definitions[name]["enum"].as_array();
-        let kind = if name == "Scalar" { "number or text" } else { "table" };
-        return words.map_or(kind.into(), |words| {
-            words.iter().filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ")
-        });
+        let definition = &definitions[name];
+        // Words with and without a description of each.
+        let described = definition["oneOf"].as_array().into_iter().flatten().map(|one| &one["const"]);
+        let words = definition["enum"].as_array().into_iter().flatten().chain(described);
+        let words: Vec<String> = words.filter_map(Value::as_str).map(|word| format!("`\"{word}\"`")).collect();
+        return match (words.is_empty(), name) {
+            (false, _) => words.join(", "),
+            (true, "Scalar") => "number or text".into(),
+            (true, _) => "table".into(),
+        };
     }
     if let Some(any) = schema["anyOf"].as_array() {
         return any.iter().find(|one| one["type"] != "null").map_or(String::new(), |one| takes(one, definitions));

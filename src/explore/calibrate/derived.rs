@@ -15,12 +15,26 @@ struct Measured {
     high: f64,
 }
 
-/// Adds them to a card.
+/// A cache that serves less than this share of what the system reports is not what it reports.
+const LEAST_SHARE: f64 = 0.6;
+
+/// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
+/// both.
 pub fn add(card: &mut Card, host: &Host) -> Result<()> {
-    for (level, reported) in [("l1", "l1_bytes"), ("l2", "l2_bytes"), ("l3", "l3_bytes")] {
-        if let Some(number) = card.get(reported).and_then(|reported| capacity(card, reported)) {
-            card.set(&format!("{level}_measured_bytes"), number)?;
+    let mut nearer = 0.0;
+    for level in ["l1", "l2", "l3"] {
+        let name = format!("{level}_bytes");
+        let Some(reported) = card.get(&name) else { continue };
+        let Some(found) = capacity(card, reported, nearer) else {
+            nearer = reported;
+            continue;
+        };
+        nearer = found.value;
+        if found.high.is_some_and(|high| high < LEAST_SHARE * reported) {
+            let how = format!("{}; the system reports {}", found.how, units::bytes(reported));
+            card.set(&name, Number { how, ..found.clone() })?;
         }
+        card.set(&format!("{level}_measured_bytes"), found)?;
     }
     translation(card, Word::Base, 4096.0, host.tlb_entries_4k)?;
     translation(card, Word::Huge, 2097152.0, host.tlb_entries_2m)?;
@@ -61,8 +75,14 @@ fn served(ladder: &[Measured], reported: f64) -> Option<(Number, f64)> {
     sound.then(|| (Number::new(value, "B", "").with_interval(low, high), mixed.size))
 }
 
-fn capacity(card: &Card, reported: f64) -> Option<Number> {
-    let (found, region) = served(&ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]), reported)?;
+/// The size of a cache beyond `nearer` bytes, by what the system reports or, where the ladder shows no such cache, by the
+/// largest size at which it shows one. Sizes that are looked at are a factor of two apart: each finds what is nearest to it.
+fn capacity(card: &Card, reported: f64, nearer: f64) -> Option<Number> {
+    let ladder = ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]);
+    let as_reported = served(&ladder, reported).filter(|(found, _)| found.value >= LEAST_SHARE * reported);
+    let smaller = ladder.iter().rev().map(|rung| rung.size).filter(|&size| size < reported && size >= 2.0 * nearer);
+    let near = |size: f64| served(&ladder, size).filter(|(found, _)| (0.6..1.6).contains(&(found.value / size)));
+    let (found, region) = as_reported.or_else(|| smaller.filter_map(near).next())?;
     let how = format!(
         "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
         units::bytes(region)

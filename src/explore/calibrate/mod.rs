@@ -1,7 +1,7 @@
 //! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
 
 mod card_text;
-mod derived;
+pub mod derived;
 mod ladders;
 
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::explore::store::Samples;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
-use crate::provenance::Host;
+use crate::provenance::{Cache, Host};
 use crate::units;
 use std::fmt::Write;
 
@@ -109,6 +109,9 @@ impl Probe {
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;
 
+/// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
+const MOST_BEYOND: u64 = 512 << 20;
+
 /// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
@@ -136,7 +139,9 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
-    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory));
+    // The size of a cache shows in regions of twice and four times as much.
+    let beyond = (4 * largest).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
+    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory.max(beyond)));
     all.extend(ladders::pages(memory));
     if cores > 1 {
         all.extend(ladders::loaded(memory, cores));
@@ -228,6 +233,20 @@ pub fn sweep(probes: &[Probe], launch: &str) -> String {
     text
 }
 
+/// Caches of which the card has another size than the system reports, each as a sentence.
+pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
+    let one = |cache: &Cache| {
+        let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
+        let (level, told_text, found_text) = (cache.level, units::bytes(told), units::bytes(found));
+        (found != told).then(|| {
+            format!(
+                "L{level}: the system reports {told_text}, but random reads see {found_text}; the card has the latter"
+            )
+        })
+    };
+    host.caches.iter().filter_map(one).collect()
+}
+
 /// The card of what has been measured; numbers that were not are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
@@ -235,7 +254,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         .filter_map(|name| Some(samples.first(name)?.to_string()))
         .filter(|word| !word.is_empty())
         .collect();
-    let summary = format!("{}, {} cores, messages by {}", host.cpu_model, host.cores, carriers.join(", "));
+    let summary = format!("{}, {}, messages by {}", host.cpu_model, host.processors, carriers.join(", "));
     let mut card = Card::new(machine, &summary, "measured by apexmap calibrate");
     let origin = "as reported by the operating system";
     for name in ["host", "cpu_model", "transport", "library", "launcher"] {
@@ -250,7 +269,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
-    card.set("cores", whole(f64::from(host.cores), ""))?;
+    if let Some(cores) = host.processors.cores {
+        card.set("cores", whole(f64::from(cores), ""))?;
+    }
     card.set("memory_bytes", whole(host.memory_bytes as f64, "B"))?;
     for (level, name) in [(1, "l1_bytes"), (2, "l2_bytes"), (3, "l3_bytes")] {
         if let Some(cache) = host.caches.iter().find(|cache| cache.level == level) {

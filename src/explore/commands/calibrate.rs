@@ -9,6 +9,7 @@ use crate::explore::launch::{self, LauncherEntry};
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Hardware;
 use crate::provenance;
 use crate::terminal::{print, width};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -51,7 +52,7 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
-    let probes = calibrate::probes(&host, provenance::cores());
+    let probes = calibrate::probes(&host, Hardware::here().cores_or_threads());
     let mut launch = match arguments.launcher {
         Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
         None => format!("transport = \"{}\"\n", TransportKind::Threads),
@@ -76,6 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;
-    print(&format!("{}machine card: {}\n", calibrate::card_text(&card, width()), path.display()))?;
+    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
+    print(&format!("{}{odd}machine card: {}\n", calibrate::card_text(&card, width()), path.display()))?;
     measured
 }

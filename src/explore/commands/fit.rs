@@ -160,7 +160,7 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
         );
     }
     if data.oversubscribed {
-        text.push_str("Oversubscribed: some launches had more ranks than processors; this is no model of a machine with enough.\n\n");
+        text.push_str("Oversubscribed: some launches had more ranks than hardware threads; this is no model of a machine with enough.\n\n");
     }
     let _ = writeln!(
         text,

@@ -4,10 +4,10 @@ use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::store::Folder;
 use crate::explore::sweep::plan::{Progress, largest_memory};
+use crate::measure::hardware::Hardware;
 use crate::measure::kernels;
 use crate::measure::numerics::power_law::remote_share;
 use crate::point::{Point, Value};
-use crate::provenance;
 use crate::terminal::{print, width};
 use crate::text_table::{Align, TextTable};
 use crate::units::{self, plural};
@@ -92,7 +92,7 @@ fn order(a: &Value, b: &Value) -> Ordering {
 }
 
 fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
-    let (plan, context) = (&setup.plan, &setup.plan.context);
+    let (plan, context, hardware) = (&setup.plan, &setup.plan.context, Hardware::here());
     let each = plural(plan.blocks as usize, "launch");
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
@@ -103,7 +103,7 @@ fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
         };
         let largest = entries.iter().map(memory).max().unwrap_or(0);
         let elsewhere = context.launcher.remote || context.ranks_per_node.is_some();
-        let oversubscribed = ranks > provenance::cores() && !elsewhere;
+        let oversubscribed = ranks > hardware.hardware_threads() && !elsewhere;
         table.row([
             format!("P = {ranks}"),
             plural(entries.len(), "point"),
@@ -145,7 +145,7 @@ fn guess(point: &Point) -> f64 {
     let work = kernel.work(point);
     let alpha = point.params.get("alpha").and_then(Value::as_f64).unwrap_or(1.0);
     let far = 1.0 + 9.0 * remote_share(point.ranks, alpha);
-    let crowded = (point.ranks as f64 / provenance::cores() as f64).max(1.0);
+    let crowded = (point.ranks as f64 / Hardware::here().hardware_threads() as f64).max(1.0);
     far * crowded * (work.operations * 1e-7 + work.bytes / 5e9) / point.ranks as f64
 }
 

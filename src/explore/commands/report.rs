@@ -56,5 +56,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// Makes the report; returns the summary for the terminal.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<String> {
     let made = report::make(folder, samples)?;
-    Ok(format!("{}report: {}\n", summary::text(&made.rows), folder.report().display()))
+    let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+    Ok(format!("{}{warnings}report: {}\n", summary::text(&made.rows), folder.report().display()))
 }

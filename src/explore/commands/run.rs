@@ -10,7 +10,7 @@ use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Table};
 use crate::explore::sweep::driver::{Setting, drive};
 use crate::explore::sweep::execute::{LaunchLimits, Processes};
-use crate::explore::sweep::plan::Progress as Done;
+use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
 use crate::provenance;
@@ -108,7 +108,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
         launcher.command(&LaunchJob {
             program: program.to_owned(),
             worker: setup.worker.clone(),
-            arguments: worker_arguments(job, setup.plan.context.transport, ranks),
+            arguments: worker_arguments(job, &setup.plan.context, ranks),
             ranks,
             ranks_per_node: setup.plan.context.ranks_per_node,
             here,
@@ -133,11 +133,13 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
     )
 }
 
-fn worker_arguments(job: &Path, transport: TransportKind, ranks: usize) -> Vec<String> {
-    let job = job.to_string_lossy().into_owned();
-    ["worker", "--job", &job, "--transport", transport.name(), "--ranks", &ranks.to_string()]
-        .map(str::to_owned)
-        .to_vec()
+fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
+    let (job, ranks) = (job.to_string_lossy().into_owned(), ranks.to_string());
+    let mut arguments = vec!["worker", "--job", &job, "--transport", context.transport.name(), "--ranks", &ranks];
+    if context.transport == TransportKind::Threads {
+        arguments.extend(["--place", context.place.name()]);
+    }
+    arguments.into_iter().map(str::to_owned).collect()
 }
 
 fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {

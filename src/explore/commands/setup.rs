@@ -7,6 +7,7 @@ use crate::explore::store::manifest::Manifest;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Hardware;
 use crate::point::Point;
 use crate::provenance;
 use crate::units::{self, plural};
@@ -52,6 +53,7 @@ impl Setup {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node: sweep.launch.ranks_per_node,
+            place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
@@ -89,7 +91,7 @@ impl Setup {
             return Ok(());
         }
         let (bytes, ranks) = largest_memory(&self.plan);
-        let memory = provenance::memory_bytes().unwrap_or(u64::MAX);
+        let memory = Hardware::here().usable_memory_bytes().unwrap_or(u64::MAX);
         if bytes <= memory / 10 * 9 {
             return Ok(());
         }

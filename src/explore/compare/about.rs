@@ -18,7 +18,7 @@ pub fn about(machine: &Machine) -> About {
     let mut facts = Vec::new();
     let joined = |column: &str| machine.words(column).join(", ");
     if let Some(host) = machine.host() {
-        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
         facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
     }
     if let (Origin::Published, Some(card)) = (machine.origin, &machine.card) {

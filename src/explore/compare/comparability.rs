@@ -55,8 +55,8 @@ fn of_point(machines: &[Machine], point: &Point) -> Vec<(&'static str, String)> 
         true => joined(&facts.pages_asked),
         false => facts.pages.iter().map(|&b| units::bytes(b as f64)).collect::<Vec<_>>().join(" and "),
     });
-    differ("oversubscription", "ranks and processors", &|facts| {
-        let word = |crowded| if crowded { "oversubscribed" } else { "one processor per rank" };
+    differ("oversubscription", "ranks and hardware threads", &|facts| {
+        let word = |crowded| if crowded { "oversubscribed" } else { "one hardware thread per rank" };
         facts.oversubscribed.map(word).unwrap_or_default().to_owned()
     });
     let alone = point.at.iter().any(|(column, value)| column == "ranks" && value.as_f64() == Some(1.0));

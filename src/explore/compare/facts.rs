@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub struct Allowed {
     /// Pages granted, and the parameter that asks for them.
     pub page_size: bool,
-    /// More ranks than processors on one side only.
+    /// More ranks than hardware threads on one side only.
     pub oversubscription: bool,
     /// What carried the messages: threads or MPI. Libraries of MPI may always differ.
     pub transport: bool,

@@ -78,8 +78,8 @@ impl Machine {
 fn reported_by_os(manifest: &Manifest, name: &str) -> Card {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
-    let mut numbers =
-        vec![("cores".to_owned(), f64::from(host.processors)), ("memory_bytes".to_owned(), host.memory_bytes as f64)];
+    let mut numbers = vec![("memory_bytes".to_owned(), host.memory_bytes as f64)];
+    numbers.extend(host.processors.cores.map(|cores| ("cores".to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
     for (number, value) in numbers {

@@ -150,7 +150,10 @@ impl Comparison<'_> {
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
         let crowded = points.iter().filter(|&&at| is_crowded(&self.points.points[at])).count();
         if crowded > 0 {
-            stamps.push(format!("OVERSUBSCRIBED: more ranks than processors at {crowded} of {} points", points.len()));
+            stamps.push(format!(
+                "OVERSUBSCRIBED: more ranks than hardware threads at {crowded} of {} points",
+                points.len()
+            ));
         }
         stamps
     }

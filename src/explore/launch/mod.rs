@@ -14,7 +14,7 @@ pub use registry::{find, ids, starting};
 
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
-use crate::provenance;
+use crate::measure::hardware::Hardware;
 use nix::unistd::{AccessFlags, access};
 use serde::{Serialize, Serializer};
 use std::env;
@@ -86,7 +86,7 @@ impl LaunchJob {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
         match () {
             () if ranks <= self.here.cores => Fit::Cores,
-            () if ranks <= self.here.processors => Fit::Processors,
+            () if ranks <= self.here.hardware_threads => Fit::HardwareThreads,
             () => Fit::Oversubscribed,
         }
     }
@@ -98,7 +98,7 @@ pub struct Here {
     /// Cores of this machine that this process may use.
     pub cores: usize,
     /// The same in hardware threads.
-    pub processors: usize,
+    pub hardware_threads: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
     pub root: bool,
@@ -106,10 +106,10 @@ pub struct Here {
 
 impl Here {
     pub fn look() -> Self {
-        let processors = provenance::cores();
+        let hardware = Hardware::here();
         Self {
-            cores: processors.div_ceil(provenance::threads_per_core()),
-            processors,
+            cores: hardware.cores_or_threads(),
+            hardware_threads: hardware.hardware_threads(),
             nodes: env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(1),
             root: nix::unistd::geteuid().is_root(),
         }
@@ -122,7 +122,7 @@ enum Fit {
     /// Each rank has a core.
     Cores,
     /// Each rank has a hardware thread.
-    Processors,
+    HardwareThreads,
     /// Ranks share hardware threads.
     Oversubscribed,
 }

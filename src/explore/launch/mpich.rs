@@ -35,7 +35,7 @@ impl Launcher for Mpich {
         }
         let binding = match job.fit() {
             Fit::Cores => Some("core"),
-            Fit::Processors => Some("hwthread"),
+            Fit::HardwareThreads => Some("hwthread"),
             Fit::Oversubscribed => None,
         };
         argv.extend(binding.into_iter().flat_map(|to| ["-bind-to".into(), to.into()]));

@@ -36,7 +36,7 @@ impl Launcher for OpenMpi {
         // Without the second, a hardware thread is no slot of its own.
         let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
             Fit::Cores => (&["--bind-to", "core"], &[]),
-            Fit::Processors => (&["--use-hwthread-cpus", "--bind-to", "hwthread"], &[]),
+            Fit::HardwareThreads => (&["--use-hwthread-cpus", "--bind-to", "hwthread"], &[]),
             // Ranks that wait must yield: without this, a barrier takes milliseconds instead of microseconds.
             Fit::Oversubscribed => (
                 &["--bind-to", "none"],

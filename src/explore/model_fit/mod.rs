@@ -27,7 +27,7 @@ pub struct Data {
     pub kernel: String,
     /// Number of samples whose medians the observations are.
     pub samples: usize,
-    /// Whether some launches had more ranks than processors.
+    /// Whether some launches had more ranks than hardware threads.
     pub oversubscribed: bool,
 }
 

@@ -8,6 +8,7 @@ mod model_fits;
 pub mod nic_figures;
 mod overview;
 mod pictures;
+pub mod placement;
 pub mod ratio;
 pub mod regimes;
 pub mod share;
@@ -18,7 +19,7 @@ use crate::explore::bounds;
 use crate::explore::html::{self, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
 use crate::explore::store::groups::SampleGroup;
-use crate::explore::store::manifest::{LaunchEnd, Manifest};
+use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
@@ -27,6 +28,7 @@ use crate::sample::Status;
 use crate::units::{self, plural};
 use input::Input;
 use overview::Overview;
+use placement::Launched;
 use regimes::Regime;
 use serde::Serialize;
 
@@ -36,6 +38,8 @@ const TEMPLATE: &str = include_str!("report.html");
 pub struct ReportOutput {
     /// Worst, median and best cell of every group.
     pub rows: Vec<summary::Row>,
+    /// About where ranks and their memory were.
+    pub warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -110,13 +114,6 @@ struct Failure {
     message: String,
 }
 
-/// A launch with its times as text.
-#[derive(Serialize)]
-struct Launched<'a> {
-    end: &'a LaunchEnd,
-    placed: String,
-}
-
 /// Draws all figures of a result and writes its report.
 pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     if !folder.manifest().is_file() {
@@ -150,7 +147,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    Ok(ReportOutput { rows: summary })
+    Ok(ReportOutput { rows: summary, warnings: placement::warnings(&manifest, &current) })
 }
 
 impl<'a> Head<'a> {
@@ -160,7 +157,7 @@ impl<'a> Head<'a> {
             made: html::utc(manifest.unix_seconds),
             facts: facts(manifest, samples),
             warnings: warnings(manifest, samples, stale),
-            launches: manifest.launches.iter().map(launched).collect(),
+            launches: manifest.launches.iter().map(Launched::of).collect(),
             samples_good: samples.good().len(),
             manifest,
         }
@@ -292,7 +289,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
             let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
             format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
         });
-        facts.push(("Processor", format!("{}, {} processors", host.cpu_model, host.processors)));
+        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
         facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
         facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
         if let Some(hertz) = host.cycle_hertz {
@@ -312,11 +309,12 @@ fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String>
     let mut warnings = Vec::new();
     if samples.oversubscribed() {
         warnings.push(
-            "Oversubscribed: some launches had more ranks than processors. Their times do not represent a \
-             machine with one processor per rank."
+            "Oversubscribed: some launches had more ranks than hardware threads. Their times do not represent a \
+             machine with a hardware thread for each rank."
                 .into(),
         );
     }
+    warnings.extend(placement::warnings(manifest, samples));
     if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
         warnings.push(
             "Ranks were threads of one process and exchanged messages through shared memory. No network \
@@ -355,17 +353,4 @@ fn failures(samples: &Samples) -> Vec<Failure> {
         message: table.word("message", row).to_owned(),
     };
     failed.rows().iter().map(failure).collect()
-}
-
-fn launched(end: &LaunchEnd) -> Launched<'_> {
-    let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
-    for place in &end.launch.placement {
-        let core = place.core.map_or("?".into(), |core| format!("{core}{}", if place.pinned { "" } else { "*" }));
-        match nodes.iter_mut().find(|(node, _)| *node == place.node) {
-            Some((_, cores)) => cores.push(core),
-            None => nodes.push((&place.node, vec![core])),
-        }
-    }
-    let node = |(node, cores): &(&str, Vec<String>)| format!("{node}: {}", cores.join(" "));
-    Launched { end, placed: nodes.iter().map(node).collect::<Vec<_>>().join("; ") }
 }

@@ -248,7 +248,7 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
 }
 
 fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
-    let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than cores" } else { "" };
+    let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
     format!("{}; {} of {}; {what}{over}", group.label, plural(data.samples, "sample"), plural(group.points, "point"))
 }
 

@@ -67,7 +67,7 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
     let host = manifest.launches.last().map_or(String::new(), |launch| {
         let host = &launch.launch.host;
         let memory = units::bytes(host.memory_bytes as f64);
-        format!(" ({}, {} processors, {memory})", host.cpu_model, host.processors)
+        format!(" ({}, {}, {memory})", host.cpu_model, host.processors)
     });
     let good = samples.good().len();
     let failed = samples.len() - good;

@@ -47,7 +47,7 @@ pub struct Described {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 9] = [
+const SAMPLE: [(&str, Unit, &str); 10] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -57,9 +57,10 @@ const SAMPLE: [(&str, Unit, &str); 9] = [
     ("repetition", Unit::None, "sequence number within the point and launch, from 0"),
     ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
+    ("pages_elsewhere", Unit::None, "share of a rank's pages that are on another NUMA node than the rank, at most"),
 ];
 
-const LAUNCH: [(&str, Unit, &str); 8] = [
+const LAUNCH: [(&str, Unit, &str); 9] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads or mpi"),
     ("library", Unit::None, "message library, with its version"),
@@ -67,7 +68,8 @@ const LAUNCH: [(&str, Unit, &str); 8] = [
     ("host", Unit::None, "host of rank 0"),
     ("cpu_model", Unit::None, "processor model of that host"),
     ("build", Unit::None, "fingerprint of the measuring code"),
-    ("oversubscribed", Unit::None, "1 if some node had more ranks than cores"),
+    ("place", Unit::None, "order in which ranks that are threads took hardware threads"),
+    ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
 ];
 
 /// Columns that say which point a sample is of, besides parameters.

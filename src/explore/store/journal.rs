@@ -166,6 +166,10 @@ fn note<S>(event: Event, record: &mut Record<S>) {
         Event::Hello(launch) => record.launch = Some(*launch),
         Event::Done { budget_spent } => record.budget_spent = budget_spent,
         Event::Ended { status, message, .. } => record.ended = Some((status, message)),
+        Event::Memory { ranks } => {
+            let places = record.launch.iter_mut().flat_map(|launch| &mut launch.placement);
+            places.zip(ranks).for_each(|(place, memory)| place.memory = memory);
+        }
         Event::Start { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
     }
 }

@@ -33,8 +33,20 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
 }
 
 /// Columns of every sample, in the order of [`Tabulation::add_sample`].
-const SAMPLE: [&str; 11] =
-    ["key", "kernel", "ranks", "status", "message", "stale", "block", "repetition", "unix_seconds", "load", "seconds"];
+const SAMPLE: [&str; 12] = [
+    "key",
+    "kernel",
+    "ranks",
+    "status",
+    "message",
+    "stale",
+    "block",
+    "repetition",
+    "unix_seconds",
+    "load",
+    "pages_elsewhere",
+    "seconds",
+];
 
 /// Words of every launch, in the order of [`Tabulation::add_launch`].
 const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
@@ -43,6 +55,7 @@ struct Tabulation {
     builder: TableBuilder,
     sample: [Handle; SAMPLE.len()],
     launch: [Handle; LAUNCH.len()],
+    place: Handle,
     oversubscribed: Handle,
     rates: [Handle; derive::COLUMNS.len()],
     /// By kernel, the columns of its parameters and outputs in their order.
@@ -58,6 +71,7 @@ impl Tabulation {
         Self {
             sample: SAMPLE.map(|name| builder.column(name)),
             launch: LAUNCH.map(|name| builder.column(name)),
+            place: builder.column("place"),
             oversubscribed: builder.column("oversubscribed"),
             rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
             builder,
@@ -66,7 +80,8 @@ impl Tabulation {
     }
 
     fn add_sample(&mut self, sample: &Sample, current: bool) {
-        let [key, kernel, ranks, status, message, stale, block, repetition, unix_seconds, load, seconds] = self.sample;
+        let [key, kernel, ranks, status, message, stale, block, repetition, unix_seconds, load, elsewhere, seconds] =
+            self.sample;
         let id = &sample.point.kernel;
         if !self.kernels.contains_key(id) {
             self.kernels.insert(id.clone(), [Names::new(), Names::new()]);
@@ -91,6 +106,9 @@ impl Tabulation {
         if let Some(value) = sample.load {
             table.set_number(load, value);
         }
+        if let Some(value) = sample.pages_elsewhere {
+            table.set_number(elsewhere, value);
+        }
         if let Some(value) = sample.seconds {
             table.set_number(seconds, value);
         }
@@ -113,6 +131,9 @@ impl Tabulation {
         ];
         for (column, word) in self.launch.into_iter().zip(words) {
             self.builder.set_word(column, word);
+        }
+        if let Some(place) = launch.place {
+            self.builder.set_word(self.place, place.name());
         }
         self.builder.set_integer(self.oversubscribed, u64::from(launch.oversubscribed));
     }

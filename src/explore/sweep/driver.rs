@@ -234,6 +234,7 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             watcher.sample(sample, pending.failed || plan.repeat.satisfied(&pending.seconds));
             return Ok(());
         }
+        Event::Memory { .. } => {}
         Event::Done { .. } => attempt.done = true,
         // Told by the ending.
         Event::Fatal { .. } | Event::Ended { .. } => return Ok(()),
@@ -277,6 +278,7 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         message: reason(ending).to_owned(),
         unix_seconds: unix_seconds(),
         load: None,
+        pages_elsewhere: None,
         seconds: None,
         outputs: Default::default(),
     }

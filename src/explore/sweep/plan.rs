@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::explore::launch::LauncherEntry;
 use crate::explore::store::journal::{Record, Run};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 use crate::measure::kernels;
 pub use crate::measure::worker::Info as WorkerInfo;
 use crate::measure::worker::Repeat;
@@ -19,6 +20,8 @@ pub struct Context {
     pub transport: TransportKind,
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub place: Place,
     pub machine: String,
     /// The worker's message library.
     pub library: String,
@@ -27,6 +30,11 @@ pub struct Context {
     pub build: String,
     #[serde(skip)]
     pub builds: BTreeMap<String, String>,
+}
+
+/// Keys that were made without a placement stay those of the default.
+fn is_default(place: &Place) -> bool {
+    *place == Place::default()
 }
 
 /// A point and its key in stores.

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::explore::launch::{self, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 use crate::measure::worker;
 use crate::nearest::suggest;
 use crate::units::Unit;
@@ -23,6 +24,8 @@ pub struct LaunchSpec {
     pub command: Vec<String>,
     /// How many ranks a node gets; `None` leaves it to the launcher.
     pub ranks_per_node: Option<usize>,
+    /// Where ranks that are threads run.
+    pub place: Place,
     /// Launches for each rank count.
     pub launches: u32,
     /// Another build of this program to start, as the file names it; `None` is this program.
@@ -76,8 +79,14 @@ pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
         let what = "threads all run on this machine: ranks_per_node has no meaning";
         return Err(page.wrong(number.span(), what, "remove it, or choose transport = \"mpi\""));
     }
+    if let (Some(place), true) = (&launch.place, transport != TransportKind::Threads) {
+        let what = format!("ranks of transport \"{transport}\" run where their launcher puts them");
+        let next = "remove place, and use the launcher's own options for binding; the result says where each rank ran";
+        return Err(page.wrong(place.span(), what, next));
+    }
     Ok(LaunchSpec {
         transport,
+        place: launch.place.as_ref().map(|place| *place.get_ref()).unwrap_or_default(),
         launcher,
         command: command(launch, launcher, page)?,
         ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),

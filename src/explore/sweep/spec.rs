@@ -2,7 +2,7 @@
 
 use crate::explore::launch::LauncherEntry;
 use crate::measure::comm::TransportKind;
-use crate::provenance;
+use crate::measure::hardware::{Hardware, Place};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -75,7 +75,8 @@ pub enum Scalar {
     Text(String),
 }
 
-/// The values of a parameter: one, a list, or a range. `ranks` also takes the word "cores".
+/// The values of a parameter: one, a list, or a range. `ranks` also takes the words "cores", "hardware threads" and
+/// "node".
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Axis {
@@ -135,6 +136,11 @@ pub struct Launch {
     /// Ranks on each node of a cluster; the launcher's own choice if absent.
     #[schemars(with = "Option<u32>")]
     pub ranks_per_node: Option<Spanned<u32>>,
+    /// Order in which ranks that are threads take the hardware threads of this machine: "spread" (the default: one on each core
+    /// first, in turn over packages and NUMA nodes), "compact" (one on each core first, a package after the other) or "smt"
+    /// (all hardware threads of a core first).
+    #[schemars(with = "Option<Place>")]
+    pub place: Option<Spanned<Place>>,
     /// Launches for each rank count, 1 by default. Launches differ more than samples within one: 5 for fitting.
     #[schemars(with = "Option<u32>")]
     pub launches: Option<Spanned<u32>>,
@@ -221,11 +227,15 @@ impl<'de> Deserialize<'de> for Axis {
     }
 }
 
-/// The machine that a sweep is read for: what `ranks = "cores"` and a share of memory are.
+/// The machine that a sweep is read for: what words for `ranks` and a share of memory are.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Processors that a program may use, of a node: `ranks = "cores"`.
+    /// Cores that this process may use, hardware threads where the system does not report cores: `ranks = "cores"`.
     pub cores: usize,
+    /// Hardware threads that this process may use: `ranks = "hardware threads"`.
+    pub hardware_threads: usize,
+    /// Cores of one NUMA node, if the system reports them: `ranks = "node"`.
+    pub cores_of_numa_node: Option<usize>,
     /// Memory of a node, in bytes; 0 if it is not known.
     pub memory: u64,
 }
@@ -233,6 +243,17 @@ pub struct Machine {
 impl Machine {
     /// This machine: the processors that this process may use, and the memory, or less where its control group is limited.
     pub fn here() -> Self {
-        Self { cores: provenance::cores(), memory: provenance::memory_bytes().unwrap_or(0) }
+        let hardware = Hardware::here();
+        Self {
+            cores: hardware.cores_or_threads(),
+            hardware_threads: hardware.hardware_threads(),
+            cores_of_numa_node: hardware.cores_of_numa_node(),
+            memory: hardware.usable_memory_bytes().unwrap_or(0),
+        }
+    }
+
+    /// One NUMA node of cores with one hardware thread each.
+    pub fn plain(cores: usize, memory: u64) -> Self {
+        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory }
     }
 }

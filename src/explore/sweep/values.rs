@@ -18,7 +18,8 @@ const RANKS: Parameter = Parameter {
     name: "ranks",
     column: "ranks",
     unit: Unit::None,
-    meaning: "number of processes, the papers' P; \"cores\" means one per processor core",
+    meaning: "number of processes, the papers' P; \"cores\" means one per core that this process may use, \"hardware threads\" \
+              one per hardware thread of these, \"node\" as many as one NUMA node has cores",
     domain: Domain::Integer { least: 1, most: 1 << 24, default: 1 },
 };
 
@@ -122,15 +123,26 @@ impl Values<'_> {
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
             "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
-            "ranks" => match scalar {
-                Scalar::Text(text) if text == "cores" => {
-                    Ok(Setting { value: (self.machine.cores as u64).into(), amount: Amount::InAll })
-                }
-                _ => accept(&RANKS, scalar)
-                    .map_err(|what| self.page.wrong(span, what, "write a whole number, or \"cores\"")),
-            },
+            "ranks" => self.ranks(scalar, span),
             _ => self.of_kernels(name, scalar, span),
         }
+    }
+
+    fn ranks(&self, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        let Machine { cores, hardware_threads, cores_of_numa_node, .. } = self.machine;
+        let count = match scalar {
+            Scalar::Text(word) if word == "cores" => cores,
+            Scalar::Text(word) if word == "hardware threads" => hardware_threads,
+            Scalar::Text(word) if word == "node" => cores_of_numa_node.ok_or_else(|| {
+                let what = "this system does not tell which cores its NUMA nodes have";
+                self.page.wrong(span, what, "write a whole number, or \"cores\"")
+            })?,
+            _ => {
+                let next = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
+                return accept(&RANKS, scalar).map_err(|what| self.page.wrong(span, what, next));
+            }
+        };
+        Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
     }
 
     /// The value as the selected kernels understand it; they must agree on the unit.

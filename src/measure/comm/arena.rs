@@ -1,7 +1,9 @@
 //! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
 
 use crate::error::{Error, Result};
+use crate::measure::hardware::memory_nodes;
 use memmap2::{Advice, MmapMut};
+use std::collections::BTreeMap;
 use std::fs;
 
 /// Which pages are asked for. What was granted is read back: [`Granted`].
@@ -90,6 +92,17 @@ impl Arena {
         }
     }
 
+    /// How many of a sample of its pages are on each NUMA node; nothing where the system does not tell.
+    pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
+        let mut nodes = BTreeMap::new();
+        for region in self.regions.iter().flatten() {
+            for (node, pages) in memory_nodes(region.words()) {
+                *nodes.entry(node).or_default() += pages;
+            }
+        }
+        nodes
+    }
+
     fn filled(
         &mut self,
         pages: Pages,
@@ -136,6 +149,11 @@ impl Region {
         let skip = (huge - map.as_ptr() as usize % huge) % huge / 8;
         let unknown = Granted { page_bytes: None, huge_share: None };
         Ok(Self { map, skip, words: words.max(1), filled: None, changed: false, granted: unknown })
+    }
+
+    fn words(&self) -> &[u64] {
+        // SAFETY: as in `words_mut`.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<u64>().add(self.skip), self.words) }
     }
 
     fn words_mut(&mut self) -> &mut [u64] {

@@ -33,7 +33,7 @@ pub trait Comm {
     fn size(&self) -> usize;
     /// Ranks on this rank's node, itself included.
     fn ranks_on_node(&self) -> usize;
-    /// More ranks than the processors that they may use, on some node.
+    /// More ranks than the hardware threads that they may use, on some node.
     fn oversubscribed(&self) -> bool;
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
     fn now(&self) -> f64;

@@ -15,6 +15,7 @@ use super::threads::panic_text;
 use super::{Collectives, Comm, Tag};
 use crate::error::{Error, Result};
 use crate::measure::affinity;
+use crate::measure::hardware::Place;
 use mpi::collective::SystemOperation;
 use mpi::environment::Universe;
 use mpi::ffi;
@@ -142,6 +143,7 @@ fn node(world: &SimpleCommunicator) -> (usize, bool) {
 /// As [`super::start`]: one rank is this process.
 pub(super) fn start(
     ranks: usize,
+    _place: Place,
     program: impl Fn(&MpiComm, &mut Arena) -> Result<()>,
     failed: impl Fn(&str),
 ) -> Result<()> {

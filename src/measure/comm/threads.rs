@@ -13,6 +13,7 @@ use super::arena::Arena;
 use super::sync::{Arrivals, Barrier, Exposure, Failure};
 use crate::error::{Error, Result as Checked};
 use crate::measure::affinity;
+use crate::measure::hardware::{Hardware, Place, order};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ struct Shared {
 pub struct ThreadComm {
     rank: usize,
     shared: Arc<Shared>,
-    /// Every rank has a core of its own, so waiting ranks may spin.
+    /// Every rank has a hardware thread of its own, so waiting ranks may spin.
     spin: bool,
     turns: Cell<u32>,
     arrived: Cell<u64>,
@@ -50,9 +51,18 @@ pub struct ThreadComm {
     scratch: Cell<Vec<u64>>,
 }
 
-/// Runs `body` on `ranks` threads, each pinned to its own core if there are enough, and returns what each gave or the
-/// message of its panic. One rank's panic ends the others.
+/// [`run_placed`], one rank on each core first.
 pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync) -> Vec<Result<R, String>> {
+    run_placed(ranks, Place::default(), body)
+}
+
+/// Runs `body` on `ranks` threads, each pinned to its own hardware thread if there are enough, and returns what each gave
+/// or the message of its panic. One rank's panic ends the others.
+pub fn run_placed<R: Send>(
+    ranks: usize,
+    place: Place,
+    body: impl Fn(&ThreadComm, &mut Arena) -> R + Sync,
+) -> Vec<Result<R, String>> {
     let shared = Arc::new(Shared {
         size: ranks,
         start: Instant::now(),
@@ -64,15 +74,15 @@ pub fn run<R: Send>(ranks: usize, body: impl Fn(&ThreadComm, &mut Arena) -> R + 
         words: (0..ranks).map(|_| RwLock::default()).collect(),
         gifts: Mutex::default(),
     });
-    // The first of them, if the system grants less time than there are processors.
-    let mut processors = affinity::of_thread().unwrap_or_default();
-    processors.truncate(crate::provenance::cores());
-    let spin = ranks <= processors.len();
+    let hardware = Hardware::here();
+    let allowed = affinity::of_thread();
+    let places = order(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), place);
+    let spin = ranks <= hardware.granted(places.len());
     std::thread::scope(|scope| {
         let start = |rank: usize| {
             let (shared, turns, arrived, exposed) = (shared.clone(), Cell::new(0), Cell::new(0), Cell::new(false));
             let comm = ThreadComm { rank, shared, spin, turns, arrived, exposed, scratch: Cell::default() };
-            let (body, processor) = (&body, processors.get(rank).filter(|_| spin).copied());
+            let (body, processor) = (&body, places.get(rank).filter(|_| spin).copied());
             std::thread::Builder::new().spawn_scoped(scope, move || run_rank(&comm, processor, body))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
@@ -127,10 +137,11 @@ fn give_up() -> ! {
 /// As [`super::start`].
 pub(super) fn start(
     ranks: usize,
+    place: Place,
     program: impl Fn(&ThreadComm, &mut Arena) -> Checked<()> + Sync,
     _failed: impl Fn(&str),
 ) -> Checked<()> {
-    let results = run(ranks, |comm, arena| program(comm, arena).inspect_err(|_| comm.fail()));
+    let results = run_placed(ranks, place, |comm, arena| program(comm, arena).inspect_err(|_| comm.fail()));
     // The rank that failed first has more to say than those that ended because of it.
     let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
         Ok(Ok(())) => None,

@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use crate::error::{Error, Result};
+use crate::measure::hardware::Place;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -52,11 +53,13 @@ macro_rules! transports {
             None
         }
 
-        /// Runs `program` on each of the ranks that this process has of `ranks`. `failed` gets the message of one that fails, if
+        /// Runs `program` on each of the ranks that this process has of `ranks`. Threads are placed; processes stay where
+        /// their launcher put them. `failed` gets the message of one that fails, if
         /// its failure ends this process.
         pub fn start(
             kind: TransportKind,
             ranks: usize,
+            place: Place,
             program: impl Fn(Transport, &mut Arena) -> Result<()> + Sync,
             failed: impl Fn(&str),
         ) -> Result<()> {
@@ -64,7 +67,7 @@ macro_rules! transports {
                 $(#[$built])?
                 if kind == TransportKind::$kind {
                     let program = |end: &$end, arena: &mut Arena| program(Transport::$kind(end), arena);
-                    return super::$module::start(ranks, program, failed);
+                    return super::$module::start(ranks, place, program, failed);
                 }
             )*
             Err(Error::environment(

@@ -143,7 +143,7 @@ const OUTPUTS: &[Output] = &[
     output("fullest_fair", Unit::None, "expected fullest_destination if all destinations were equally likely"),
     output("weak_starts", Unit::None, "1 if fullest_destination is far above fullest_fair"),
     output("cores_used", Unit::None, "number of threads that shared the table"),
-    output("processors", Unit::None, "number of processors that these threads could use"),
+    output("hardware_threads", Unit::None, "number of hardware threads that these threads could use"),
     output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];

@@ -14,7 +14,7 @@
 //!   it alone touches, so modes 1 and 5 differ in name only where updates are `partitioned`. Updates are handed over in
 //!   steps of half the limit: one half is generated while the other is applied. The races are known to the compiler:
 //!   loads and stores are relaxed atomics, which are plain moves on today's processors. A launcher that binds the rank
-//!   to one core leaves only that core to its threads (see `processors` among the results): use the threads transport.
+//!   to one core leaves only that core to its threads (see `hardware_threads` among the results): use the threads transport.
 
 mod team;
 mod words;
@@ -32,11 +32,11 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::hardware::Hardware;
 use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::point::Value;
-use crate::provenance;
 use crate::source;
 use std::sync::{PoisonError, RwLock};
 use team::Gate;
@@ -127,7 +127,7 @@ impl NodePlan {
     fn new(point: &Point) -> Self {
         let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
         let cores = match point.integer("cores") {
-            0 => provenance::cores(),
+            0 => Hardware::here().cores_or_threads(),
             asked => asked as usize,
         };
         let limit = match mode {
@@ -195,7 +195,7 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     }
     let mut outcome = outcome?;
     outcome.outputs.insert("cores_used", Value::Integer(plan.cores as u64));
-    outcome.outputs.insert("processors", Value::Integer(provenance::cores() as u64));
+    outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::here().hardware_threads() as u64));
     Ok(outcome)
 }
 

@@ -9,10 +9,10 @@ use super::table::Table;
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Granted};
+use crate::measure::hardware::Hardware;
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::{mix, seed};
 use crate::point::Value;
-use crate::provenance;
 use std::collections::BTreeMap;
 
 /// What a rank did.
@@ -99,7 +99,7 @@ pub fn measure_timed<C: Collectives>(
     comm.barrier();
 
     // A rank's part of its node's memory: the sum is that of all nodes.
-    let memory = provenance::memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
+    let memory = Hardware::here().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
     let memory = comm.all_reduce_sum(memory / crate::units::WORD_BYTES);
 
     let found = hash(&table, first);

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::measure::affinity;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::sync::{Barrier, Failure};
+use crate::measure::hardware::{Hardware, Place, order};
 use crate::measure::kernels::random_access::verify::Clock;
-use crate::provenance;
 use std::thread::{Builder, panicking};
 
 /// Where all members meet.
@@ -50,9 +50,9 @@ pub fn run<C: Collectives, M: Send, R: Send>(
     members: Vec<M>,
     work: impl Fn(M, &Gate) -> R + Sync,
 ) -> Result<Vec<R>> {
-    let (mut all, here) = (affinity::of_process().unwrap_or_default(), affinity::of_thread().unwrap_or_default());
-    // As many as the process may use in total.
-    all.truncate(provenance::cores());
+    let (hardware, here) = (Hardware::here(), affinity::of_thread().unwrap_or_default());
+    let mut all = order(&hardware.threads, &hardware.allowed, Place::default());
+    all.truncate(hardware.hardware_threads());
     let spin = members.len() <= all.len();
     let gate = Gate { barrier: Barrier::new(members.len()), failure: Failure::default(), spin };
     let left: Vec<usize> = all.iter().copied().filter(|processor| !here.contains(processor)).collect();

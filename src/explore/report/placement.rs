@@ -1,0 +1,95 @@
+//! Where ranks and their memory were, and what of it a reader must know before using a number.
+
+use crate::explore::store::Samples;
+use crate::explore::store::manifest::{LaunchEnd, Manifest};
+use crate::provenance::Placement;
+use crate::units::plural;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A larger share of a rank's pages on other NUMA nodes than its own is told.
+const PAGES_ELSEWHERE: f64 = 0.05;
+
+/// A launch, and where its ranks ran, as text.
+#[derive(Serialize)]
+pub struct Launched<'a> {
+    end: &'a LaunchEnd,
+    placed: String,
+}
+
+impl<'a> Launched<'a> {
+    pub fn of(end: &'a LaunchEnd) -> Self {
+        let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
+        for place in &end.launch.placement {
+            let number = place.hardware_thread.map_or("?".into(), |number| number.to_string());
+            let star = if place.pinned { "" } else { "*" };
+            match nodes.iter_mut().find(|(node, _)| *node == place.node) {
+                Some((_, numbers)) => numbers.push(number + star),
+                None => nodes.push((&place.node, vec![number + star])),
+            }
+        }
+        let node = |(node, numbers): &(&str, Vec<String>)| format!("{node}: {}", numbers.join(" "));
+        let placed = nodes.iter().map(node).collect::<Vec<_>>().join("; ");
+        let order = end.launch.place.map_or(String::new(), |place| format!(" ({})", place.name()));
+        Self { end, placed: placed + &order }
+    }
+}
+
+/// Ranks that nobody pinned, that shared cores, or whose memory was on another NUMA node.
+pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
+    let current: BTreeSet<&str> = samples.words("launch").into_iter().collect();
+    let launches: Vec<&LaunchEnd> =
+        manifest.launches.iter().filter(|end| current.contains(end.launch.launch.as_str())).collect();
+    // Ranks that take turns on a hardware thread are told as oversubscribed.
+    let settled: Vec<&LaunchEnd> = launches.iter().copied().filter(|end| !end.launch.oversubscribed).collect();
+    let unpinned = which(&settled, |ranks| ranks.iter().any(|rank| !rank.pinned)).map(|launches| {
+        format!(
+            "Ranks were not pinned to a core in {launches}: the system could move them while they were measured. Let the \
+             launcher bind each rank to a core."
+        )
+    });
+    let shared = which(&settled, share_cores).map(|launches| {
+        format!("Ranks shared cores in {launches}, each on a hardware thread of its own. Rates per rank are not rates of a core.")
+    });
+    unpinned.into_iter().chain(shared).chain(memory_elsewhere(&launches, samples)).collect()
+}
+
+/// The launches whose ranks are so, as text.
+fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<String> {
+    let found: Vec<&str> =
+        (launches.iter()).filter(|end| are(&end.launch.placement)).map(|end| end.launch.launch.as_str()).collect();
+    match found.as_slice() {
+        [] => None,
+        [one] => Some(format!("launch {one}")),
+        [first, ..] => Some(format!("{} (the first is {first})", plural(found.len(), "launch"))),
+    }
+}
+
+fn share_cores(ranks: &[Placement]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut pinned = ranks.iter().filter(|rank| rank.pinned);
+    pinned.any(|rank| rank.physical_core.is_some_and(|core| !seen.insert((&rank.node, core))))
+}
+
+fn memory_elsewhere(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
+    let shares = samples.numbers("pages_elsewhere");
+    let far = shares.iter().filter(|&&share| share > PAGES_ELSEWHERE).count();
+    let most = shares.iter().copied().filter(|share| *share > PAGES_ELSEWHERE).reduce(f64::max)?;
+    let ranks = launches.iter().flat_map(|end| end.launch.placement.iter().map(move |rank| (end, rank)));
+    let told = ranks.filter_map(|(end, rank)| Some((end, rank.rank, rank.memory.as_ref()?)));
+    let example =
+        told.max_by(|a, b| a.2.elsewhere.total_cmp(&b.2.elsewhere)).filter(|(.., m)| m.elsewhere > PAGES_ELSEWHERE);
+    let example = example.map_or(String::new(), |(end, rank, memory)| {
+        let launch = &end.launch.launch;
+        format!(
+            "; rank {rank} of launch {launch} ran on node {}, its memory is on node {}",
+            memory.numa_node, memory.memory_node
+        )
+    });
+    Some(format!(
+        "Memory of a rank was on another NUMA node than the rank in {far} of {}: up to {:.0} % of its pages{example}. The \
+         latencies and bandwidths of these samples are not those of a rank's own memory.",
+        plural(samples.len(), "sample"),
+        100.0 * most
+    ))
+}

@@ -1,0 +1,133 @@
+//! What the control groups of the process leave it: the smallest limit of its own group and of those above.
+
+use super::files::Files;
+
+/// Limits of control groups, of version 2 and of version 1.
+#[derive(Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Processor time, in hardware threads.
+    pub cpu_quota: Option<f64>,
+    pub memory_bytes: Option<u64>,
+    /// Hardware threads of the process's own group.
+    pub cpus: Option<Vec<usize>>,
+}
+
+/// A group that the process is in: where, from the group itself up to the root that the process sees.
+struct Group {
+    /// Version 1: what it controls. Version 2: nothing.
+    controllers: Vec<String>,
+    folders: Vec<String>,
+}
+
+impl Limits {
+    pub fn read(system: &dyn Files) -> Self {
+        let mut limits = Self::default();
+        for group in groups(system) {
+            let controls = |name: &str| group.controllers.iter().any(|other| other == name);
+            let second = group.controllers.is_empty();
+            for folder in &group.folders {
+                if second || controls("memory") {
+                    limits.restrict_memory(memory(system, folder, second));
+                }
+                if second || controls("cpu") {
+                    limits.restrict_quota(quota(system, folder, second));
+                }
+            }
+            if let (true, Some(own)) = (second || controls("cpuset"), group.folders.first()) {
+                let names = ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"];
+                let set = names.iter().find_map(|name| system.list(&format!("{own}/{name}")));
+                limits.cpus = set.filter(|set| !set.is_empty()).or(limits.cpus);
+            }
+        }
+        limits
+    }
+
+    fn restrict_memory(&mut self, bytes: Option<u64>) {
+        self.memory_bytes = [self.memory_bytes, bytes].into_iter().flatten().min();
+    }
+
+    fn restrict_quota(&mut self, quota: Option<f64>) {
+        self.cpu_quota = [self.cpu_quota, quota].into_iter().flatten().reduce(f64::min);
+    }
+}
+
+fn memory(system: &dyn Files, folder: &str, second: bool) -> Option<u64> {
+    /// What version 1 says where it sets no limit is a little less than 2^63.
+    const NONE: u64 = 1 << 62;
+    let name = if second { "memory.max" } else { "memory.limit_in_bytes" };
+    system.number(&format!("{folder}/{name}")).filter(|&bytes| bytes < NONE)
+}
+
+fn quota(system: &dyn Files, folder: &str, second: bool) -> Option<f64> {
+    // No number, `max` or -1, where there is no limit.
+    let (quota, period): (f64, f64) = if second {
+        let text = system.text(&format!("{folder}/cpu.max"))?;
+        let (quota, period) = text.split_once(' ')?;
+        (quota.parse().ok()?, period.parse().ok()?)
+    } else {
+        let of = |name: &str| system.number(&format!("{folder}/cpu.cfs_{name}_us"));
+        (of("quota")?, of("period")?)
+    };
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// The groups of the process, with the folders in which their limits stand.
+fn groups(system: &dyn Files) -> Vec<Group> {
+    let mounts = mounts(system);
+    let text = system.text("proc/self/cgroup").unwrap_or_default();
+    let group = |line: &str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        let controllers: Vec<String> =
+            controllers.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let here = |mount: &&Mount| match controllers.first() {
+            None => mount.second,
+            Some(name) => !mount.second && mount.options.iter().any(|option| option == name),
+        };
+        // A container may see its own part of the tree only, or, mounted elsewhere, more than that.
+        let within = |mount: &&Mount| below(path, &mount.root).is_some();
+        let mount = mounts.iter().filter(here).find(within).or(mounts.iter().find(here))?;
+        let mut folders = vec![mount.point.clone()];
+        for part in below(path, &mount.root).unwrap_or_default().split('/').filter(|part| !part.is_empty()) {
+            folders.push(format!("{}/{part}", folders.last().expect("the mount point")));
+        }
+        folders.reverse();
+        Some(Group { controllers, folders })
+    };
+    text.lines().filter_map(group).collect()
+}
+
+/// What of a path lies below a folder; `None` if it does not lie there.
+fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    ((rest.is_empty() || rest.starts_with('/')) && !path.split('/').any(|part| part == "..")).then_some(rest)
+}
+
+/// A tree of control groups.
+struct Mount {
+    second: bool,
+    /// Which group stands at the mount point.
+    root: String,
+    point: String,
+    options: Vec<String>,
+}
+
+fn mounts(system: &dyn Files) -> Vec<Mount> {
+    let text = system.text("proc/self/mountinfo").unwrap_or_default();
+    let mount = |line: &str| {
+        let (before, after) = line.split_once(" - ")?;
+        let (mut before, mut after) = (before.split(' ').skip(3), after.split(' '));
+        let second = match after.next()? {
+            "cgroup2" => true,
+            "cgroup" => false,
+            _ => return None,
+        };
+        Some(Mount {
+            second,
+            root: before.next()?.to_owned(),
+            point: before.next()?.to_owned(),
+            options: after.nth(1)?.split(',').map(str::to_owned).collect(),
+        })
+    };
+    text.lines().filter_map(mount).collect()
+}

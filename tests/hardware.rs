@@ -1,0 +1,340 @@
+//! Machines and control groups read from recorded files; ranks put on them.
+
+use crate::common::Scratch;
+use apexmap::measure::hardware::{Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, order};
+use apexmap::provenance::Processors;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The files of a listing by their paths.
+#[derive(Default)]
+struct Recorded(BTreeMap<String, String>);
+
+impl Recorded {
+    /// Each line is `path = content`, with \n and \t in the content; comments begin with #. After `[0-3,8]` a line is one for
+    /// each i of the list: {i} is i, {i+2} and {i-2} its neighbours.
+    fn add(&mut self, listing: &str) {
+        for line in listing.lines().filter(|line| !line.starts_with('#')) {
+            let (list, pair) = match line.strip_prefix('[') {
+                Some(rest) => rest.split_once("] ").expect("a list and a pair"),
+                None => ("0", line),
+            };
+            let (path, content) = pair.split_once(" = ").expect("path = content");
+            let content = content.replace("\\n", "\n").replace("\\t", "\t");
+            self.0.extend(numbers(list).map(|i| (filled(path, i), filled(&content, i))));
+        }
+    }
+}
+
+impl Files for Recorded {
+    fn text(&self, path: &str) -> Option<String> {
+        self.0.get(path.trim_start_matches('/')).map(|text| text.trim().to_owned())
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let within = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.split('/').next()?.to_owned());
+        self.0.keys().filter_map(within).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+fn numbers(list: &str) -> impl Iterator<Item = i64> {
+    let number = |text: &str| text.parse::<i64>().expect("a number");
+    list.split(',').flat_map(move |part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        number(first)..=number(last)
+    })
+}
+
+fn filled(text: &str, i: i64) -> String {
+    let mut filled = String::new();
+    let mut parts = text.split("{i");
+    filled.push_str(parts.next().expect("the first"));
+    for part in parts {
+        let (add, rest) = part.split_once('}').expect("a closing brace");
+        let add: i64 = if add.is_empty() { 0 } else { add.parse().expect("a number with its sign") };
+        filled.push_str(&format!("{}{rest}", i + add));
+    }
+    filled
+}
+
+const INTEL: &str = include_str!("hardware/intel-2x8x2.txt");
+const INTERLEAVED: &str = include_str!("hardware/intel-4x8x2-interleaved.txt");
+const AMD: &str = include_str!("hardware/amd-2x24x2.txt");
+const ARM: &str = include_str!("hardware/arm-2x64.txt");
+const HYBRID: &str = include_str!("hardware/hybrid-4x2+8.txt");
+const VIRTUAL: &str = include_str!("hardware/vm-2.txt");
+
+/// The machine of a listing, with further files.
+fn machine(listing: &str, further: &str) -> Hardware {
+    let mut files = Recorded::default();
+    files.add(listing);
+    files.add(further);
+    Hardware::read(&files)
+}
+
+/// Packages, NUMA nodes, cores, hardware threads and last-level caches.
+fn counts(machine: &Hardware) -> [Option<usize>; 5] {
+    [
+        machine.count(|thread| thread.package),
+        machine.count(|thread| thread.numa_node),
+        machine.count(|thread| thread.core),
+        machine.count(|thread| Some(thread.number)),
+        machine.count(|thread| thread.caches.last()?.threads.first().copied()),
+    ]
+}
+
+/// Level, KiB and number of hardware threads of each of its caches.
+fn caches(machine: &Hardware, number: usize) -> Vec<(u32, u64, usize)> {
+    let caches = &machine.thread(number).expect("a hardware thread").caches;
+    caches.iter().map(|cache| (cache.level, cache.bytes >> 10, cache.threads.len())).collect()
+}
+
+#[test]
+fn machines_are_read_as_they_were_recorded() {
+    let [intel, interleaved, amd, arm, hybrid, vm] =
+        [INTEL, INTERLEAVED, AMD, ARM, HYBRID, VIRTUAL].map(|listing| machine(listing, ""));
+    assert_eq!(counts(&intel), [2, 2, 16, 32, 2].map(Some));
+    assert_eq!(counts(&interleaved), [4, 3, 32, 64, 4].map(Some));
+    assert_eq!(counts(&amd), [2, 8, 48, 96, 16].map(Some));
+    assert_eq!(counts(&arm), [2, 4, 128, 128, 4].map(Some));
+    assert_eq!(counts(&hybrid), [1, 1, 12, 16, 1].map(Some));
+    assert_eq!(counts(&vm), [1, 1, 2, 2, 1].map(Some));
+    assert_eq!([&intel, &amd, &arm].map(Hardware::cores_of_numa_node), [8, 6, 32].map(Some));
+    assert_eq!(caches(&intel, 31), [(1, 32, 2), (2, 1024, 2), (3, 11264, 16)]);
+    assert_eq!(caches(&amd, 50), [(1, 32, 2), (2, 512, 2), (3, 8192, 6)]);
+    assert_eq!(caches(&arm, 127), [(1, 64, 1), (2, 512, 1), (3, 32768, 32)]);
+    assert_eq!(caches(&hybrid, 0), [(1, 48, 2), (2, 1280, 2), (3, 18432, 16)]);
+    assert_eq!(caches(&hybrid, 15), [(1, 32, 1), (2, 2048, 4), (3, 18432, 16)]);
+    assert_eq!(caches(&vm, 1), [(1, 32, 1), (2, 512, 1), (3, 32768, 2)]);
+    let place = |machine: &Hardware, number| {
+        let thread = machine.thread(number).expect("a hardware thread");
+        [thread.core, thread.package, thread.numa_node]
+    };
+    assert_eq!(place(&intel, 24), [Some(8), Some(1), Some(1)]);
+    assert_eq!(place(&interleaved, 33), [Some(1), Some(2), Some(2)]);
+    assert_eq!(place(&amd, 95), [Some(47), Some(1), Some(7)]);
+    assert_eq!(place(&arm, 64), [Some(64), Some(8442), Some(2)]);
+    assert_eq!(intel.memory_bytes, Some(97_445_600 << 10));
+    assert_eq!(amd.memory_bytes, None, "not recorded");
+}
+
+/// Paths are those of real files: what is read from memory here is read from a folder there.
+#[test]
+fn a_folder_is_read_as_its_listing_is() {
+    let root = Scratch::new();
+    let mut files = Recorded::default();
+    files.add(VIRTUAL);
+    for (path, content) in &files.0 {
+        let file = root.join(path);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, format!("{content}\n")).expect("a file");
+    }
+    assert_eq!(Hardware::read(&Below(&root)), Hardware::read(&files));
+}
+
+#[test]
+fn kinds_of_core_are_told_apart() {
+    let hybrid = machine(HYBRID, "");
+    let kinds = |range: std::ops::Range<usize>| {
+        range.map(|number| hybrid.thread(number).and_then(|thread| thread.kind)).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(kinds(0..8), BTreeSet::from([Some(Kind::Performance)]));
+    assert_eq!(kinds(8..16), BTreeSet::from([Some(Kind::Efficiency)]));
+    let little = machine(ARM, "[0-63] sys/devices/system/cpu/cpu{i}/cpu_capacity = 446");
+    let first = order(&little.threads, &little.allowed, Place::Compact)[0];
+    assert_eq!((little.count(|thread| thread.kind), first), (Some(2), 64), "the faster cores first");
+}
+
+/// What the standard library finds by other means: affinity by a system call, quotas of control groups by its own reader.
+#[test]
+fn this_machine_has_as_many_hardware_threads_as_the_standard_library_says() {
+    let here = Hardware::here();
+    let known = std::thread::available_parallelism().expect("a number").get();
+    assert_eq!(here.hardware_threads(), known);
+    assert!(here.cores_or_threads() <= known);
+    assert!(here.usable_memory_bytes().is_some_and(|bytes| bytes > 1 << 28), "{:?}", here.memory_bytes);
+}
+
+#[test]
+fn what_the_system_does_not_say_is_absent() {
+    let empty = machine("", "");
+    assert_eq!(counts(&empty), [None; 5]);
+    assert_eq!((empty.cores(), empty.hardware_threads(), empty.usable_memory_bytes()), (None, 1, None));
+    // A sandbox without /sys.
+    let status = "proc/self/status = Cpus_allowed_list:\\t0-2,5\nproc/meminfo = MemTotal: 1024 kB";
+    let sandbox = machine(status, "");
+    assert_eq!(counts(&sandbox), [None, None, None, Some(4), None]);
+    assert_eq!((sandbox.cores(), sandbox.cores_or_threads(), sandbox.cores_of_numa_node()), (None, 4, None));
+    assert_eq!(order(&sandbox.threads, &sandbox.allowed, Place::Spread), [0, 1, 2, 5]);
+    // Firmware that does not tell packages.
+    let arm = machine(ARM, "[0-127] sys/devices/system/cpu/cpu{i}/topology/physical_package_id = -1");
+    assert_eq!((arm.count(|thread| thread.package), arm.cores()), (None, Some(128)));
+    let garbled = machine(ARM, "sys/devices/system/cpu/online = 0-99999999999\nproc/meminfo = MemTotal: many");
+    assert_eq!((garbled.hardware_threads(), garbled.memory_bytes), (128, None), "from the folders of the processors");
+}
+
+#[test]
+fn affinity_and_offline_processors_are_respected() {
+    let some = machine(INTEL, "proc/self/status = Cpus_allowed_list:\\t0-2,16,30\\n");
+    assert_eq!((some.allowed.as_slice(), some.hardware_threads(), some.cores()), (&[0, 1, 2, 16, 30][..], 5, Some(4)));
+    let offline = machine(INTEL, "sys/devices/system/cpu/online = 0-7,16-23");
+    assert_eq!((counts(&offline), offline.cores()), ([1, 1, 8, 16, 1].map(Some), Some(8)));
+}
+
+/// A second version of control groups at its usual place.
+const SECOND: &str =
+    "proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\\n\n";
+
+fn limits(listing: &str) -> (Option<u64>, usize, Option<usize>) {
+    let machine = machine(INTEL, listing);
+    (machine.memory_limit_bytes, machine.hardware_threads(), machine.cores())
+}
+
+#[test]
+fn the_smallest_limit_of_the_job_and_of_all_groups_above_it_counts() {
+    let job = "sys/fs/cgroup/system.slice/slurmstepd.scope/job_7";
+    let own = "proc/self/cgroup = 0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\\n\n";
+    let nested = format!(
+        "{SECOND}{own}{job}/memory.max = 34359738368\n{job}/step_0/user/task_0/memory.max = max\n\
+         {job}/step_0/user/memory.max = 51539607552\n{job}/cpu.max = 600000 100000\n{job}/step_0/cpu.max = max 100000\n\
+         {job}/step_0/user/task_0/cpuset.cpus.effective = 0-3,16-19"
+    );
+    assert_eq!(limits(&nested), (Some(32 << 30), 6, Some(4)));
+    let memory = machine(INTEL, &nested).usable_memory_bytes();
+    assert_eq!(memory, Some(32 << 30));
+    // The root of the tree only, as in a container.
+    let container = format!(
+        "{SECOND}proc/self/cgroup = 0::/\\n\nsys/fs/cgroup/memory.max = 1073741824\nsys/fs/cgroup/cpu.max = 50000 100000"
+    );
+    assert_eq!(limits(&container), (Some(1 << 30), 1, Some(1)), "half a processor is one");
+    let unlimited = format!("{SECOND}{own}{job}/memory.max = max\n{job}/cpu.max = max 100000");
+    assert_eq!(limits(&unlimited), (None, 32, Some(16)));
+    assert_eq!(limits("proc/self/cgroup = 0::/a\\n"), (None, 32, Some(16)), "nothing is mounted");
+    let outside = format!("{SECOND}proc/self/cgroup = 0::/../other\\n\nsys/fs/cgroup/memory.max = 2147483648");
+    assert_eq!(limits(&outside).0, Some(2 << 30), "of a group outside of the tree only the tree's own limit");
+}
+
+#[test]
+fn control_groups_of_version_1_count_too() {
+    let mounts = "proc/self/mountinfo = 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\\n\
+                  35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\\n\
+                  34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\\n\
+                  41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\\n\n";
+    let own = "proc/self/cgroup = 5:cpu,cpuacct:/slurm/job_9\\n4:memory:/slurm/job_9/step_0\\n3:cpuset:/slurm/job_9\\n0::/\\n\n";
+    let job = format!(
+        "{mounts}{own}sys/fs/cgroup/memory/slurm/job_9/memory.limit_in_bytes = 17179869184\n\
+         sys/fs/cgroup/memory/slurm/job_9/step_0/memory.limit_in_bytes = 9223372036854771712\n\
+         sys/fs/cgroup/cpu,cpuacct/slurm/job_9/cpu.cfs_quota_us = 250000\n\
+         sys/fs/cgroup/cpu,cpuacct/slurm/job_9/cpu.cfs_period_us = 100000\n\
+         sys/fs/cgroup/cpuset/slurm/job_9/cpuset.effective_cpus = 8-15\n"
+    );
+    assert_eq!(limits(&job), (Some(16 << 30), 2, Some(2)));
+    let unlimited = job.replace("250000", "-1").replace("17179869184", "9223372036854771712");
+    assert_eq!(limits(&unlimited), (None, 8, Some(8)));
+    // A container that sees its own group at the mount point, by the name that the group has outside.
+    let container = "proc/self/mountinfo = 35 31 0:32 /docker/f00 /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\\n\n\
+                     proc/self/cgroup = 4:memory:/docker/f00\\n\nsys/fs/cgroup/memory/memory.limit_in_bytes = 536870912";
+    assert_eq!(limits(container).0, Some(512 << 20));
+    assert_eq!(machine(VIRTUAL, "").memory_limit_bytes, None);
+}
+
+#[test]
+fn ranks_take_one_core_after_the_other_as_asked() {
+    let [intel, interleaved, amd, hybrid] = [INTEL, INTERLEAVED, AMD, HYBRID].map(|listing| machine(listing, ""));
+    let first = |machine: &Hardware, place, count: usize| {
+        order(&machine.threads, &machine.allowed, place).into_iter().take(count).collect::<Vec<_>>()
+    };
+    assert_eq!(first(&intel, Place::Spread, 4), [0, 8, 1, 9]);
+    assert_eq!(first(&intel, Place::Compact, 9), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(first(&intel, Place::Compact, 17)[16], 16, "a second rank on a core when all cores have one");
+    assert_eq!(first(&intel, Place::Smt, 4), [0, 16, 1, 17]);
+    assert_eq!(first(&interleaved, Place::Compact, 3), [0, 4, 8]);
+    assert_eq!(first(&interleaved, Place::Spread, 4), [0, 2, 1, 3], "packages 0, 1, 2, 3");
+    assert_eq!(first(&amd, Place::Spread, 6), [0, 24, 6, 30, 12, 36], "packages, then NUMA nodes");
+    assert_eq!(first(&amd, Place::Spread, 10)[8..], [3, 27], "then caches within a NUMA node");
+    assert_eq!(first(&hybrid, Place::Spread, 13), [0, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 1]);
+    assert_eq!(first(&hybrid, Place::Smt, 3), [0, 1, 2]);
+}
+
+/// A machine of packages with so many cores of so many hardware threads, numbered in turn over packages where asked.
+fn regular(packages: usize, cores: usize, threads: usize, in_turn: bool) -> Vec<HardwareThread> {
+    let all = packages * cores;
+    let thread = |number: usize| {
+        let core = number % all;
+        let package = if in_turn { core % packages } else { core / cores };
+        let (numa_node, kind, caches) = (Some(package), None, Vec::new());
+        HardwareThread { number, core: Some(core), package: Some(package), numa_node, kind, caches }
+    };
+    (0..all * threads).map(thread).collect()
+}
+
+/// How many of these there are of each.
+fn count(of: impl Iterator<Item = Option<usize>>) -> BTreeMap<usize, usize> {
+    let mut counts = BTreeMap::new();
+    for one in of.flatten() {
+        *counts.entry(one).or_default() += 1;
+    }
+    counts
+}
+
+proptest! {
+    #[test]
+    fn placements_keep_their_promises(
+        (packages, cores, threads, in_turn) in (1usize..5, 1usize..9, 1usize..5, any::<bool>()),
+        seed in any::<u64>(),
+        ranks in 1usize..160,
+    ) {
+        let machine = regular(packages, cores, threads, in_turn);
+        let everyone: Vec<usize> = (0..machine.len()).collect();
+        let some: Vec<usize> = everyone.iter().copied().filter(|number| seed >> (number % 61) & 1 == 1).collect();
+        let of = |numbers: &[usize], part: fn(&HardwareThread) -> Option<usize>| count(numbers.iter().map(|&n| part(&machine[n])));
+        for place in Place::ALL {
+            let mut taken = order(&machine, &some, place);
+            taken.sort_unstable();
+            prop_assert_eq!(&taken, &some, "each allowed hardware thread once, and no other");
+            let taken = order(&machine, &everyone, place);
+            let taken = &taken[..ranks.min(taken.len())];
+            let on_cores = of(taken, |thread| thread.core);
+            let on_packages = of(taken, |thread| thread.package);
+            let ends = |counts: &BTreeMap<usize, usize>, all: usize| {
+                let least = if counts.len() < all { 0 } else { *counts.values().min().expect("one") };
+                (least, *counts.values().max().expect("one"))
+            };
+            let (least, most) = ends(&on_cores, packages * cores);
+            match place {
+                Place::Smt => prop_assert_eq!(on_cores.len(), taken.len().div_ceil(threads), "no core before the last one is full"),
+                _ => prop_assert!(most - least <= 1, "one rank on each core before a second one: {:?}", on_cores),
+            }
+            let (least, most) = ends(&on_packages, packages);
+            match place {
+                Place::Spread => prop_assert!(most - least <= 1, "{:?}", on_packages),
+                Place::Compact => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores).min(packages)),
+                Place::Smt => prop_assert_eq!(on_packages.len(), taken.len().div_ceil(cores * threads)),
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_that_were_touched_are_on_a_numa_node_of_this_machine() {
+    let words = vec![1u64; 1 << 20];
+    let nodes = memory_nodes(&words);
+    let known = Hardware::here().count(|thread| thread.numa_node).is_some();
+    assert_eq!(nodes.values().sum::<usize>(), if known { 64 } else { 0 }, "{nodes:?}");
+    assert!(memory_nodes(&[]).is_empty());
+}
+
+#[test]
+fn processors_are_told_in_words() {
+    let told = |listing: &str, further: &str| Processors::of(&machine(listing, further)).to_string();
+    assert_eq!(told(INTEL, ""), "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes");
+    assert_eq!(told(VIRTUAL, ""), "2 cores");
+    assert_eq!(told(HYBRID, ""), "12 cores (8 efficiency, 4 performance), 16 hardware threads");
+    let job = "proc/self/status = Cpus_allowed_list:\\t0-7";
+    assert_eq!(told(ARM, job), "2 packages, 128 cores, 4 NUMA nodes; this process may use 8 cores");
+    let half = "proc/self/status = Cpus_allowed_list:\\t0-15";
+    assert_eq!(
+        told(INTEL, half),
+        "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes; this process may use 16 hardware threads"
+    );
+}

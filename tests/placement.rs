@@ -1,0 +1,70 @@
+//! Where ranks and their memory were: what the report warns of, and what older results tell.
+
+use crate::common::{host, launch, manifest, sample, small_point};
+use apexmap::explore::report::placement;
+use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::tabulate::tabulate;
+use apexmap::provenance::{Host, MemoryPlacement, Placement};
+use apexmap::sample::{Launch, Sample};
+use std::collections::BTreeMap;
+
+#[test]
+fn memory_on_another_node_than_the_rank_is_a_share_of_its_pages() {
+    let placed = MemoryPlacement::on(0, &BTreeMap::from([(0, 16), (1, 48)])).expect("pages");
+    assert_eq!(placed, MemoryPlacement { numa_node: 0, memory_node: 1, elsewhere: 0.75 });
+    assert_eq!(MemoryPlacement::on(3, &BTreeMap::from([(3, 64)])).expect("pages").elsewhere, 0.0);
+    assert_eq!(MemoryPlacement::on(0, &BTreeMap::new()), None);
+}
+
+/// A result of two launches of two ranks, as changed, and what its report warns of.
+fn warnings(transport: &str, change: impl Fn(usize, &mut Placement), oversubscribed: bool) -> Vec<String> {
+    let mut records = Vec::new();
+    for name in ["0001", "0002"] {
+        let mut launch = Launch { transport: transport.into(), oversubscribed, ..launch(name, 2, "b1") };
+        for (rank, place) in launch.placement.iter_mut().enumerate() {
+            place.hardware_thread = Some(rank as u32);
+            place.physical_core = Some(rank as u32);
+            change(rank, place);
+        }
+        let elsewhere = launch.placement.iter().flat_map(|place| &place.memory).map(|memory| memory.elsewhere);
+        let one = sample(&small_point("apex_map.two_sided", 2), "a", 0, 1.0);
+        let samples = vec![Sample { pages_elsewhere: elsewhere.reduce(f64::max), ..one }];
+        records.push(Record { launch: Some(launch), samples, ..Record::default() });
+    }
+    placement::warnings(&manifest().with_records(&records), &tabulate(&records, |_| true).into())
+}
+
+#[test]
+fn the_report_warns_of_ranks_and_memory_that_are_not_where_they_should_be() {
+    assert!(warnings("threads", |_, _| (), false).is_empty());
+    let free = warnings("mpi", |rank, place| place.pinned = rank == 0, false);
+    assert!(free.len() == 1 && free[0].contains("not pinned to a core in 2 launches (the first is 0001)"), "{free:?}");
+    assert!(warnings("mpi", |_, place| place.pinned = false, true).is_empty(), "oversubscribed is told elsewhere");
+    let shared = warnings("threads", |_, place| place.physical_core = Some(0), false);
+    assert!(shared.len() == 1 && shared[0].contains("shared cores"), "{shared:?}");
+    let other_host =
+        |rank: usize, place: &mut Placement| (place.node, place.physical_core) = (format!("n{rank}"), Some(0));
+    assert!(warnings("mpi", other_host, false).is_empty());
+    let far = |rank: usize, place: &mut Placement| {
+        place.memory = MemoryPlacement::on(0, &BTreeMap::from([(rank, 60), (0, 4)]));
+    };
+    let far = warnings("threads", far, false);
+    assert!(far.len() == 1 && far[0].contains("in 2 of 2 samples: up to 94 % of its pages"), "{far:?}");
+    assert!(far[0].contains("rank 1 of launch 0002 ran on node 0, its memory is on node 1"), "{far:?}");
+    let near =
+        |_: usize, place: &mut Placement| place.memory = MemoryPlacement::on(0, &BTreeMap::from([(0, 62), (1, 2)]));
+    assert!(warnings("threads", near, false).is_empty(), "a few pages");
+}
+
+#[test]
+fn results_of_before_cores_were_told_apart_can_be_read() {
+    let mut old = serde_json::to_value(host()).expect("a host");
+    old["processors"] = 8.into();
+    old["cores"] = 4.into();
+    let host: Host = serde_json::from_value(old).expect("a host");
+    assert_eq!((host.processors.cores, host.processors.machine_hardware_threads), (None, Some(8)));
+    assert_eq!(host.processors.to_string(), "8 hardware threads");
+    let old = r#"{ "rank": 1, "node": "n", "core": 5, "pinned": true }"#;
+    let place: Placement = serde_json::from_str(old).expect("a placement");
+    assert_eq!((place.hardware_thread, place.physical_core, place.memory), (Some(5), None, None));
+}
