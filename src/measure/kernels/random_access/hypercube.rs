@@ -151,7 +151,8 @@ impl<C: Mailboxes> Cube<'_, C> {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut values = vec![0; GENERATED];
         let mut arrived = Vec::with_capacity(2 * problem.look_ahead);
-        for _ in 0..=problem.rounds(problem.look_ahead) {
+        let rounds = problem.rounds(problem.look_ahead);
+        for round in 0..=rounds {
             let (mut size, mut made) = (left.min(problem.look_ahead as u64) as usize, 0);
             left -= size as u64;
             // The updates of the last round are made while those of the next are generated: the memory and the core work at
@@ -169,6 +170,9 @@ impl<C: Mailboxes> Cube<'_, C> {
             }
             self.tally.applied += arrived.len() as u64;
             arrived.clear();
+            if round == rounds {
+                break;
+            }
             for stage in 0..self.stages.len() {
                 self.exchange(stage);
                 self.tally.store(self.current.keep.len() + self.current.send.len());
