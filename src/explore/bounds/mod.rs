@@ -34,7 +34,7 @@ macro_rules! names {
 
 names! {
     ISSUE = "processor issue";
-    OUTSTANDING = "outstanding cache lines";
+    OUTSTANDING = "outstanding misses";
     WALKS = "page walks";
     L2 = "L2 bandwidth";
     L3 = "L3 bandwidth";

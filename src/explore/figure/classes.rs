@@ -58,11 +58,16 @@ impl Drawable for &Classes {
         let frame = area.frame.area;
         canvas.outline(frame, INK, 1.0)?;
         let shown = (0..self.names.len()).filter(|class| self.classes.iter().any(|found| found == &Some(*class)));
-        for (k, class) in shown.enumerate() {
-            let at = (frame.right + 21.0, frame.top + KEY_LINE * (k as f64 + 0.5));
+        let mut top = frame.top;
+        for class in shown {
+            let at = (frame.right + 21.0, top + 0.5 * KEY_LINE);
             canvas.fill(Rect::around(at, 16.0, 14.0), CLASSES[class])?;
-            let words = text::cut(&self.names[class], text::TICK, false, canvas.sheet.bar - 38.0);
-            canvas.text(&words, (at.0 + 13.0, at.1), Side::Left, Type::new(text::TICK))?;
+            let lines = text::wrapped(&self.names[class], text::TICK, false, canvas.sheet.bar - 38.0, 2);
+            for (line, words) in lines.iter().enumerate() {
+                let y = at.1 + line as f64 * 1.2 * text::TICK;
+                canvas.text(words, (at.0 + 13.0, y), Side::Left, Type::new(text::TICK))?;
+            }
+            top += KEY_LINE + lines.len().saturating_sub(1) as f64 * 1.2 * text::TICK;
         }
         let room = canvas.sheet.bar - 24.0;
         let lines = text::wrapped(&format!("In cells: {}", grid.z.label), text::TICK, false, room, 4);

@@ -59,7 +59,7 @@ use surface::Surface;
 use svg::Svg;
 use table::FigureTable;
 
-/// A figure, with all that it shows. [`svg`] and [`png`](png()) draw it.
+/// A figure, with all that it shows. [`svg()`] and [`png`](png()) draw it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Figure {
@@ -175,9 +175,9 @@ pub fn drawing(figure: &Figure, style: Style) -> Result<Drawing> {
 /// Writes the figure as a PNG file for a screen; `path` must end in `.png`.
 ///
 /// # Errors
-/// As [`svg`], and if the name has another ending or the file cannot be written.
+/// As [`svg()`], and if the name has another ending or the file cannot be written.
 /// # Panics
-/// As [`svg`].
+/// As [`svg()`].
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     png_in(figure, Style::Screen, path)
 }
