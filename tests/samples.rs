@@ -1,12 +1,13 @@
 //! Samples: what varies, groups, grids, mixtures; and the registry of columns.
 
 use super::common::{sample, small_point, table};
+use apexmap::explore::report::summary;
 use apexmap::explore::store::columns::{self, Role};
 use apexmap::explore::store::design::Design;
 use apexmap::explore::store::pivot::Pivot;
 use apexmap::explore::store::{Samples, TableBuilder};
 use apexmap::measure::kernels;
-use apexmap::point::Value;
+use apexmap::point::{Point, Value};
 use apexmap::sample::Sample;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -44,6 +45,31 @@ fn the_axes_are_what_varies_and_does_not_follow_from_others() {
 fn condition(text: &str) -> apexmap::explore::condition::Condition {
     use apexmap::explore::condition::{Condition, NameType};
     Condition::parse(text, &["alpha", "P"].map(|name| (name, NameType::Number))).expect("a condition")
+}
+
+#[test]
+fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() {
+    let groups = samples().of_kernel("apex_map.two_sided").groups().expect("groups");
+    let rows = summary::rows(&groups[0]).expect("rows");
+    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.as_str(), row.first)).collect();
+    assert_eq!(
+        told,
+        [
+            ("corner, worst", "alpha = 1, L = 1", true),
+            ("corner", "alpha = 1, L = 4", false),
+            ("corner", "alpha = 0.5, L = 1", false),
+            ("corner, best", "alpha = 0.5, L = 4", false)
+        ]
+    );
+    let chase = |bytes: u64, seconds: f64| {
+        let point = kernels::complete(Point::new("calibrate.chase", 1).with("bytes", bytes)).expect("a point");
+        let outputs = [("operation_seconds".to_owned(), Value::Real(seconds))].into();
+        Sample { outputs, ..sample(&point, &bytes.to_string(), 0, seconds) }
+    };
+    let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
+    let rows = summary::rows(&times.groups().expect("groups")[0]).expect("rows");
+    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
+    assert_eq!(told, [("worst", false), ("best", true)], "{rows:?}");
 }
 
 #[test]

@@ -36,8 +36,8 @@ const TEMPLATE: &str = include_str!("report.html");
 
 /// What was made, for the end of a run.
 pub struct ReportOutput {
-    /// Worst, median and best cell of every group.
-    pub rows: Vec<summary::Row>,
+    /// The corners, the worst and the best point of every group.
+    pub rows: Vec<summary::SummaryRow>,
     /// About where ranks and their memory were.
     pub warnings: Vec<String>,
 }
@@ -54,7 +54,7 @@ struct Context<'a> {
     sources: Sources,
     overview: Overview,
     viewer: Viewer,
-    summary: &'a [summary::Row],
+    summary: &'a [summary::SummaryRow],
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,

@@ -1,4 +1,4 @@
-//! The table that ends a run and opens a report: worst, median and best cell of every group.
+//! The table that ends a run and opens a report: of every group the corners of its surface, its best and its worst point.
 
 use crate::error::Result;
 use crate::explore::store::cells::Cell;
@@ -10,12 +10,14 @@ use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit};
 use serde::Serialize;
 
-/// A cell for people.
+/// A point for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct SummaryRow {
     pub group: String,
-    /// `worst`, `median` or `best`.
-    pub which: &'static str,
+    /// The first row of its group.
+    pub first: bool,
+    /// `corner`, `best`, `worst`, or two of them.
+    pub which: String,
     pub place: String,
     /// The kernel's headline: median and, if there are samples enough, its 95 % interval.
     pub rate: String,
@@ -27,22 +29,53 @@ pub struct Row {
     pub samples: usize,
 }
 
-/// Three rows a group; groups without a good sample have none.
-pub fn rows(group: &SampleGroup) -> Result<Vec<Row>> {
-    let found = group.ranked(group.headline)?;
+/// The four corners of a surface, from the least locality to the most; before and after them the worst and the best point. None
+/// for a group without a good sample.
+pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
+    let mut found = group.ranked(group.headline)?;
+    if columns::describe(group.headline).unit == Unit::Seconds {
+        // The best time is the shortest.
+        found.reverse();
+    }
     let Some(last) = found.len().checked_sub(1) else { return Ok(Vec::new()) };
-    let picks = [("worst", 0), ("median", last / 2), ("best", last)];
-    Ok(picks.iter().map(|&(which, at)| row(group, which, &found[at])).collect())
+    let corners = if group.is_surface() { corners(group, &found) } else { Vec::new() };
+    let mut picks = corners.clone();
+    if !picks.contains(&0) {
+        picks.insert(0, 0);
+    }
+    if !picks.contains(&last) {
+        picks.push(last);
+    }
+    let which = |at: usize| {
+        let words = [(corners.contains(&at), "corner"), (at == 0, "worst"), (at == last, "best")];
+        words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+    };
+    let rows = picks.iter().map(|&at| row(group, at == picks[0], which(at), &found[at]));
+    Ok(rows.collect())
 }
 
-fn row(group: &SampleGroup, which: &'static str, (cell, summary): &(Cell, Summary)) -> Row {
+/// Which of these points have the smallest or the largest value of both axes: alpha falling, then L rising.
+fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
+    let ends = |values: &[f64]| [values.first().copied(), values.last().copied()].map(Option::unwrap_or_default);
+    let ([least, most], [short, long]) = (ends(&group.alphas), ends(&group.blocks));
+    let at = |alpha: f64, block: f64| {
+        points.iter().position(|(cell, _)| {
+            let values: Vec<Option<f64>> = cell.by.iter().map(|value| value.as_f64()).collect();
+            values == [Some(alpha), Some(block)]
+        })
+    };
+    [(most, short), (most, long), (least, short), (least, long)].into_iter().filter_map(|(a, l)| at(a, l)).collect()
+}
+
+fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     let of = |column: &str| cell.samples.median(column);
     let unit = columns::describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     let interval =
         summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
-    Row {
+    SummaryRow {
         group: group.label(),
+        first,
         which,
         place: group.place(cell),
         rate: format!("{}{interval}", rate(summary.median)),
@@ -59,8 +92,10 @@ fn row(group: &SampleGroup, which: &'static str, (cell, summary): &(Cell, Summar
 const TERMINAL_GROUPS: usize = 6;
 
 /// The rows of the first groups as text, columns aligned.
-pub fn text(rows: &[Row]) -> String {
-    let (rows, rest) = rows.split_at(rows.len().min(3 * TERMINAL_GROUPS));
+pub fn text(rows: &[SummaryRow]) -> String {
+    let firsts = rows.iter().enumerate().filter(|(_, row)| row.first);
+    let end = firsts.map(|(at, _)| at).nth(TERMINAL_GROUPS).unwrap_or(rows.len());
+    let (rows, rest) = rows.split_at(end);
     // Without a machine card no limit is known.
     let limited = rows.iter().any(|row| !row.limit.is_empty());
     let mut aligned = vec![Align::Left; 4];
@@ -73,8 +108,8 @@ pub fn text(rows: &[Row]) -> String {
     head.push("n");
     table.row(head);
     for row in rows {
-        let group = if row.which == "worst" { row.group.as_str() } else { "" };
-        let mut cells = vec![group, row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
+        let group = if row.first { row.group.as_str() } else { "" };
+        let mut cells = vec![group, &row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
         cells.extend(limited.then_some(row.limit.as_str()));
         let samples = row.samples.to_string();
         cells.push(&samples);
@@ -82,7 +117,8 @@ pub fn text(rows: &[Row]) -> String {
     }
     let mut text = table.to_string();
     if !rest.is_empty() {
-        text.push_str(&format!("{} more groups are in the report\n", rest.len() / 3));
+        let groups = rest.iter().filter(|row| row.first).count();
+        text.push_str(&format!("{} in the report\n", units::plural(groups, "more group")));
     }
     text
 }

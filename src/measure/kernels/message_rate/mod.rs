@@ -97,12 +97,20 @@ const ITEM_BYTES: u64 = 4;
 const LINE_ITEMS: usize = 16;
 
 pub const OUTPUTS: &[Output] = &[
-    output("message_seconds_min", Unit::Seconds, "time per message in rank 0's fastest round"),
-    output("message_seconds_p05", Unit::Seconds, "time per message, 5th percentile of rank 0's rounds"),
-    output("message_seconds_p50", Unit::Seconds, "time per message, median of rank 0's rounds"),
-    output("message_seconds_p95", Unit::Seconds, "time per message, 95th percentile of rank 0's rounds"),
-    output("message_seconds_p99", Unit::Seconds, "time per message, 99th percentile of rank 0's rounds"),
-    output("message_seconds_max", Unit::Seconds, "time per message in rank 0's slowest round"),
+    output("message_seconds_min", Unit::Seconds, "mean time per message in rank 0's fastest round"),
+    output("message_seconds_p05", Unit::Seconds, "mean time per message in a round, 5th percentile of rank 0's rounds"),
+    output("message_seconds_p50", Unit::Seconds, "mean time per message in a round, median of rank 0's rounds"),
+    output(
+        "message_seconds_p95",
+        Unit::Seconds,
+        "mean time per message in a round, 95th percentile of rank 0's rounds",
+    ),
+    output(
+        "message_seconds_p99",
+        Unit::Seconds,
+        "mean time per message in a round, 99th percentile of rank 0's rounds",
+    ),
+    output("message_seconds_max", Unit::Seconds, "mean time per message in rank 0's slowest round"),
     output("rounds", Unit::None, "number of rounds in one run"),
     output("sending_ranks", Unit::None, "number of ranks that send"),
     output("warm_up_rounds", Unit::None, "number of rounds before the clock started"),
