@@ -62,9 +62,6 @@ const WAITS: Parameter = parameter(
     Domain::Choice(&["late", "early"]),
 );
 
-/// Updates that are generated at once, and made at once.
-const GENERATED: usize = 64;
-
 /// Words of a message at most.
 fn piece(point: &Point) -> usize {
     2 * point.integer("Q") as usize + 16
@@ -149,35 +146,23 @@ struct Cube<'a, C: Mailboxes> {
 impl<C: Mailboxes> Cube<'_, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-        let mut values = vec![0; GENERATED];
-        let mut arrived = Vec::with_capacity(2 * problem.look_ahead);
-        let rounds = problem.rounds(problem.look_ahead);
-        for round in 0..=rounds {
-            let (mut size, mut made) = (left.min(problem.look_ahead as u64) as usize, 0);
+        let mut values = vec![0; problem.look_ahead];
+        for _ in 0..problem.rounds(problem.look_ahead) {
+            let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
-            // The updates of the last round are made while those of the next are generated: the memory and the core work at
-            // the same time, and what is stored does not grow.
-            while size > 0 || made < arrived.len() {
-                let values = &mut values[..size.min(GENERATED)];
-                size -= values.len();
-                let end = if size > 0 { (made + GENERATED).min(arrived.len()) } else { arrived.len() };
-                table.apply_some(&arrived, made, end);
-                made = end;
-                generator.fill(values);
-                let others = if self.at_once { self.make_own_updates(values, table) } else { values.len() };
-                self.current.divide(&values[..others], self.index, self.stages.first());
-                self.tally.store(arrived.len() - made + self.current.keep.len() + self.current.send.len());
+            generator.fill(&mut values[..size]);
+            self.tally.store(size);
+            if self.at_once {
+                size = self.make_own_updates(&mut values[..size], table);
             }
-            self.tally.applied += arrived.len() as u64;
-            arrived.clear();
-            if round == rounds {
-                break;
-            }
+            self.current.divide(&values[..size], self.index, self.stages.first());
             for stage in 0..self.stages.len() {
                 self.exchange(stage);
                 self.tally.store(self.current.keep.len() + self.current.send.len());
             }
-            std::mem::swap(&mut arrived, &mut self.current.keep);
+            table.apply(&self.current.keep);
+            self.tally.applied += self.current.keep.len() as u64;
+            self.current.keep.clear();
         }
         let lists = [&self.current.keep, &self.current.send, &self.next.keep, &self.next.send];
         let words: usize = values.len() + lists.iter().map(|list| list.capacity()).sum::<usize>();

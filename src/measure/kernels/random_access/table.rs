@@ -115,25 +115,6 @@ impl<P: Place> Table<'_, P> {
         self.finish(&values[values.len() - far..]);
     }
 
-    /// Those of these updates from `start` to `end`, with the words of the next ones asked for. Some of them at a time leave
-    /// room for other work while words are on their way; those in front of `start` have been made.
-    pub fn apply_some(&mut self, values: &[u64], start: usize, end: usize) {
-        let known = values.len();
-        if start == 0 {
-            values[..known.min(FAR_AHEAD)].iter().for_each(|&value| self.prefetch_early(value));
-        }
-        let far = end.min(known.saturating_sub(FAR_AHEAD)).max(start);
-        if start < far {
-            self.apply_but(&values[start..far + FAR_AHEAD], FAR_AHEAD);
-        }
-        let near = end.min(known.saturating_sub(AHEAD)).max(far);
-        for at in far..near {
-            self.prefetch(values[at + AHEAD]);
-            self.update(values[at]);
-        }
-        values[near..end].iter().for_each(|&value| self.update(value));
-    }
-
     /// Updates but the last `far`, whose words are asked for.
     pub fn apply_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
