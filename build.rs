@@ -77,29 +77,31 @@ fn sources() -> (BTreeMap<String, Vec<PathBuf>>, Vec<PathBuf>) {
 fn with_used(files: &[PathBuf], families: &BTreeMap<String, Vec<PathBuf>>) -> Vec<PathBuf> {
     let mut found = files.to_vec();
     let mut at = 0;
-    while at < found.len() {
-        let text = std::fs::read_to_string(&found[at]).unwrap_or_default();
-        let others = families.iter().map(|(family, files)| (family.as_str(), Path::new(KERNELS).join(family), files));
-        let beside = found[at].parent().unwrap_or(Path::new(KERNELS)).to_owned();
-        for (name, folder, all) in others.chain([("super", beside, &Vec::new())]) {
-            for (place, _) in text.match_indices(&format!("{name}::")) {
-                let rest = &text[place + name.len() + 2..];
-                let module = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
-                let mut named = Vec::new();
-                if rest.starts_with('{') {
-                    named.clone_from(all);
-                } else if folder.join(module).is_dir() {
-                    collect(&folder.join(module), &mut named);
-                }
-                named.extend(Some(folder.join(module).with_extension("rs")).filter(|file| file.is_file()));
-                named.retain(|file| !found.contains(file));
-                found.extend(named);
+    while let Some(file) = found.get(at) {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let mut named = modules(&text, "super", file.parent().unwrap_or(Path::new(KERNELS)));
+        families.keys().for_each(|family| named.extend(modules(&text, family, &Path::new(KERNELS).join(family))));
+        for file in named {
+            if !found.contains(&file) {
+                found.push(file);
             }
         }
         at += 1;
     }
     found.sort();
     found
+}
+
+/// The files in `folder` that a text names as `root::module`; all of them after `root::{` and `root::*`.
+fn modules(text: &str, root: &str, folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for rest in text.split(&format!("{root}::")).skip(1) {
+        let module = rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+        let named = folder.join(module);
+        collect(&named.with_extension("rs"), &mut files);
+        collect(&named, &mut files);
+    }
+    files
 }
 
 fn read_into(hash: &mut Sha256, files: &[PathBuf]) {

@@ -60,7 +60,7 @@
 //!
 //! * a kernel: a file in `kernels/` that implements `measure::kernels::Kernel`, and its line in
 //!   `measure::kernels::ALL`. Help, sweeps, plans, stores, figures and the report's tables take it from there.
-//! * a launcher: a file in `explore/launch/`, and its line in `explore::launch::ALL`. Sweeps, their schema, help and errors
+//! * a launcher: a file in `explore/launch/`, and its line in `explore::launch::registry::ALL`. Sweeps, their schema, help and errors
 //!   take it from there.
 //! * a transport: a folder in `comm/` that implements `measure::comm::Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.

@@ -146,17 +146,19 @@ impl fmt::Display for Processors {
     }
 }
 
-/// Before cores were told from hardware threads, it was the number of the machine's hardware threads.
+/// Before cores and hardware threads were counted apart, it was the number of the machine's hardware threads.
 fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Processors, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Told {
+    enum AnyVersion {
         HardwareThreads(u32),
         Processors(Processors),
     }
-    Ok(match Told::deserialize(deserializer)? {
-        Told::HardwareThreads(count) => Processors { machine_hardware_threads: Some(count), ..Processors::default() },
-        Told::Processors(processors) => processors,
+    Ok(match AnyVersion::deserialize(deserializer)? {
+        AnyVersion::HardwareThreads(count) => {
+            Processors { machine_hardware_threads: Some(count), ..Processors::default() }
+        }
+        AnyVersion::Processors(processors) => processors,
     })
 }
 
