@@ -1,5 +1,6 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
+use crate::disturbance::Facts;
 use crate::error::{Error, Result};
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{self, Collectives, Transport, TransportKind, World};
@@ -7,6 +8,7 @@ use crate::measure::hardware::Place;
 use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
+use crate::measure::observer::Observer;
 use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, MemoryPlacement, Placement};
@@ -30,6 +32,9 @@ pub struct Job {
     /// Seed of the order of points.
     pub seed: u64,
     pub repeat: Repeat,
+    /// Time for which the machine is watched before the first sample.
+    #[serde(default)]
+    pub preflight_seconds: f64,
     pub tasks: Vec<Task>,
 }
 
@@ -220,6 +225,8 @@ fn serve<C: Collectives>(
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
+    let mut observer = Observer::new(comm)?;
+    preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
@@ -230,11 +237,13 @@ fn serve<C: Collectives>(
         let [index, repetition] = order;
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
+        observer.before();
         let outcome = kernel.run(point, stream, &mut world)?;
+        let facts = gather_facts(comm, &observer.after());
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {
             root.note_memory(memory)?;
-            root.record(index as usize, repetition as u32, outcome)?;
+            root.record(index as usize, repetition as u32, outcome, facts)?;
         }
     }
     comm.barrier();
@@ -242,6 +251,27 @@ fn serve<C: Collectives>(
         Some(root) => emit(&Event::Done { budget_spent: root.budget_spent }),
         None => Ok(()),
     }
+}
+
+/// Watches the machine before the first sample, on all ranks at once.
+fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speaks: bool) -> Result<()> {
+    let (started, mut canaries) = (comm.now(), Vec::new());
+    loop {
+        let mut more = [u64::from(comm.now() - started < job.preflight_seconds)];
+        comm.broadcast(&mut more);
+        if more == [0] {
+            break;
+        }
+        observer.before();
+        observer.work();
+        canaries.push(gather_facts(comm, &observer.after()));
+    }
+    if speaks && !canaries.is_empty() { emit(&Event::Preflight { canaries }) } else { Ok(()) }
+}
+
+/// The facts of all ranks; on rank 0, on others their own.
+fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
+    comm.gather(&own.words()).map_or(*own, |words| Facts::over_ranks(&words))
 }
 
 /// Words that carry a rank's placement.
@@ -341,7 +371,7 @@ impl<'a> Root<'a> {
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 
-    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome) -> Result<()> {
+    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome, disturbance: Facts) -> Result<()> {
         let task = &self.job.tasks[index];
         let good = outcome.verdict.is_ok();
         self.schedule.record(index, good.then_some(outcome.seconds));
@@ -355,6 +385,7 @@ impl<'a> Root<'a> {
             unix_seconds: unix_seconds(),
             load: provenance::load(),
             pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
+            disturbance,
             seconds: Some(outcome.seconds),
             outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         })))

@@ -5,8 +5,9 @@ pub mod derived;
 mod ladders;
 
 use crate::error::Result;
-use crate::explore::machine::{Card, Number, NumberName, Word};
+use crate::explore::machine::{Card, DISTURBED, Number, NumberName, Word};
 use crate::explore::store::Samples;
+use crate::explore::store::health::Health;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
@@ -264,6 +265,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
+    }
+    if let Some(banner) = Health::of(samples).banner() {
+        card.provenance.insert(DISTURBED.into(), banner.into());
     }
     if let Some(hertz) = host.cycle_hertz {
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;

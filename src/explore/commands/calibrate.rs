@@ -1,11 +1,13 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::run::carry_out;
+use super::run::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::calibrate;
 use crate::explore::launch::{self, LauncherEntry};
+use crate::explore::store::health::Health;
+use crate::explore::store::quietness::Quietness;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
+    /// Write the card also if the machine was disturbed while it was measured; the card then says so
+    #[arg(long)]
+    allow_disturbed: bool,
     /// Name of this machine on the card [default: its host name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
@@ -72,8 +77,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             machine: arguments.machine.clone(),
         },
     )?;
-    let measured = carry_out(&setup, &CardArguments::default(), false, false);
+    let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
     let samples = Samples::from(Folder::open(&folder)?.table()?).current();
+    let health = Health::of(&samples);
+    if health.verdict() == Quietness::Disturbed && !arguments.allow_disturbed {
+        return Err(Error::measurement(
+            format!("no card was written: the machine was {}", health.sentence()),
+            "free the machine and measure again with --out ANOTHER_FOLDER, or take these numbers with --allow-disturbed",
+        ));
+    }
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;

@@ -1,5 +1,6 @@
 //! Progress of a run: a bar on a terminal, plain lines elsewhere.
 
+use crate::explore::store::quietness::Quietness;
 use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
 use crate::sample::{Sample, Status};
@@ -23,6 +24,7 @@ pub struct Progress {
     /// Samples if each point needs only the minimum.
     expected_samples: usize,
     min_samples: u32,
+    health: String,
 }
 
 impl Progress {
@@ -40,6 +42,14 @@ impl Progress {
             samples: 0,
             expected_samples: 1,
             min_samples,
+            health: String::new(),
+        }
+    }
+
+    fn tell(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
         }
     }
 
@@ -47,6 +57,9 @@ impl Progress {
         let mut line = format!("{}/{}, {} failed", self.done, plural(self.points, "point"), self.failed);
         if let Some(seconds) = self.seconds_left() {
             line.push_str(&format!(", at most {} left", units::seconds(seconds.ceil())));
+        }
+        if !self.health.is_empty() {
+            line.push_str(&format!("; {}", self.health));
         }
         line
     }
@@ -80,6 +93,15 @@ impl Watcher for Progress {
         if self.bar.is_none() {
             eprintln!("launch {launch}: {} on {}", plural(points, "point"), plural(ranks, "rank"));
         }
+    }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.tell(&format!("machine before the first sample: {}: {text}", verdict.name()));
+    }
+
+    fn health(&mut self, line: &str) {
+        self.health.clear();
+        self.health.push_str(line);
     }
 
     fn sample(&mut self, sample: &Sample, finished: bool) {
