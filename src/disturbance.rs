@@ -80,22 +80,16 @@ impl Fact {
 }
 
 /// Facts about one run. What the system does not tell is absent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Facts([f64; Fact::COUNT]);
-
-impl Default for Facts {
-    fn default() -> Self {
-        Self([f64::NAN; Fact::COUNT])
-    }
-}
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts([Option<f64>; Fact::COUNT]);
 
 impl Facts {
     pub fn get(&self, fact: Fact) -> Option<f64> {
-        Some(self.0[fact as usize]).filter(|value| !value.is_nan())
+        self.0[fact as usize]
     }
 
     pub fn set(&mut self, fact: Fact, value: Option<f64>) {
-        self.0[fact as usize] = value.unwrap_or(f64::NAN);
+        self.0[fact as usize] = value;
     }
 
     pub fn with(mut self, fact: Fact, value: f64) -> Self {
@@ -104,12 +98,12 @@ impl Facts {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|value| value.is_nan())
+        self.0.iter().all(Option::is_none)
     }
 
-    /// As words, to be gathered.
+    /// As words, to be gathered; not a number stands for what is absent.
     pub fn words(&self) -> [u64; Fact::COUNT] {
-        self.0.map(f64::to_bits)
+        self.0.map(|value| value.unwrap_or(f64::NAN).to_bits())
     }
 
     /// Of all ranks, from their words. A fact that some rank lacks is that of the others.

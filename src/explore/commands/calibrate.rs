@@ -3,11 +3,9 @@
 use super::card::CardArguments;
 use super::run::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::explore::calibrate;
 use crate::explore::launch::{self, LauncherEntry};
-use crate::explore::store::health::Health;
-use crate::explore::store::quietness::Quietness;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
@@ -79,12 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
     let samples = Samples::from(Folder::open(&folder)?.table()?).current();
-    let health = Health::of(&samples);
-    if health.verdict() == Quietness::Disturbed && !arguments.allow_disturbed {
-        return Err(Error::measurement(
-            format!("no card was written: the machine was {}", health.sentence()),
-            "free the machine and measure again with --out ANOTHER_FOLDER, or take these numbers with --allow-disturbed",
-        ));
+    if !arguments.allow_disturbed {
+        calibrate::require_quiet(&samples)?;
     }
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));

@@ -39,6 +39,11 @@ impl Health {
         together(&self.verdicts)
     }
 
+    /// All samples.
+    pub fn samples(&self) -> usize {
+        self.verdicts.len()
+    }
+
     /// Disturbed samples.
     pub fn disturbed(&self) -> usize {
         self.verdicts.iter().filter(|&&verdict| verdict == Quietness::Disturbed).count()
@@ -46,7 +51,7 @@ impl Health {
 
     /// `disturbed: 38 of 112 samples (slow memory 30, run delay 12)`
     pub fn sentence(&self) -> String {
-        let all = plural(self.verdicts.len(), "sample");
+        let all = plural(self.samples(), "sample");
         match self.verdict() {
             Quietness::Unknown => format!("unknown: the system does not tell enough about {all}"),
             verdict if self.disturbed() == 0 => format!("{}: none of {all} disturbed", verdict.name()),
@@ -67,7 +72,7 @@ impl Health {
             format!(
                 "DISTURBED: something else took time from {} of {} ({}). The numbers are not those of the machine alone.",
                 self.disturbed(),
-                plural(self.verdicts.len(), "sample"),
+                plural(self.samples(), "sample"),
                 self.cause_list()
             )
         })

@@ -49,6 +49,6 @@ impl Energy {
             };
             package.last = now;
         }
-        Some(self.packages.iter().map(|package| package.total as f64).sum::<f64>() * 1e-6)
+        Some(self.packages.iter().map(|package| package.total).sum::<u64>() as f64 / 1e6)
     }
 }
