@@ -17,7 +17,7 @@ pub enum ErrorKind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
-    /// A comparison met the condition of `--fail-if` (exit code 5).
+    /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,

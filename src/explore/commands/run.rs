@@ -4,7 +4,7 @@ use super::card::CardArguments;
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
@@ -126,7 +126,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let health = Health::of(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure anew with --replace or into another folder";
-        return Err(Error::measurement(format!("the machine was {}", health.sentence()), next));
+        return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
     verdict(setup, &folder)
 }

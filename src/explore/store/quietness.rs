@@ -47,19 +47,54 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All causes, in the order in which they are looked for.
+    pub const ALL: [Cause; 9] = [
+        Cause::RunDelay,
+        Cause::OffCore,
+        Cause::Steal,
+        Cause::OtherPrograms,
+        Cause::Throttling,
+        Cause::PageFaults,
+        Cause::CoreClock,
+        Cause::CacheCanary,
+        Cause::MemoryCanary,
+    ];
+
+    /// As in stores, the amount above which it disturbs, and what that is an amount of.
+    const fn about(self) -> (&'static str, f64, &'static str) {
+        match self {
+            Cause::RunDelay => ("run delay", 0.01, "share of the run in which another thread had the core of a rank"),
+            // The clocks of threads are less exact.
+            Cause::OffCore => ("off core", 0.02, "share of the run in which a rank did not run, for any reason"),
+            Cause::Steal => ("steal", 0.01, "share of the last second that the hypervisor gave to other machines"),
+            Cause::OtherPrograms => {
+                ("other programs", 0.25, "hardware threads that other programs kept busy in the last second")
+            }
+            Cause::Throttling => ("throttling", 0.0, "seconds for which a limit of processor time stopped the ranks"),
+            Cause::PageFaults => {
+                ("page faults", 0.01, "share of the run that page faults took, at 0.5 us each; any that reads a disk")
+            }
+            Cause::CoreClock => ("core clock", 0.05, "how far the core clock was below that of quiet runs"),
+            Cause::CacheCanary => {
+                ("slow core", 0.15, "how much longer the canary took in the cache than in quiet runs")
+            }
+            Cause::MemoryCanary => ("slow memory", 0.5, "how much longer the canary took in memory than in quiet runs"),
+        }
+    }
+
     /// As in stores: `run delay`.
     pub fn name(self) -> &'static str {
-        match self {
-            Cause::RunDelay => "run delay",
-            Cause::OffCore => "off core",
-            Cause::Steal => "steal",
-            Cause::OtherPrograms => "other programs",
-            Cause::Throttling => "throttling",
-            Cause::PageFaults => "page faults",
-            Cause::CoreClock => "core clock",
-            Cause::CacheCanary => "slow core",
-            Cause::MemoryCanary => "slow memory",
-        }
+        self.about().0
+    }
+
+    /// The amount above which it disturbs.
+    pub fn limit(self) -> f64 {
+        self.about().1
+    }
+
+    /// What it is an amount of.
+    pub fn meaning(self) -> &'static str {
+        self.about().2
     }
 
     /// In a sentence: `a rank waited for its core (12 % of the time)`.
@@ -85,19 +120,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Share of a run that waiting for the core, or the hypervisor, may take.
-const SHARE: f64 = 0.01;
-/// The same where the rank did not run for any reason: clocks of threads are less exact.
-const OFF_CORE: f64 = 0.02;
-/// Hardware threads that other programs may keep busy.
-const OTHER_CORES: f64 = 0.25;
 /// What a page fault costs at least, in seconds.
 const FAULT_SECONDS: f64 = 0.5e-6;
-/// How far the core clock may fall.
-const HERTZ: f64 = 0.05;
-/// How much longer the canary may take than in the quietest quarter of the samples, in the cache and in memory.
-const CACHE: f64 = 0.15;
-const MEMORY: f64 = 0.5;
 
 /// How fast the machine is when it is quiet: the canary's times and the core clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -139,19 +163,19 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
     let faults = facts.get(Fact::MinorFaults).map(|faults| (faults * FAULT_SECONDS / watched).min(1.0));
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
-    let amounts = [
-        (Cause::RunDelay, facts.get(Fact::RunDelayShare), SHARE),
-        (Cause::OffCore, facts.get(Fact::OffCoreShare), OFF_CORE),
-        (Cause::Steal, facts.get(Fact::StealShare), SHARE),
-        (Cause::OtherPrograms, facts.get(Fact::OtherCores), OTHER_CORES),
-        (Cause::Throttling, facts.get(Fact::ThrottledSeconds), 0.0),
-        (Cause::PageFaults, read.or(faults), SHARE),
-        (Cause::CoreClock, clock, HERTZ),
-        (Cause::CacheCanary, slower(Fact::CacheCanary, reference.cache_seconds), CACHE),
-        (Cause::MemoryCanary, slower(Fact::MemoryCanary, reference.memory_seconds), MEMORY),
-    ];
-    let over = |(cause, amount, limit): (Cause, Option<f64>, f64)| Some((cause, amount.filter(|&is| is > limit)?));
-    Some(amounts.into_iter().filter_map(over).collect())
+    let amount = |cause| match cause {
+        Cause::RunDelay => facts.get(Fact::RunDelayShare),
+        Cause::OffCore => facts.get(Fact::OffCoreShare),
+        Cause::Steal => facts.get(Fact::StealShare),
+        Cause::OtherPrograms => facts.get(Fact::OtherCores),
+        Cause::Throttling => facts.get(Fact::ThrottledSeconds),
+        Cause::PageFaults => read.or(faults),
+        Cause::CoreClock => clock,
+        Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
+        Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
+    };
+    let over = |cause: Cause| Some((cause, amount(cause).filter(|&is| is > cause.limit())?));
+    Some(Cause::ALL.into_iter().filter_map(over).collect())
 }
 
 /// The verdict of causes.

@@ -4,7 +4,7 @@ use super::execute::{Ending, Executor, LaunchLimits};
 use super::plan::{Plan, Progress, State};
 use super::watch::Watch;
 use crate::disturbance::Facts;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
@@ -278,7 +278,8 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
 
 /// For a machine that is disturbed before anything is measured.
 fn noisy(why: &str) -> Error {
-    Error::measurement(
+    Error::new(
+        ErrorKind::Regression,
         format!("the machine is disturbed: {why}"),
         "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
     )
