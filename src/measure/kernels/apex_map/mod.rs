@@ -12,11 +12,15 @@
 
 mod one_sided;
 mod sequential;
+mod sum;
 mod two_sided;
 
 pub use one_sided::ONE_SIDED;
-pub use sequential::{SEQUENTIAL, sum_all};
+pub use sequential::SEQUENTIAL;
+pub use sum::sum_all;
 pub use two_sided::TWO_SIDED;
+
+use sum::{Sum, adder};
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Work, output};
 use crate::error::Result;
@@ -27,7 +31,6 @@ use crate::measure::numerics::power_law::PowerLaw;
 use crate::measure::numerics::statistics::Summary;
 use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
-use multiversion::multiversion;
 use rand::SeedableRng;
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
@@ -281,12 +284,6 @@ fn time<C: Collectives>(
         ranks => Err(format!("the sum of the words read is wrong on {ranks} of {} ranks", comm.size())),
     };
     Outcome { seconds: column(0).map(f64::from_bits).fold(0.0, f64::max), outputs, verdict }
-}
-
-/// Sum of one block; the compute of Table 1.
-#[multiversion(targets("x86_64+avx2"))]
-fn sum_block(block: &[u64]) -> u64 {
-    block.iter().fold(0, |sum: u64, &word| sum.wrapping_add(word))
 }
 
 /// Combinations that no variant can run.

@@ -5,7 +5,7 @@
 //!   arrival.
 
 use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, Variant, memory, sum_block,
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Tally, Variant, adder, memory,
     time,
 };
 use crate::error::Result;
@@ -46,14 +46,13 @@ fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Resul
 /// Table 1, left column, for all index arrays.
 fn pass<C: Rma>(comm: &C, memory: &[u64], block: usize, window: &mut impl GetWindow, locations: &[Location]) -> Tally {
     let mut tally = Tally::default();
-    let mut outstanding = 0;
-    let add = |tally: &mut Tally, words: &[u64]| tally.sum = tally.sum.wrapping_add(sum_block(words));
+    let (mut sum, add, mut outstanding) = (Sum::new(block), adder(), 0);
     for &location in locations {
         if location.owner() == comm.rank() {
-            add(&mut tally, &memory[location.offset()..][..block]);
+            add(&mut sum, &memory[location.offset()..][..block]);
         } else {
             while !window.get(location.owner(), location.offset(), block) {
-                match window.take(|words| add(&mut tally, words)) {
+                match window.take(|words| add(&mut sum, words)) {
                     Some(()) => outstanding -= 1,
                     None => comm.relax(),
                 }
@@ -61,17 +60,18 @@ fn pass<C: Rma>(comm: &C, memory: &[u64], block: usize, window: &mut impl GetWin
             outstanding += 1;
             tally.remote += 1;
         }
-        while window.take(|words| add(&mut tally, words)).is_some() {
+        while window.take(|words| add(&mut sum, words)).is_some() {
             outstanding -= 1;
         }
     }
     while outstanding > 0 {
-        match window.take(|words| add(&mut tally, words)) {
+        match window.take(|words| add(&mut sum, words)) {
             Some(()) => outstanding -= 1,
             None => comm.relax(),
         }
     }
     tally.own_end = comm.now();
     comm.barrier();
+    tally.sum = sum.total();
     tally
 }

@@ -5,8 +5,8 @@
 //! in the order of their arrival.
 
 use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, Variant, memory,
-    sum_block, time,
+    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Tally, Variant,
+    adder, memory, time,
 };
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
@@ -50,7 +50,9 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
         replies_in,
         replies_out,
         outstanding: 0,
-        tally: Tally::default(),
+        served: 0,
+        sum: Sum::new(block),
+        add: adder(),
     };
     Ok(time(comm, &draw, granted, |locations| rank.pass(locations, buffers, count("NSER"))))
 }
@@ -66,24 +68,26 @@ struct Rank<'a, C: Mailboxes> {
     replies_out: C::Outbox,
     /// Requests without a reply so far, at most B: every reply has a posted buffer.
     outstanding: usize,
-    tally: Tally,
+    served: u64,
+    sum: Sum,
+    add: fn(&mut Sum, &[u64]),
 }
 
 impl<C: Mailboxes> Rank<'_, C> {
     /// Table 1, right column, for all index arrays, with its "wait for finish".
     fn pass(&mut self, locations: &[Location], buffers: usize, serve_limit: usize) -> Tally {
-        self.tally = Tally::default();
+        (self.sum, self.served) = (Sum::new(self.block), 0);
+        let mut remote = 0;
         for &location in locations {
             if location.owner() == self.comm.rank() {
-                let words = &self.memory[location.offset()..][..self.block];
-                self.tally.sum = self.tally.sum.wrapping_add(sum_block(words));
+                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
             } else {
                 let request = [location.offset() as u64];
                 while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
                     self.make_progress(serve_limit);
                 }
                 self.outstanding += 1;
-                self.tally.remote += 1;
+                remote += 1;
             }
             self.serve(serve_limit);
             self.process_replies();
@@ -91,13 +95,13 @@ impl<C: Mailboxes> Rank<'_, C> {
         while self.outstanding > 0 {
             self.make_progress(serve_limit);
         }
-        self.tally.own_end = self.comm.now();
+        let own_end = self.comm.now();
         // Wait for finish: others may still need this rank's data.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
             self.make_progress(serve_limit);
         }
-        self.tally
+        Tally { sum: self.sum.total(), remote, served: self.served, own_end }
     }
 
     /// One turn of a waiting loop.
@@ -121,7 +125,7 @@ impl<C: Mailboxes> Rank<'_, C> {
             };
             // A rank waits for at most B replies, for which its mailbox has room.
             assert!(self.replies_out.send(from, &self.memory[offset..][..self.block]), "a reply found no room");
-            self.tally.served += 1;
+            self.served += 1;
         }
         true
     }
@@ -130,8 +134,8 @@ impl<C: Mailboxes> Rank<'_, C> {
     #[inline]
     fn process_replies(&mut self) -> bool {
         let before = self.outstanding;
-        while let Some(sum) = self.replies_in.take(|_, words| sum_block(words)) {
-            self.tally.sum = self.tally.sum.wrapping_add(sum);
+        let (add, sum) = (self.add, &mut self.sum);
+        while self.replies_in.take(|_, words| add(sum, words)).is_some() {
             self.outstanding -= 1;
         }
         self.outstanding < before
