@@ -246,8 +246,8 @@ fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64
     let ranks = setting("ranks").and_then(|s| s.value.as_f64()).map_or(1, |ranks| ranks as usize);
     let mut point = Point::new(&id, ranks);
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
-        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| s.on(ranks));
-        point.params.insert(parameter.name.to_owned(), value);
+        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.on(ranks)));
+        point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
     }
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
         let asked = setting(parameter.name).map_or_else(|| values::default_amount(parameter), |setting| setting.amount);
@@ -256,6 +256,7 @@ fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64
             point.params.insert(parameter.name.to_owned(), words.into());
         }
     }
+    kernels::choose(&mut point);
     point
 }
 

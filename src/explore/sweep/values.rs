@@ -323,8 +323,8 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         };
         return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
     }
-    if let (Domain::Size { .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
-        return Ok(Setting { value: parameter.default_value(), amount: Amount::OfMemory(share) });
+    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: default.into(), amount: Amount::OfMemory(share) });
     }
     let (number, amount) = match scalar {
         Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {

@@ -2,9 +2,9 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 
-use super::{
-    ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, Variant, memory, sum_all, time,
-};
+use super::draw::Location;
+use super::timing::{Arrays, Tally, time};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -27,18 +27,18 @@ const ABOUT: About = About {
 
 pub const SEQUENTIAL: Variant = Variant {
     about: &ABOUT,
+    arrays: Arrays::OneByOne,
     buffers: |_| 0,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;
-    Ok(time(comm, &draw, granted, |locations| Tally {
-        sum: sum_located(memory, locations, block),
-        own_end: comm.now(),
-        ..Tally::default()
+    Ok(time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
+        let sum = sum_located(memory, locations, block);
+        let end = comm.now();
+        Tally { sum, own_end: end, end, ..Tally::default() }
     }))
 }
 

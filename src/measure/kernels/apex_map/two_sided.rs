@@ -4,10 +4,9 @@
 //! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
 //! in the order of their arrival.
 
-use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Tally, Variant,
-    adder, memory, time,
-};
+use super::draw::Location;
+use super::timing::{Arrays, Tally, in_quarters, time};
+use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
@@ -30,13 +29,13 @@ const ABOUT: About = About {
 
 pub const TWO_SIDED: Variant = Variant {
     about: &ABOUT,
+    arrays: Arrays::AllBefore,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let draw = Draw::new(point, comm.rank(), stream);
     let count = |name| point.integer(name) as usize;
     let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
     let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
@@ -49,12 +48,16 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) ->
         requests_out,
         replies_in,
         replies_out,
+        buffers,
+        serve_limit: count("NSER"),
         outstanding: 0,
+        remote: 0,
         served: 0,
         sum: Sum::new(block),
         add: adder(),
     };
-    Ok(time(comm, &draw, granted, |locations| rank.pass(locations, buffers, count("NSER"))))
+    let (run, memory) = ((point, stream), (memory, granted));
+    Ok(time(comm, run, memory, Arrays::AllBefore, |locations| rank.pass(locations)))
 }
 
 /// One rank's side of the protocol.
@@ -66,8 +69,11 @@ struct Rank<'a, C: Mailboxes> {
     requests_out: C::Outbox,
     replies_in: C::Inbox,
     replies_out: C::Outbox,
+    buffers: usize,
+    serve_limit: usize,
     /// Requests without a reply so far, at most B: every reply has a posted buffer.
     outstanding: usize,
+    remote: u64,
     served: u64,
     sum: Sum,
     add: fn(&mut Sum, &[u64]),
@@ -75,48 +81,52 @@ struct Rank<'a, C: Mailboxes> {
 
 impl<C: Mailboxes> Rank<'_, C> {
     /// Table 1, right column, for all index arrays, with its "wait for finish".
-    fn pass(&mut self, locations: &[Location], buffers: usize, serve_limit: usize) -> Tally {
-        (self.sum, self.served) = (Sum::new(self.block), 0);
-        let mut remote = 0;
-        for &location in locations {
-            if location.owner() == self.comm.rank() {
-                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
-            } else {
-                let request = [location.offset() as u64];
-                while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
-                    self.make_progress(serve_limit);
-                }
-                self.outstanding += 1;
-                remote += 1;
-            }
-            self.serve(serve_limit);
-            self.process_replies();
-        }
+    fn pass(&mut self, locations: &[Location]) -> Tally {
+        (self.sum, self.remote, self.served) = (Sum::new(self.block), 0, 0);
+        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
-            self.make_progress(serve_limit);
+            self.make_progress();
         }
         let own_end = self.comm.now();
         // Wait for finish: others may still need this rank's data.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
-            self.make_progress(serve_limit);
+            self.make_progress();
         }
-        Tally { sum: self.sum.total(), remote, served: self.served, own_end }
+        let (sum, remote, served) = (self.sum.total(), self.remote, self.served);
+        Tally { sum, remote, served, quarters, own_end, end: self.comm.now() }
+    }
+
+    fn access(&mut self, locations: &[Location]) {
+        for &location in locations {
+            if location.owner() == self.comm.rank() {
+                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
+            } else {
+                let request = [location.offset() as u64];
+                while self.outstanding == self.buffers || !self.requests_out.send(location.owner(), &request) {
+                    self.make_progress();
+                }
+                self.outstanding += 1;
+                self.remote += 1;
+            }
+            self.serve();
+            self.process_replies();
+        }
     }
 
     /// One turn of a waiting loop.
     #[inline]
-    fn make_progress(&mut self, serve_limit: usize) {
-        let served = self.serve(serve_limit);
+    fn make_progress(&mut self) {
+        let served = self.serve();
         if !self.process_replies() && !served {
             self.comm.relax();
         }
     }
 
-    /// Answers at most `limit` requests, as long as send handles are free.
+    /// Answers at most NSER requests, as long as send handles are free.
     #[inline]
-    fn serve(&mut self, limit: usize) -> bool {
-        for served in 0..limit {
+    fn serve(&mut self) -> bool {
+        for served in 0..self.serve_limit {
             if !self.replies_out.ready() {
                 return served > 0;
             }
