@@ -24,6 +24,16 @@ pub enum Domain {
         /// Its size in words where a point names none.
         default: u64,
     },
+    /// Words of a memory that is divided evenly among the ranks; sweeps may ask for so much that it lies beyond the caches, and
+    /// do by default.
+    Global {
+        /// The smallest size, in words of 8 bytes.
+        least: u64,
+        /// The largest size, in words of 8 bytes.
+        most: u64,
+        /// Its size in words where a point names none.
+        default: u64,
+    },
     /// Whole numbers; where a point names none, one is chosen that suits its other parameters.
     Chosen {
         /// The smallest value.
@@ -65,10 +75,12 @@ pub struct Parameter {
 
 impl Parameter {
     /// Its value where a point names none; `None` if that is chosen for the point. Sweeps take half of the memory for a
-    /// [`Domain::Size`] instead.
+    /// [`Domain::Size`] instead, and what lies beyond the caches for a [`Domain::Global`].
     pub fn default_value(&self) -> Option<Value> {
         match self.domain {
-            Domain::Integer { default, .. } | Domain::Size { default, .. } => Some(Value::Integer(default)),
+            Domain::Integer { default, .. } | Domain::Size { default, .. } | Domain::Global { default, .. } => {
+                Some(Value::Integer(default))
+            }
             Domain::Chosen { .. } => None,
             Domain::Real { default, .. } => Some(Value::Real(default)),
             Domain::Choice(words) => Some(Value::from(words[0])),
@@ -85,6 +97,7 @@ impl Parameter {
             (
                 Domain::Integer { least, most, .. }
                 | Domain::Size { least, most, .. }
+                | Domain::Global { least, most, .. }
                 | Domain::Chosen { least, most, .. },
                 value,
             ) => {

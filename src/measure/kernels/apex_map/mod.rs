@@ -40,7 +40,7 @@ const M: Parameter = Parameter {
     column: "memory_words",
     unit: Unit::Words,
     meaning: "global memory, evenly distributed across the ranks",
-    domain: Domain::Integer { least: 1, most: 1 << 60, default: 64 << 20 },
+    domain: Domain::Global { least: 1, most: 1 << 60, default: 64 << 20 },
 };
 const ALPHA: Parameter = Parameter {
     name: "alpha",
