@@ -75,6 +75,25 @@ fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
 }
 
 #[test]
+fn polling_less_often_changes_how_often_and_nothing_else() {
+    for ranks in 1..=4 {
+        let polls = [1, 2, 7, 1000].map(|every: u64| {
+            let point = changed(&small_point("apex_map.two_sided", ranks), "poll_every", every);
+            let outcome = run(&point, 0);
+            assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+            assert!(number(&outcome, "poll_seconds") > 0.0, "{}", point.label());
+            let polls = number(&outcome, "polls");
+            // 128 accesses of each rank; those that wait for replies or for each other poll as well.
+            assert!(polls >= (ranks as u64 * (128 / every)) as f64, "{}: {polls}", point.label());
+            polls
+        });
+        if ranks == 1 {
+            assert!(polls[0] < 2.0 * 128.0 && polls[3] < polls[0], "one rank waits for nobody: {polls:?}");
+        }
+    }
+}
+
+#[test]
 fn the_remote_share_is_that_of_the_power_law() {
     for variant in PARALLEL {
         for ranks in [1, 2, 3, 5] {

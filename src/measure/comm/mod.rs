@@ -18,7 +18,7 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, Mailboxes, Outbox, Posting};
+pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use transport::{Transport, TransportKind, library, start};

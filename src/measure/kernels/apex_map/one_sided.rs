@@ -63,9 +63,7 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
         (self.sum, self.remote) = (Sum::new(self.block), 0);
         let quarters = in_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
-            if !self.sum_fetched() {
-                self.comm.relax();
-            }
+            self.wait();
         }
         let own_end = self.comm.now();
         self.comm.barrier();
@@ -79,24 +77,24 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
                 (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
             } else {
                 while !self.window.get(location.owner(), location.offset(), self.block) {
-                    if !self.sum_fetched() {
-                        self.comm.relax();
-                    }
+                    self.wait();
                 }
                 self.outstanding += 1;
                 self.remote += 1;
             }
-            self.sum_fetched();
+            let (add, sum) = (self.add, &mut self.sum);
+            while self.window.take_arrived(|words| add(sum, words)).is_some() {
+                self.outstanding -= 1;
+            }
         }
     }
 
-    /// Sums what has come.
-    #[inline]
-    fn sum_fetched(&mut self) -> bool {
-        let (before, add, sum) = (self.outstanding, self.add, &mut self.sum);
-        while self.window.take(|words| add(sum, words)).is_some() {
-            self.outstanding -= 1;
+    /// Sums a block, if one can be had: one turn of a waiting loop.
+    fn wait(&mut self) {
+        let (add, sum) = (self.add, &mut self.sum);
+        match self.window.take(|words| add(sum, words)) {
+            Some(()) => self.outstanding -= 1,
+            None => self.comm.relax(),
         }
-        self.outstanding < before
     }
 }
