@@ -175,6 +175,19 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
 }
 
 #[test]
+fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
+    let point = |arrays: u64| {
+        let point = Point::new("apex_map.one_sided", 2).with("M", 1u64 << 20).with("alpha", 1.0);
+        point.with("I", 1024u64).with("N", arrays)
+    };
+    // Half of the accesses are local; all but 1 MiB + 32 KiB of 4 MiB come from memory, at 12.8 GB/s: 5 ns a line.
+    let lines = 0.5 * (1.0 - (1.0 + 1.0 / 32.0) / 4.0);
+    close(rate(&terms(point(1), &[], THREADS), bounds::MEMORY), 1.0 / (lines * 5e-9));
+    // 8 MiB of indices do, too: an eighth of a line more for every access.
+    close(rate(&terms(point(1024), &[], THREADS), bounds::MEMORY), 1.0 / ((lines + 0.125) * 5e-9));
+}
+
+#[test]
 fn limits_of_messages_are_those_of_the_formulas() {
     let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
     close(terms(point("message_rate.streaming", 8), &[], THREADS).bottleneck().unwrap().rate, 1e7);

@@ -1,5 +1,6 @@
 //! Both MPIs with real launches: every Apex-Map variant, and what goes wrong.
 
+use crate::common::Scratch;
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
 use apexmap::disturbance::Fact;
 use apexmap::measure::kernels;
@@ -77,6 +78,17 @@ fn open_mpi_verifies_every_variant_on_one_to_five_ranks() {
 fn mpich_verifies_every_variant_on_one_to_five_ranks() {
     needs!(Mpi);
     (1..=5).for_each(|ranks| verify_variants(&MPICH, ranks));
+}
+
+#[test]
+fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
+    needs!(Mpi);
+    for mpi in [&OPEN_MPI, &MPICH] {
+        let folder = Scratch::new();
+        let output = mpi.check(&folder);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && out.matches("checked").count() == 3, "{}: {out}{err}", mpi.name);
+    }
 }
 
 /// Asserts that a start failed with an exit code, an event for the driver and a message for people that all say why.

@@ -107,7 +107,8 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 
 #[test]
 fn words_for_ranks_are_counts_of_the_machine() {
-    let machine = Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY };
+    let machine =
+        Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY, last_cache: 0 };
     let ranks = |axis: &str, machine: Machine| {
         let text = two_sided(&format!("[axes]\nranks = {axis}"));
         let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
@@ -384,6 +385,31 @@ fn ranges_take_factors_steps_points_and_scales() {
     );
     let memory = axis("M", "{ from = \"2 kwords\", to = \"1 MiB\", factor = 8 }");
     assert_eq!(memory, integers(&[2048, 16384, 131072]));
+}
+
+#[test]
+fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
+    const MIB: u64 = 1 << 20;
+    let words = |text: &str, memory: u64, last_cache: u64| -> Vec<u64> {
+        let machine = Machine { last_cache, ..Machine::plain(CORES, memory) };
+        let sweep = parse(text, Path::new("probe.toml"), machine).unwrap_or_else(|error| panic!("{error}"));
+        sweep.points.iter().map(|point| point.integer("M") / point.ranks as u64).collect()
+    };
+    let two = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\nL = 1";
+    // 64 Mwords are 512 MiB; 4 x 480 MiB are less than 2 GiB.
+    assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
+    assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
+    assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
+    // A quarter of 8 GiB for two ranks, for three, and for two on each of many nodes.
+    assert_eq!(words(two, 8 << 30, 480 * MIB), [128 << 20]);
+    assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
+    let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";
+    assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [128 << 20]);
+    // Nothing is known of the memory; and the word itself, among others.
+    assert_eq!(words(two, 0, 480 * MIB), [256 << 20]);
+    let list = two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";
+    assert_eq!(words(&list, 64 << 30, 0), [64 << 20, 1 << 20]);
+    check_wrong(&sequential("M = »\"beyond cache\"«"), "beyond cache", "did you mean \"beyond caches\"?");
 }
 
 #[test]

@@ -52,6 +52,10 @@ fn values(parameter: &Parameter) -> (String, String) {
     let (range, default) = match parameter.domain {
         Domain::Integer { least, most: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
         Domain::Integer { least, most, default } => (format!("{least} to {}", power(most)), default.to_string()),
+        Domain::Chosen { least, most, from, .. } => {
+            (format!("{least} to {}", power(most)), format!("chosen from {from}"))
+        }
+        Domain::Global { least, most, .. } => (format!("{least} to {}", power(most)), "beyond caches".into()),
         Domain::Size { least, most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
         Domain::Real { above, most, default } => (format!("above {above}, up to {}", si(most)), default.to_string()),
         Domain::Choice(words) => (words.join(", "), words[0].into()),

@@ -79,7 +79,11 @@ impl Probe {
             table.word("kernel", row) == self.kernel
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| is(row, setting))
-                && self.parameters().iter().filter(unset).all(|p| is(row, &(p.name, p.default_value())))
+                && self
+                    .parameters()
+                    .iter()
+                    .filter(unset)
+                    .all(|p| p.default_value().is_none_or(|value| is(row, &(p.name, value))))
         };
         samples.only(of_point)
     }

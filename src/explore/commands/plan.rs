@@ -3,14 +3,16 @@
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::store::Folder;
-use crate::explore::sweep::plan::{Progress, largest_memory};
+use crate::explore::sweep::Machine;
+use crate::explore::sweep::memory::beyond_caches;
+use crate::explore::sweep::plan::{Entry, Progress, largest_memory};
 use crate::measure::hardware::Hardware;
-use crate::measure::kernels;
+use crate::measure::kernels::{self, Domain};
 use crate::measure::numerics::power_law::remote_share;
 use crate::point::{Point, Value};
 use crate::terminal::{print, width};
 use crate::text_table::{Align, TextTable};
-use crate::units::{self, plural};
+use crate::units::{self, WORD_BYTES, plural};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -114,8 +116,37 @@ fn launches(setup: &Setup, progress: &Progress, text: &mut String) {
     let (bytes, ranks) = largest_memory(plan);
     let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
+    inside_caches(setup, text);
     if let Some(budget) = plan.repeat.budget_seconds {
         let _ = writeln!(text, "time budget: {}", units::seconds(budget));
+    }
+}
+
+/// Says where the memory of a rank is smaller than what lies beyond the caches of this machine, as memory may be too small for it.
+fn inside_caches(setup: &Setup, text: &mut String) {
+    let context = &setup.plan.context;
+    let machine = Machine::here();
+    if context.launcher.remote || context.ranks_per_node.is_some() || machine.last_cache == 0 {
+        return;
+    }
+    let per_rank = |entry: &Entry| {
+        let parameters = kernels::find(&entry.point.kernel).ok()?.parameters();
+        let global = parameters.iter().find(|parameter| matches!(parameter.domain, Domain::Global { .. }))?;
+        Some(entry.point.integer(global.name) / entry.point.ranks as u64)
+    };
+    let sizes: Vec<u64> = setup.plan.entries.iter().filter_map(per_rank).collect();
+    let inside: Vec<u64> = sizes.iter().copied().filter(|words| *words < beyond_caches(&machine)).collect();
+    if let Some(words) = inside.iter().max() {
+        let _ = writeln!(
+            text,
+            "{} of {} keep part of their memory in caches: M is at most {} per rank there, and {} would be beyond the last cache \
+             of {}",
+            inside.len(),
+            plural(sizes.len(), "point"),
+            units::bytes((words * WORD_BYTES) as f64),
+            units::bytes((beyond_caches(&machine) * WORD_BYTES) as f64),
+            units::bytes(machine.last_cache as f64),
+        );
     }
 }
 

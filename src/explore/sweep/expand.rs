@@ -1,7 +1,8 @@
 //! From the tables of a sweep to its points.
 
+use super::memory::{Sizes, default_amount};
 use super::spec::{Axis, Entries, File, Machine, Scalar};
-use super::values::{self, Amount, MOST_POINTS, Setting, Values, kernel_id};
+use super::values::{MOST_POINTS, Setting, Values, kernel_id};
 use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, NameType};
 use crate::explore::toml_file::Page;
@@ -47,10 +48,7 @@ impl AxisGrid {
 /// With `ranks_per_node`, or else all ranks, on a node.
 pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page: &Page) -> Result<Vec<Point>> {
     let values = Values { page, kernels: selected(file, page)?, machine };
-    let share = |point: &Point, name: &str, share: f64| {
-        let neighbours = ranks_per_node.map_or(point.ranks, |most| most.min(point.ranks));
-        values::largest(point, name, share * machine.memory as f64 / neighbours as f64)
-    };
+    let sizes = Sizes { machine, ranks_per_node };
     let grids = grids(file, &values)?;
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
     if count > MOST_POINTS as f64 {
@@ -69,11 +67,11 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
     let (mut found, mut refused) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |at| {
-            let point = point(grid, at, share);
+            let point = point(grid, at, sizes);
             if filter.keeps(&point) {
                 match kernels::complete(point) {
                     Ok(point) => found.push(point),
-                    Err(reason) => refused.add(reason, || self::point(grid, at, share)),
+                    Err(reason) => refused.add(reason, || self::point(grid, at, sizes)),
                 }
             }
         });
@@ -235,9 +233,7 @@ fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
 }
 
 /// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
-///
-/// `share`: what a share of the memory is for a parameter.
-fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64) -> Point {
+fn point(grid: &AxisGrid, at: &[usize], sizes: Sizes) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
         columns.find(|(column, _)| column.name == name).map(|(column, at)| &column.settings[at])
@@ -246,16 +242,15 @@ fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64
     let ranks = setting("ranks").and_then(|s| s.value.as_f64()).map_or(1, |ranks| ranks as usize);
     let mut point = Point::new(&id, ranks);
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
-        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| s.on(ranks));
-        point.params.insert(parameter.name.to_owned(), value);
+        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.on(ranks)));
+        point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
     }
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
-        let asked = setting(parameter.name).map_or_else(|| values::default_amount(parameter), |setting| setting.amount);
-        if let Amount::OfMemory(part) = asked {
-            let words = share(&point, parameter.name, part);
-            point.params.insert(parameter.name.to_owned(), words.into());
-        }
+        let asked = setting(parameter.name).map_or_else(|| default_amount(parameter), |setting| setting.amount);
+        let words = sizes.words(&point, parameter, asked);
+        point.params.extend(words.map(|words| (parameter.name.to_owned(), words.into())));
     }
+    kernels::choose(&mut point);
     point
 }
 

@@ -3,6 +3,7 @@
 pub mod driver;
 pub mod execute;
 mod expand;
+pub mod memory;
 pub mod plan;
 mod read;
 pub mod ready;

@@ -66,7 +66,8 @@ pub struct File {
 }
 
 /// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
-/// rank", which is multiplied by the number of ranks), or a word.
+/// rank", which is multiplied by the number of ranks), a size that follows the machine ("1/4 of memory" for RandomAccess's
+/// table, "beyond caches" for Apex-Map's M), or a word.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Scalar {
@@ -242,6 +243,8 @@ pub struct Machine {
     pub cores_of_numa_node: Option<usize>,
     /// Memory of a node, in bytes; 0 if it is not known.
     pub memory: u64,
+    /// The largest cache that a core reaches, shared or not, in bytes; 0 if it is not known.
+    pub last_cache: u64,
 }
 
 impl Machine {
@@ -253,11 +256,12 @@ impl Machine {
             hardware_threads: hardware.hardware_threads(),
             cores_of_numa_node: hardware.cores_of_numa_node(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
+            last_cache: hardware.last_cache_bytes().unwrap_or(0),
         }
     }
 
-    /// One NUMA node of cores with one hardware thread each.
+    /// One NUMA node of cores with one hardware thread each, whose caches are small.
     pub fn plain(cores: usize, memory: u64) -> Self {
-        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory }
+        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
     }
 }

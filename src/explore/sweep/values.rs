@@ -1,11 +1,12 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
+use super::memory::{Amount, BEYOND_CACHES, share_of_memory};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel, Parameter};
 use crate::nearest::{nearest, suggest};
-use crate::point::{Point, Value};
+use crate::point::Value;
 use crate::units::{self, Unit};
 use std::ops::Range;
 use toml::Spanned;
@@ -41,30 +42,6 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
 pub struct Setting {
     pub value: Value,
     pub amount: Amount,
-}
-
-/// What a value is to be multiplied by, if anything.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
-    InAll,
-    PerRank,
-    /// This share of a node's memory instead of the value.
-    OfMemory(f64),
-}
-
-/// That of a parameter which a sweep does not name.
-pub fn default_amount(parameter: &Parameter) -> Amount {
-    if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
-}
-
-/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
-pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
-    let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
-    let fits = |words: &u64| {
-        let words = kernel.arena_words(&point.clone().with(name, *words));
-        words as f64 * units::WORD_BYTES as f64 <= bytes
-    };
-    (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
 impl Setting {
@@ -193,13 +170,9 @@ impl Values<'_> {
             Ok::<_, Error>((number, setting))
         };
         let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
-        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_)) {
-            let what = "the ends of the range are of different kinds: a total, per rank, or a fraction of memory";
-            return Err(self.page.wrong(
-                span,
-                what,
-                "write \"per rank\" at both ends or at neither, and no fraction of memory",
-            ));
+        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_) | Amount::BeyondCaches) {
+            let what = "the ends of the range are of different kinds: a total, per rank, or what the machine has";
+            return Err(self.page.wrong(span, what, "write \"per rank\" at both ends or at neither, and numbers"));
         }
         if from > to {
             let what = format!("the range of {name} begins at {from} but ends at {to}");
@@ -323,8 +296,13 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         };
         return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
     }
-    if let (Domain::Size { .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
-        return Ok(Setting { value: parameter.default_value(), amount: Amount::OfMemory(share) });
+    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: default.into(), amount: Amount::OfMemory(share) });
+    }
+    if let (Domain::Global { default, .. }, Scalar::Text(word)) = (parameter.domain, scalar)
+        && word == BEYOND_CACHES
+    {
+        return Ok(Setting { value: default.into(), amount: Amount::BeyondCaches });
     }
     let (number, amount) = match scalar {
         Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
@@ -339,29 +317,16 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
     Ok(Setting { value: parameter.accept(&number)?, amount })
 }
 
-/// "1/2 of memory", "25 % of memory", "0.1 of memory".
-fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
-    let Scalar::Text(text) = scalar else { return Ok(None) };
-    let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let value = match (share.split_once('/'), share.trim_end().strip_suffix('%')) {
-        (Some((above, below)), _) => number(above).zip(number(below)).map(|(above, below)| above / below),
-        (None, Some(percent)) => number(percent).map(|percent| percent / 100.0),
-        (None, None) => number(share),
-    };
-    match value {
-        Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
-        _ => Err(format!("\"{text}\" is not a fraction of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
-    }
-}
-
 /// What to write instead of a value that was refused.
 fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
     let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
-    let known =
-        if let Domain::Choice(words) = parameter.domain { words.to_vec() } else { units::names(parameter.unit) };
+    let known = match parameter.domain {
+        Domain::Choice(words) => words.to_vec(),
+        Domain::Global { .. } => [units::names(parameter.unit), vec![BEYOND_CACHES]].concat(),
+        _ => units::names(parameter.unit),
+    };
     match nearest(word, known.iter().copied()) {
         Some(other) if other != word => format!("did you mean \"{other}\"? Otherwise {general}"),
         _ => general,

@@ -109,6 +109,11 @@ impl Hardware {
         values.map(|values| values.len()).filter(|&count| count > 0)
     }
 
+    /// The largest last-level cache that one of the hardware threads which this process may use reaches, in bytes.
+    pub fn last_cache_bytes(&self) -> Option<u64> {
+        self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
+    }
+
     /// Memory that this process may use, in bytes.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
         [self.memory_bytes, self.memory_limit_bytes].into_iter().flatten().min()
