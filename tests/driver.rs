@@ -10,7 +10,7 @@ use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::{Job, Repeat};
-use apexmap::point::Point;
+use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Sample, Status};
 use std::collections::HashMap;
 use std::path::Path;
@@ -52,8 +52,8 @@ impl Case {
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
         let mut mock = Mock::new(scripts);
         self.recorder = Recorder::default();
-        let command = |job: &Path, ranks: usize| CommandLine {
-            argv: vec![job.to_string_lossy().into_owned(), ranks.to_string()],
+        let command = |job: &Path, size: LaunchSize| CommandLine {
+            argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
             env: Vec::new(),
         };
         let mut setting = Setting {
@@ -63,6 +63,7 @@ impl Case {
             limits: LIMITS,
             retry_failed,
             watcher: &mut self.recorder,
+            interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
         self.jobs = mock.jobs;

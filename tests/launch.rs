@@ -20,6 +20,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         worker: "/opt/a pex/apexmap".into(),
         arguments: ["worker", "--job", "/tmp/0001.job; rm -rf *"].map(String::from).to_vec(),
         ranks,
+        nodes: None,
         ranks_per_node,
         here: Here { cores: 4, hardware_threads: 8, nodes: 1, root: false },
     }

@@ -35,6 +35,7 @@
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
+//! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
@@ -79,6 +80,7 @@ mod export;
 mod faulty;
 mod figure;
 mod fit;
+mod forecast;
 mod gf2;
 mod hardware;
 mod identity;

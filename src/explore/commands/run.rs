@@ -1,6 +1,7 @@
 //! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
+use super::interrupt::{self, Interrupt};
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
@@ -13,6 +14,7 @@ use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
+use crate::point::LaunchSize;
 use crate::provenance;
 use crate::terminal::print;
 use crate::units::plural;
@@ -93,7 +95,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
     let driven = measure(setup, &folder, launcher.as_ref(), &program, retry_failed);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven?;
+    driven.map_err(|error| interrupt::explain(error, setup, &folder))?;
     let table = compacted?;
     if with_report && table.rows > 0 {
         let summary = report::make(&folder, &table.into())?;
@@ -104,13 +106,14 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
 
 fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, retry_failed: bool) -> Result<()> {
     let here = Here::look();
-    let command = |job: &Path, ranks: usize| -> CommandLine {
+    let command = |job: &Path, size: LaunchSize| -> CommandLine {
         launcher.command(&LaunchJob {
             program: program.to_owned(),
             worker: setup.worker.clone(),
-            arguments: worker_arguments(job, &setup.plan.context, ranks),
-            ranks,
-            ranks_per_node: setup.plan.context.ranks_per_node,
+            arguments: worker_arguments(job, &setup.plan.context, size.ranks),
+            ranks: size.ranks,
+            nodes: size.nodes,
+            ranks_per_node: size.ranks_per_node.or(setup.plan.context.ranks_per_node),
             here,
         })
     };
@@ -119,7 +122,8 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,
     };
-    let mut watcher = Progress::new(setup.plan.repeat.min);
+    let mut watcher = Progress::new(&setup.plan);
+    let interrupt = Interrupt::catch();
     drive(
         &setup.plan,
         &mut Setting {
@@ -129,8 +133,10 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             limits,
             retry_failed,
             watcher: &mut watcher,
+            interrupted: &|| interrupt.check(),
         },
-    )
+    )?;
+    interrupt.check()
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {

@@ -55,6 +55,8 @@ struct Context<'a> {
     overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::SummaryRow],
+    /// Some of its kernels have rules to follow.
+    ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
@@ -137,6 +139,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
+        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::of(&input)?,
         surfaces,
         explained: model_fits::section(&input)?,
@@ -193,8 +196,9 @@ impl Parameters {
 impl Sources {
     fn of(samples: &Samples) -> Self {
         let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate =
-            |about: &&About| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label);
+        let rate = |about: &&About| {
+            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
+        };
         Self {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cited(about)).collect(),
