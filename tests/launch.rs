@@ -104,6 +104,22 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
 }
 
 #[test]
+fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
+    let mut job = job("x", 12, Some(3));
+    job.nodes = Some(4);
+    let srun = "x|--ntasks=12|--nodes=4|--ntasks-per-node=3|--kill-on-bad-exit=1|--input=none";
+    assert_eq!(line(&Srun, &job).0, format!("{srun}|{WORKER}"));
+    let open_mpi = "x|-n|12|--stdin|none|--map-by|ppr:3:node|--bind-to|core";
+    assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
+    assert_eq!(line(&Mpich, &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
+    let launcher = custom(&["x", "-N{nodes}", "-n{ranks_per_node}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
+    assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
+    // Where the sweep tells only the ranks on each node, the nodes follow.
+    job.nodes = None;
+    assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
+}
+
+#[test]
 fn a_custom_command_is_filled_in_argument_by_argument() {
     let launcher =
         custom(&["jsrun", "-n{ranks}", "-r", "{ranks_per_node}", "{other}", "{worker}", "{arguments}"]).unwrap();

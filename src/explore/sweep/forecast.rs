@@ -274,8 +274,8 @@ impl<'a> Rates<'a> {
     }
 }
 
-/// Range of n values of a normal distribution over its standard deviation, for n = 3, 4, 5 (factors d2 of control charts).
-const RANGE: [f64; 3] = [1.693, 2.059, 2.326];
+/// Range of n values of a normal distribution over its standard deviation, for n = 2 to 5 (factors d2 of control charts).
+const RANGE: [f64; 4] = [1.128, 1.693, 2.059, 2.326];
 /// The same for six values, whose range is the 95 % interval of their median.
 const RANGE_OF_SIX: f64 = 2.534;
 /// Width of the median's 95 % interval over the standard deviation, times the square root of the number of values:
@@ -292,7 +292,7 @@ fn wanted(repeat: &Repeat, seconds: &[f64]) -> Option<f64> {
         // At 0 samples to go the point would be finished.
         return within((n * (width / target).powi(2)).max(n + 1.0));
     }
-    let range = RANGE.get(seconds.len().checked_sub(3)?)?;
+    let range = RANGE.get(seconds.len().checked_sub(2)?)?;
     let deviation = (summary.max - summary.min) / summary.median / range;
     if deviation * RANGE_OF_SIX <= target { within(0.0) } else { within((MEDIAN_WIDTH * deviation / target).powi(2)) }
 }
