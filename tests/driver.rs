@@ -11,9 +11,9 @@ use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::{Job, Repeat};
-use apexmap::point::Point;
+use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Sample, Status};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// A plan, its result folder, and what the last drive did.
@@ -54,8 +54,8 @@ impl Case {
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
         let mut mock = Mock::new(scripts);
         self.recorder = Recorder::default();
-        let command = |job: &Path, ranks: usize| CommandLine {
-            argv: vec![job.to_string_lossy().into_owned(), ranks.to_string()],
+        let command = |job: &Path, size: LaunchSize| CommandLine {
+            argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
             env: Vec::new(),
         };
         let mut setting = Setting {
@@ -67,6 +67,7 @@ impl Case {
             preflight_seconds: 1.0,
             ends_if_noisy: self.ends_if_noisy,
             watcher: &mut self.recorder,
+            interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
         self.jobs = mock.jobs;
@@ -256,6 +257,54 @@ fn ranks_that_are_placed_otherwise_are_other_measurements() {
     assert_eq!(keys[0], case.plan.entries[0].key);
     assert_ne!(keys[0], keys[1]);
     assert_ne!(keys[1], keys[2]);
+}
+
+#[test]
+fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
+    let mut case = Case::new(&[1], 1, times(1));
+    let spread =
+        |nodes: u64, each: u64| small_point("apex_map.two_sided", 4).with("nodes", nodes).with("ranks_per_node", each);
+    let points = vec![spread(4, 1), small_point("apex_map.two_sided", 4), spread(1, 4), spread(2, 2)];
+    case.plan = Plan::new(case.plan.context.clone(), points, 1, times(1), 5).expect("a plan");
+    let keys: HashSet<&str> = case.plan.entries.iter().map(|entry| entry.key.as_str()).collect();
+    assert_eq!(keys.len(), 4, "each is a measurement of its own");
+    // The mock's ranks are all on one node.
+    let error = case.drive_with(&[], false).expect_err("on one node");
+    assert!(error.what.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
+    let sizes: Vec<_> = case.jobs.iter().map(|job| job.tasks[0].point.launch_size()).collect();
+    assert_eq!(sizes.iter().map(|size| size.nodes).collect::<Vec<_>>(), [None, Some(1), Some(2)]);
+    assert_eq!(case.states(0), [State::Missing, State::Done, State::Done, State::Missing]);
+    let table = case.folder.table().expect("a table");
+    let column = |name: &str| (0..2).map(|row| table.number(name, row)).collect::<Vec<_>>();
+    assert!(column("nodes")[0].is_nan() && column("nodes")[1] == 1.0 && column("ranks_per_node")[1] == 4.0);
+}
+
+#[test]
+fn an_interrupted_sweep_ends_with_the_interruption() {
+    let mut case = Case::new(&[1, 2], 1, times(1));
+    let (mut mock, calls) = (Mock::new(&[]), std::cell::Cell::new(0));
+    let interrupted = || {
+        calls.set(calls.get() + 1);
+        if calls.get() > 5 { Err(apexmap::error::Error::internal("interrupted")) } else { Ok(()) }
+    };
+    let command = |job: &Path, size: LaunchSize| CommandLine {
+        argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
+        env: Vec::new(),
+    };
+    let mut setting = Setting {
+        folder: &case.folder,
+        executor: &mut mock,
+        command: &command,
+        limits: LIMITS,
+        retry_failed: false,
+        preflight_seconds: 0.0,
+        ends_if_noisy: false,
+        watcher: &mut case.recorder,
+        interrupted: &interrupted,
+    };
+    assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
+    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "what came before is kept");
+    assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
 }
 
 #[test]

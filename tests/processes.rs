@@ -31,6 +31,7 @@ fn execute(
     };
     let mut events = Vec::new();
     let ending = Processes.execute(&command, &scratch.join("stderr"), limits, &mut |event| {
+        let Some(event) = event else { return Ok(()) };
         on_event(&event)?;
         events.push(event);
         Ok(())

@@ -220,6 +220,43 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     assert_eq!((count(Status::Ok), count(Status::TimedOut)), (12, 2));
 }
 
+/// Each other run takes minutes.
+const LONG_RUNS: &str = r#"
+[fixed]
+kernel = "calibrate.mailbox"
+ranks = 2
+[axes]
+message_bytes = [8, 64]
+messages = [1, 4294967296]
+[launch]
+timeout = "10 min"
+"#;
+
+#[test]
+fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_behind() {
+    use nix::sys::signal::{Signal, kill};
+    let scratch = Scratch::new();
+    let sweep = sweep(&scratch, LONG_RUNS);
+    for (signal, name, code) in [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143)] {
+        let out = scratch.join("two words").join(name.split(' ').next().unwrap());
+        let mut driver = command(&sweep, &out).spawn().unwrap();
+        assert!(writes(&mut driver, &out, 0), "the launch has begun");
+        let worker = worker_of(&driver).unwrap();
+        kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
+        let ended = driver.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
+        let stat = std::fs::read_to_string(format!("/proc/{worker}/stat"));
+        assert!(stat.is_err() || stat.unwrap().contains(") Z"), "the worker is gone");
+        let text = errors(&ended);
+        let kept = samples(&out).len();
+        assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");
+        assert!(text.contains("0 of 4 points done, in "), "{text}");
+        let command = format!("resume with: {PROGRAM} run --no-report --out '{}' {}", out.display(), sweep.display());
+        assert!(text.contains(&command), "{text}");
+        assert!(text.lines().any(|line| line.contains("launch 1 of 1") || line.contains("launch 0001")), "{text}");
+    }
+}
+
 #[test]
 fn two_drivers_do_not_share_a_result() {
     let scratch = Scratch::new();

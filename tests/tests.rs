@@ -25,6 +25,7 @@
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
+//! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
@@ -36,6 +37,7 @@
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
+//! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
@@ -81,6 +83,7 @@ mod export;
 mod faulty;
 mod figure;
 mod fit;
+mod forecast;
 mod gf2;
 mod hardware;
 mod identity;
@@ -107,6 +110,7 @@ mod report;
 mod resume;
 mod samples;
 mod spec;
+mod stamping;
 mod store;
 mod subsample;
 mod text_table;

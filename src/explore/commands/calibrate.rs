@@ -3,7 +3,7 @@
 use super::card::CardArguments;
 use super::run::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::explore::calibrate;
 use crate::explore::launch::{self, LauncherEntry};
 use crate::explore::store::{Folder, Samples};
@@ -76,6 +76,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         },
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
+    if measured.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::Interrupted(_))) {
+        return measured;
+    }
     let samples = Samples::from(Folder::open(&folder)?.table()?).current();
     if !arguments.allow_disturbed {
         calibrate::require_quiet(&samples)?;

@@ -1,6 +1,7 @@
 //! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
+use super::interrupt::{self, Interrupt};
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
@@ -15,6 +16,7 @@ use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
+use crate::point::LaunchSize;
 use crate::provenance;
 use crate::terminal::print;
 use crate::units::plural;
@@ -118,7 +120,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven?;
+    driven.map_err(|error| interrupt::explain(error, setup, &folder))?;
     let samples = Samples::from(compacted?);
     if conduct.report && !samples.is_empty() {
         print(&report::make(&folder, &samples)?)?;
@@ -133,13 +135,14 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
 
 fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, conduct: Conduct) -> Result<()> {
     let here = Here::look();
-    let command = |job: &Path, ranks: usize| -> CommandLine {
+    let command = |job: &Path, size: LaunchSize| -> CommandLine {
         launcher.command(&LaunchJob {
             program: program.to_owned(),
             worker: setup.worker.clone(),
-            arguments: worker_arguments(job, &setup.plan.context, ranks),
-            ranks,
-            ranks_per_node: setup.plan.context.ranks_per_node,
+            arguments: worker_arguments(job, &setup.plan.context, size.ranks),
+            ranks: size.ranks,
+            nodes: size.nodes,
+            ranks_per_node: size.ranks_per_node.or(setup.plan.context.ranks_per_node),
             here,
         })
     };
@@ -148,7 +151,8 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,
     };
-    let mut watcher = Progress::new(setup.plan.repeat.min);
+    let mut watcher = Progress::new(&setup.plan);
+    let interrupt = Interrupt::catch();
     drive(
         &setup.plan,
         &mut Setting {
@@ -160,8 +164,10 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             preflight_seconds: setup.sweep.launch.preflight_seconds,
             ends_if_noisy: conduct.ends_if_noisy,
             watcher: &mut watcher,
+            interrupted: &|| interrupt.check(),
         },
-    )
+    )?;
+    interrupt.check()
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {

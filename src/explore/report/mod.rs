@@ -58,6 +58,8 @@ struct Context<'a> {
     overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::SummaryRow],
+    /// Some of its kernels have rules to follow.
+    ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
@@ -142,6 +144,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
+        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::of(&input)?,
         surfaces,
         explained: model_fits::section(&input)?,
@@ -200,8 +203,9 @@ impl Parameters {
 impl Sources {
     fn of(samples: &Samples) -> Self {
         let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate =
-            |about: &&About| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label);
+        let rate = |about: &&About| {
+            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
+        };
         Self {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cited(about)).collect(),

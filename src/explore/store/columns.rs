@@ -101,7 +101,7 @@ impl Registry {
         let mut registry = Self { columns: Vec::new(), by_name: HashMap::new(), by_symbol: HashMap::new() };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
-        for parameter in parameters() {
+        for parameter in parameters().chain(&kernels::OF_LAUNCHES) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
         }
         for (role, rates) in
@@ -170,6 +170,20 @@ pub fn describe(column: &str) -> Described {
         role: Role::Unknown,
     };
     REGISTRY.find(column).cloned().unwrap_or_else(unknown)
+}
+
+/// A column as these kernels call it: rates of RandomAccess alone are updates per second, in GUPS.
+pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> Described {
+    let mut described = describe(column);
+    let mut kernels = kernels.into_iter().peekable();
+    if described.unit == Unit::PerSecond
+        && kernels.peek().is_some()
+        && kernels.all(|id| kernels::family(id) == "random_access")
+    {
+        described.unit = Unit::UpdatesPerSecond;
+        described.label = described.label.replace("rate of operations", "rate of updates");
+    }
+    described
 }
 
 /// Columns that say which point a row is of: the kernel, its ranks and parameters, and what carried it.

@@ -91,6 +91,8 @@ pub struct SampleOutcome {
     pub repetition: u32,
     pub status: Status,
     pub seconds: Option<f64>,
+    /// Seconds since 1970 when the run ended.
+    pub unix_seconds: f64,
     /// The whole sample, if it is not good.
     pub failure: Option<Box<Sample>>,
 }
@@ -140,10 +142,13 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
         repetition: u32,
         status: Status,
         seconds: f64,
+        unix_seconds: f64,
     }
     lines(path, |line, record| {
         match serde_json::from_slice(line) {
-            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds }) if event == "sample" => {
+            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds, unix_seconds })
+                if event == "sample" =>
+            {
                 let seconds = Some(seconds);
                 return record.samples.push(SampleOutcome {
                     key,
@@ -151,6 +156,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
                     repetition,
                     status: Status::Ok,
                     seconds,
+                    unix_seconds,
                     failure: None,
                 });
             }
@@ -163,6 +169,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
                 repetition: sample.repetition,
                 status: sample.status,
                 seconds: sample.seconds,
+                unix_seconds: sample.unix_seconds,
                 failure: Some(sample).filter(|sample| sample.status != Status::Ok),
             }),
             Ok(event) => note(event, record),

@@ -1,6 +1,6 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::spec::{File, Launch, Repeat, Scalar};
+use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::{Error, Result};
 use crate::explore::launch::{self, LauncherEntry, custom};
@@ -58,7 +58,8 @@ pub fn name(file: &File, page: &Page) -> Result<String> {
     }
 }
 
-pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
+pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
+    let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
     let mut fitting = launch::starting(transport);
     let launcher = match (&launch.launcher, fitting.next(), fitting.next()) {
@@ -91,7 +92,7 @@ pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
         transport,
         place: launch.place.as_ref().map(|place| *place.get_ref()).unwrap_or_default(),
         launcher,
-        command: command(launch, launcher, page)?,
+        command: command(file, launcher, page)?,
         ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
@@ -100,7 +101,8 @@ pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
     })
 }
 
-fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
+fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
+    let launch = &file.launch;
     let command = match (&launch.command, launcher.takes_command) {
         (Some(command), true) => command,
         (None, true) => {
@@ -121,8 +123,9 @@ fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec
                 let what = format!("the command names {{{name}}}, which is unknown");
                 return Err(page.wrong(argument.span(), what, suggest(name, custom::PLACEHOLDERS)));
             }
-            if name == "ranks_per_node" && launch.ranks_per_node.is_none() {
-                let what = "the command names {ranks_per_node}, which is not set";
+            let per_node = launch.ranks_per_node.is_some() || file.names("ranks_per_node");
+            if matches!(name, "nodes" | "ranks_per_node") && !per_node {
+                let what = format!("the command names {{{name}}}, which is not set");
                 return Err(page.wrong(argument.span(), what, "add ranks_per_node = 1, for example, to [launch]"));
             }
         }

@@ -51,7 +51,7 @@ impl Rules {
 
 /// The timed interval. By default it lasts from the call of `pass` until it returns.
 pub struct Clock<'a, C: Collectives> {
-    comm: &'a C,
+    pub(super) comm: &'a C,
     started: f64,
     stopped: Option<f64>,
 }
