@@ -85,7 +85,7 @@ impl PlanTime {
         let names = [
             "samples in the result".to_owned(),
             format!("the machine card, at {:.0} % of its bounds", 100.0 * SHARE),
-            "the kernel's work, very roughly: 100 ns per operation and 5 GB/s on a rank".to_owned(),
+            "the kernel's work, very roughly: 50 ns per operation and 8 GB/s on a rank".to_owned(),
         ];
         let parts: Vec<String> = (self.sources.iter().zip(names))
             .filter(|(count, _)| **count > 0)

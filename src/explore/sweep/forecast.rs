@@ -3,7 +3,7 @@
 //! A sample costs the wall time between it and the one before, so that verification, drawing of inputs and the driver count.
 //! A point that has no sample yet costs in proportion to what was expected of it beforehand. How many samples a point will
 //! need follows from its interval so far, which narrows with the square root of their number; until it has enough for that,
-//! from the other points; before those, it is taken to lie in the middle between `min` and `max`. The budget caps the time of
+//! from the other points; before those, half more than `min` are expected. The budget caps the time of
 //! each launch in the way the driver does.
 
 use crate::measure::numerics::statistics::Summary;
@@ -63,6 +63,8 @@ struct Point {
     expected: f64,
     /// Of its first sample in this sweep, and of the later ones: the first may wait for memory.
     first: Option<f64>,
+    /// Its first sample was that of a launch, whose start is not told from it.
+    began: bool,
     later: Costs,
     /// Samples that it needs in total, if its samples so far say.
     wanted: Option<f64>,
@@ -109,6 +111,7 @@ impl Forecast {
             seconds: open.seconds.clone(),
             expected: open.cost,
             first: None,
+            began: false,
             later: Costs::default(),
             finished: false,
         };
@@ -150,7 +153,8 @@ impl Forecast {
     /// A sample of the point came, with its time if it is good; `finished` if the point needs no more.
     pub fn sample(&mut self, block: u32, key: &str, seconds: Option<f64>, finished: bool, now: f64) {
         let mut cost = now - self.previous;
-        if self.starting {
+        let began = self.starting;
+        if began {
             // What the first sample of a launch did not take itself is the launch's start.
             let own = seconds.unwrap_or_default().min(cost);
             self.startup.add(cost - own);
@@ -161,7 +165,7 @@ impl Forecast {
         let repeat = self.repeat;
         let point = &mut self.groups[group].points[point];
         match point.first {
-            None => point.first = Some(cost),
+            None => (point.first, point.began) = (Some(cost), began),
             Some(_) => point.later.add(cost),
         }
         point.seconds.extend(seconds);
@@ -179,7 +183,7 @@ impl Forecast {
             let group = &self.groups[at];
             let (mut work, mut samples) = (0.0, 0.0);
             for point in group.points.iter().filter(|point| !point.finished) {
-                let count = (rates.wanted(point) - point.seconds.len() as f64).max(1.0);
+                let count = (rates.wanted(point, self.current == Some(at)) - point.seconds.len() as f64).max(1.0);
                 samples += count;
                 work += count * rates.cost(point);
             }
@@ -215,8 +219,8 @@ impl Forecast {
 
 /// What the samples so far say of those to come.
 struct Rates<'a> {
-    /// Samples per point where a point itself does not say.
-    wanted: f64,
+    /// Samples per point where a point itself does not say, of the present group and of those to come.
+    wanted: [f64; 2],
     /// Wall time of later samples relative to first ones.
     later: f64,
     /// Wall time relative to what was expected beforehand, of the present group or else of all.
@@ -232,29 +236,37 @@ impl<'a> Rates<'a> {
         let all = || forecast.groups.iter().flat_map(|group| &group.points);
         let mut wanted = Costs::default();
         all().filter_map(|point| point.wanted).for_each(|count| wanted.add(count));
-        let middle = (f64::from(repeat.min) * f64::from(repeat.max)).sqrt();
+        // Where points need many more, a tenth of the sweep is enough to see it.
+        let first_guess = f64::from(repeat.max).min(1.5 * f64::from(repeat.min));
         let (mut first, mut later) = (0.0, 0.0);
-        for (one, mean) in all().filter_map(|point| point.first.zip(point.later.mean())) {
+        for (one, mean) in all().filter(|point| !point.began).filter_map(|point| point.first.zip(point.later.mean())) {
             first += one;
             later += mean;
         }
+        let present = wanted.mean().unwrap_or(first_guess);
         let mut rates = Self {
-            wanted: wanted.mean().unwrap_or(middle),
+            // Other launches may be noisier or quieter: half way back to the first guess.
+            wanted: [present, (present * first_guess).sqrt()],
             later: if first > 0.0 { (later / first).min(1.0) } else { 1.0 },
             scale: 1.0,
             known: HashMap::new(),
             min: f64::from(repeat.min),
         };
-        let scale = |points: &mut dyn Iterator<Item = &Point>| {
-            let (mut expected, mut measured) = (0.0, 0.0);
+        let scale = |points: &mut dyn Iterator<Item = &Point>, least: usize| {
+            let (mut expected, mut measured, mut count) = (0.0, 0.0, 0);
             for (point, cost) in points.filter_map(|point| Some((point, rates.own(point)?))) {
                 expected += point.expected;
                 measured += cost;
+                count += 1;
             }
-            (expected > 0.0 && measured > 0.0).then(|| measured / expected)
+            (count >= least && expected > 0.0 && measured > 0.0).then(|| measured / expected)
         };
-        let own = forecast.current.and_then(|at| scale(&mut forecast.groups[at].points.iter()));
-        rates.scale = own.or_else(|| scale(&mut all())).unwrap_or(1.0);
+        let sure = |point: &&Point| !point.began || point.later.count > 0.0;
+        let own = forecast.current.and_then(|at| {
+            let points = &forecast.groups[at].points;
+            scale(&mut points.iter().filter(sure), points.len().div_ceil(10))
+        });
+        rates.scale = own.or_else(|| scale(&mut all().filter(sure), 1)).or_else(|| scale(&mut all(), 1)).unwrap_or(1.0);
         rates.known = all().filter_map(|point| Some((point.key.as_str(), rates.own(point)?))).collect();
         rates
     }
@@ -269,8 +281,10 @@ impl<'a> Rates<'a> {
         self.own(point).or_else(known).unwrap_or(point.expected * self.scale)
     }
 
-    fn wanted(&self, point: &Point) -> f64 {
-        point.wanted.unwrap_or(self.wanted).max(self.min)
+    /// What so few samples say of a single point is chance; over many points it evens out.
+    fn wanted(&self, point: &Point, present: bool) -> f64 {
+        let own = point.wanted.filter(|_| point.finished || point.seconds.len() > RANGE.len() + 1);
+        own.unwrap_or(self.wanted[usize::from(!present)]).max(self.min)
     }
 }
 
