@@ -136,6 +136,61 @@ impl<P: Place> Table<'_, P> {
     }
 }
 
+/// Updates of a part that wait for their turn, in order. The words of the first are on their way.
+pub struct Pending {
+    values: Vec<u64>,
+    /// Updates whose words were asked for early.
+    asked: usize,
+    /// Updates that stay when others are made, so that some words are on their way at all times.
+    stay: usize,
+}
+
+impl Pending {
+    /// For updates of which `look_ahead` may be stored: an eighth of them stay, at most as many as words are asked for ahead.
+    pub fn new(look_ahead: usize) -> Self {
+        Self { values: Vec::with_capacity(2 * look_ahead), asked: 0, stay: (look_ahead / 8).min(FAR_AHEAD) }
+    }
+
+    pub fn stay(&self) -> usize {
+        self.stay
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn capacity(&self) -> usize {
+        self.values.capacity()
+    }
+
+    /// The list, to append to.
+    pub fn end(&mut self) -> &mut Vec<u64> {
+        &mut self.values
+    }
+
+    /// Makes all updates but those that stay; returns how many.
+    pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
+        let length = self.values.len();
+        let (left, far) = (length.min(self.stay), length.min(FAR_AHEAD));
+        self.values[self.asked.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
+        table.apply_but(&self.values, far);
+        table.finish(&self.values[length - far..length - left]);
+        self.values.copy_within(length - left.., 0);
+        self.values.truncate(left);
+        self.asked = left;
+        (length - left) as u64
+    }
+
+    /// Makes those that stayed.
+    pub fn make_last(&mut self, table: &mut Table<impl Place>) -> u64 {
+        let made = self.make(table) + self.values.len() as u64;
+        table.finish(&self.values);
+        self.values.clear();
+        self.asked = 0;
+        made
+    }
+}
+
 /// A hint to fetch a word, soon to be read and written, as near as can be; processors without one ignore it.
 #[inline(always)]
 pub(crate) fn prefetch(word: *const u64) {
