@@ -15,7 +15,7 @@
 use super::division::divide;
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
-use super::table::{Pending, Table};
+use super::table::{Named, Pending, Place, Table};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, about, anything, measure,
@@ -93,7 +93,11 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         own: Pending::new(problem.look_ahead),
         tally: Tally::default(),
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| cube.pass(&problem, table));
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.named() {
+        Named::Lowest(mut table) => cube.pass(&problem, &mut table),
+        Named::Above(mut table) => cube.pass(&problem, &mut table),
+        Named::Part(mut table) => cube.pass(&problem, &mut table),
+    });
     drop(cube);
     outcome
 }
@@ -128,7 +132,7 @@ struct Cube<'a, C: Mailboxes> {
 }
 
 impl<C: Mailboxes> Cube<'_, C> {
-    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+    fn pass(&mut self, problem: &Problem, table: &mut Table<impl Place>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
         let mut values = vec![0; problem.look_ahead - self.own.stay()];
         for _ in 0..problem.rounds(values.len()) {
@@ -165,11 +169,11 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 
     /// Makes the updates of the rank's own words and returns how many others are left, in front.
-    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table) -> usize {
+    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Place>) -> usize {
         let mut others = 0;
         for i in 0..values.len() {
             let value = values[i];
-            if table.place(value) < table.words.len() {
+            if self.stages.iter().all(|stage| stage.keeps(self.index.of(value))) {
                 table.update(value);
                 self.tally.applied += 1;
             } else {
@@ -182,7 +186,7 @@ impl<C: Mailboxes> Cube<'_, C> {
 
     /// One dimension: sends what belongs to the other half, receives what belongs to this one, and divides what the rank
     /// now holds for the next dimension.
-    fn exchange(&mut self, stage: usize, table: &mut Table) {
+    fn exchange(&mut self, stage: usize, table: &mut Table<impl Place>) {
         let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
         self.send(&mut swap, stage);
         if self.late {
@@ -201,7 +205,7 @@ impl<C: Mailboxes> Cube<'_, C> {
     }
 
     /// What a rank can do with what it keeps at a stage.
-    fn go_on(&mut self, stage: usize, table: &mut Table) {
+    fn go_on(&mut self, stage: usize, table: &mut Table<impl Place>) {
         if stage + 1 == self.stages.len() {
             self.tally.applied += self.own.make(table);
             return;

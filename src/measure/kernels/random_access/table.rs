@@ -22,7 +22,7 @@ impl Place for Part {
     }
 }
 
-/// A whole table, 2^n words, whose words the lowest bits name.
+/// A part of 2^n words that begins at a multiple of them, such as a whole table, whose words the lowest bits name.
 #[derive(Clone, Copy)]
 pub struct Lowest;
 
@@ -50,10 +50,11 @@ pub struct Table<'a, P = Part> {
     place: P,
 }
 
-/// A table of which no other part exists.
-pub enum WholeTable<'a> {
+/// A table by how its words are named.
+pub enum Named<'a> {
     Lowest(Table<'a, Lowest>),
     Above(Table<'a, Above>),
+    Part(Table<'a, Part>),
 }
 
 /// Updates in front of the one that is made whose words are asked for into the first-level cache.
@@ -67,13 +68,17 @@ impl<'a> Table<'a> {
         Self { words, place: Part { first, index } }
     }
 
-    /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
-    /// checks of what the number of words makes sure.
-    pub fn whole(&mut self) -> WholeTable<'_> {
-        debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
-        match self.place.index.shift() {
-            0 => WholeTable::Lowest(Table { words: self.words, place: Lowest }),
-            bits => WholeTable::Above(Table { words: self.words, place: Above(bits) }),
+    /// As what it is: an algorithm compiled for each case needs no shift by nothing, and no checks of what the number of words
+    /// makes sure. What does not belong to the part is then updated somewhere in it.
+    pub fn named(&mut self) -> Named<'_> {
+        let Part { first, index } = self.place;
+        let words = self.words.len();
+        if !words.is_power_of_two() || first % words as u64 != 0 {
+            return Named::Part(Table { words: self.words, place: self.place });
+        }
+        match index.shift() {
+            0 => Named::Lowest(Table { words: self.words, place: Lowest }),
+            bits => Named::Above(Table { words: self.words, place: Above(bits) }),
         }
     }
 }
