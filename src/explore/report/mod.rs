@@ -18,9 +18,11 @@ use crate::error::{Error, Result};
 use crate::explore::bounds;
 use crate::explore::html::{self, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
+use crate::explore::store::disturbance_columns::QUIETNESS;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
+use crate::explore::store::quietness::Cause;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
@@ -58,6 +60,12 @@ struct Context<'a> {
     overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::SummaryRow],
+    /// The samples tell what disturbed them.
+    watched: bool,
+    /// Groups, and how quiet the machine was for each.
+    quietness: Vec<(String, String)>,
+    /// Name, meaning and limit of what disturbs a sample.
+    causes: Vec<(&'static str, &'static str, String)>,
     /// Some of its kernels have rules to follow.
     ruled: bool,
     shares: Option<share::Shares>,
@@ -144,6 +152,9 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
+        watched: current.has(QUIETNESS),
+        quietness: quietness(&input),
+        causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::significant(cause.limit()))).into(),
         ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::of(&input)?,
         surfaces,
@@ -157,6 +168,13 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     folder.replace_text(&folder.report(), &page)?;
     let health = Health::of(&current);
     Ok(ReportOutput { rows: summary, health, warnings: placement::warnings(&manifest, &current) })
+}
+
+/// The groups of a result with something disturbed, and what that was.
+fn quietness(input: &Input) -> Vec<(String, String)> {
+    let of = |group: &SampleGroup| (group.label(), Health::of(&group.samples));
+    let found = input.groups.iter().map(of).filter(|(_, health)| health.disturbed() > 0);
+    found.map(|(label, health)| (label, health.sentence())).collect()
 }
 
 impl<'a> Head<'a> {
