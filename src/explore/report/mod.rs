@@ -2,6 +2,7 @@
 //!
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
+pub mod caches;
 mod input;
 mod live;
 mod model_fits;
@@ -211,7 +212,7 @@ impl Surfaces {
 
 impl Parameters {
     fn of(input: &Input) -> Result<Self> {
-        let (mut effects, undrawn) = pictures::of_parameters(input.folder, input.samples, input.manifest)?;
+        let (mut effects, undrawn) = pictures::of_parameters(input)?;
         effects.extend(ratio::of_ping_pong(input.folder, input.samples)?);
         effects.extend(nic_figures::of_streams(input)?);
         Ok(Self { effects, undrawn })
@@ -271,7 +272,7 @@ fn section(input: &Input, group: &SampleGroup, number: usize) -> Result<Section>
             levels.push(units::significant(level / 1e6));
         }
     }
-    let regimes = regimes(group, input.manifest);
+    let regimes = regimes(group, input);
     Ok(Section {
         label: group.label(),
         pictures: pictures::of_group(input.folder, group, number)?,
@@ -293,15 +294,16 @@ fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
 }
 
 /// Only where memory size, ranks and host are the same all over the group.
-fn regimes(group: &SampleGroup, manifest: &Manifest) -> Vec<Regime> {
+fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
     let launch = group.samples.first_word("launch");
-    let Some(launch) = manifest.launches.iter().find(|end| end.launch.launch == launch) else { return Vec::new() };
+    let Some(launch) = input.manifest.launches.iter().find(|end| end.launch.launch == launch) else {
+        return Vec::new();
+    };
     let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
-    let on_node = launch.launch.placement.iter().filter(|place| place.node == launch.launch.host.name).count().max(1);
     let page = number("page_bytes");
-    let of =
-        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, on_node as u32, page, &launch.launch.host);
+    let caches = caches::of_rank(&launch.launch, input.card.as_ref());
+    let of = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
     group.alphas.iter().map(of).collect()
 }
 
