@@ -336,6 +336,10 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     assert!(told.contains("node1") && told.contains("--card-of-another-host"), "{told}");
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
+    let (sweep, elsewhere) = (path("tiny.toml"), path("elsewhere"));
+    let plan = apexmap(&["plan", &sweep, "--out", &elsewhere, "--card", &path("card.toml"), "--card-of-another-host"]);
+    let plan = String::from_utf8_lossy(&plan.stdout).into_owned();
+    assert!(plan.contains("estimated from the machine card, at 60 % of its bounds (4 points)"), "{plan}");
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
     assert!(report.contains("accepted: of another host") && report.contains("Bottleneck: "), "the report says so");
     let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);

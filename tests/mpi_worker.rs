@@ -70,7 +70,8 @@ impl Mpi {
         let starter = check(self.launcher, &program, &path).unwrap_or_else(|error| panic!("{error}"));
         let arguments = vec![what.to_owned(), folder.to_str().unwrap().to_owned()];
         let (ranks, here) = (3, Here::look());
-        let launch = LaunchJob { program: starter, worker: program, arguments, ranks, ranks_per_node: None, here };
+        let launch =
+            LaunchJob { program: starter, worker: program, arguments, ranks, nodes: None, ranks_per_node: None, here };
         let command = self.launcher.command(&launch);
         let (program, arguments) = command.argv.split_first().unwrap();
         let _alone = alone();
@@ -90,7 +91,15 @@ impl Mpi {
         let expected = job.ranks.to_string();
         let arguments = ["worker", "--transport", "mpi", "--ranks", &expected, "--job", file.to_str().unwrap()];
         let (worker, arguments) = (worker.to_owned(), arguments.map(String::from).to_vec());
-        let launch = LaunchJob { program, worker, arguments, ranks: started, ranks_per_node: None, here: Here::look() };
+        let launch = LaunchJob {
+            program,
+            worker,
+            arguments,
+            ranks: started,
+            nodes: None,
+            ranks_per_node: None,
+            here: Here::look(),
+        };
         (self.launcher.command(&launch), file)
     }
 
@@ -100,8 +109,8 @@ impl Mpi {
         let _alone = alone();
         let minutes = Duration::from_secs(300);
         let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes };
-        let mut on_event = |event: Event| {
-            on_event(&event);
+        let mut on_event = |event: Option<Event>| {
+            event.iter().for_each(&mut *on_event);
             Ok(())
         };
         Processes.execute(&command, &file.with_extension("stderr"), limits, &mut on_event).unwrap()
@@ -126,6 +135,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         ranks,
         seed: 1,
         repeat: Repeat { min: repetitions, max: repetitions, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
         tasks: points.into_iter().enumerate().map(task).collect(),
     }
 }

@@ -433,6 +433,50 @@ fn a_table_is_half_of_memory_unless_told_otherwise() {
 }
 
 #[test]
+fn nodes_times_ranks_per_node_are_the_ranks() {
+    const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
+    let sizes = |tables: &str, launch: &str| -> Vec<(usize, Option<usize>, Option<usize>)> {
+        let text = two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}{launch}"));
+        points(&text).iter().map(|point| point.launch_size()).map(|s| (s.ranks, s.nodes, s.ranks_per_node)).collect()
+    };
+    let both = |ranks, nodes, each| (ranks, Some(nodes), Some(each));
+    assert_eq!(
+        sizes("[axes]\nnodes = [1, 2, 4]\nranks_per_node = [\"cores\", 1]\n", ""),
+        [both(4, 1, 4), both(1, 1, 1), both(8, 2, 4), both(2, 2, 1), both(16, 4, 4), both(4, 4, 1)]
+    );
+    assert_eq!(sizes("[axes]\nnodes = [1, 2]\n", "ranks_per_node = 3\n"), [both(3, 1, 3), both(6, 2, 3)]);
+    assert_eq!(sizes("ranks = 4\n[axes]\nranks_per_node = [1, 2]\n", ""), [both(4, 4, 1), both(4, 2, 2)]);
+    assert_eq!(sizes("ranks_per_node = 2\n", ""), [both(2, 1, 2)]);
+    assert_eq!(sizes("ranks = 4\n", "ranks_per_node = 2\n"), [(4, None, None)], "keys of old sweeps stay");
+    let only = "[axes]\nnodes = [1, 2, 4]\nranks_per_node = [1, 2]\n";
+    let text = two_sided(&format!("M = \"1 kwords per rank\"\n{only}{MPI}"));
+    let text = format!("where = [\"nodes * ranks_per_node == 4\"]\n{text}");
+    assert_eq!(points(&text).iter().map(|point| point.ranks).collect::<Vec<_>>(), [4, 4]);
+    // One node may have threads.
+    let text = two_sided("M = \"1 kwords per rank\"\nnodes = 1\nranks_per_node = \"cores\"\n");
+    assert_eq!(points(&text)[0].launch_size().ranks, CORES);
+}
+
+#[test]
+fn ranks_nodes_and_ranks_per_node_that_contradict_each_other_are_refused() {
+    const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
+    let mpi = |tables: &str| two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}"));
+    check_wrong(&mpi("»ranks« = 4\nnodes = 2\nranks_per_node = 2\n"), "ranks follows from nodes", "remove ranks");
+    check_wrong(&mpi("[axes]\n»nodes« = [1, 2]\n"), "nodes alone does not say", "ranks_per_node = \"cores\"");
+    let twice = mpi("[axes]\nnodes = [1, 2]\n»ranks_per_node« = [1, 2]\n") + "ranks_per_node = 2\n";
+    check_wrong(&twice, "here and in [launch]", "keep one");
+    check_wrong(&mpi("ranks = 3\n[axes]\n»ranks_per_node« = [1, 2]\n"), "ranks = 3 is not nodes = 2 times", "exclude");
+    check_wrong(&mpi("nodes = »\"cores\"«\nranks_per_node = 1\n"), "not a number", "a whole number of nodes");
+    let threads = two_sided("M = \"1 kwords per rank\"\nranks_per_node = 1\n[axes]\n»nodes« = [1, 2]\n");
+    check_wrong(&threads, "nodes = 2, but threads of one process", "exclude = ['nodes == 2']");
+    let command = "[launch]\ntransport = \"mpi\"\nlauncher = \"custom\"\ncommand = ";
+    let custom = |argument: &str| {
+        two_sided(&format!("{command}[\"x\", \"{{ranks}}\", {argument}, \"{{worker}}\", \"{{arguments}}\"]\n"))
+    };
+    check_wrong(&custom("»\"{nodes}\"«"), "{nodes}, which is not set", "ranks_per_node = 1");
+}
+
+#[test]
 fn ranks_may_be_all_powers_of_two_up_to_the_cores_or_the_cores_themselves() {
     let ranks = |values: &str, cores: usize| -> Vec<usize> {
         let text = two_sided(&format!("M = \"1 kwords per rank\"\n[axes]\nranks = {values}"));

@@ -47,11 +47,11 @@ impl Sizes {
     /// Words that a parameter gets for this amount; `None` if the amount is a plain number.
     pub fn words(&self, point: &Point, parameter: &Parameter, amount: Amount) -> Option<u64> {
         match amount {
-            Amount::OfMemory(part) => Some(largest(point, parameter.name, self.bytes_per_rank(point.ranks, part))),
+            Amount::OfMemory(part) => Some(largest(point, parameter.name, self.bytes_per_rank(point, part))),
             Amount::BeyondCaches => {
                 let most = match self.machine.memory {
                     0 => u64::MAX,
-                    _ => power_below((self.bytes_per_rank(point.ranks, MOST_OF_MEMORY) / WORD_BYTES as f64) as u64),
+                    _ => power_below((self.bytes_per_rank(point, MOST_OF_MEMORY) / WORD_BYTES as f64) as u64),
                 };
                 Some(beyond_caches(&self.machine).min(most).saturating_mul(point.ranks as u64))
             }
@@ -59,8 +59,9 @@ impl Sizes {
         }
     }
 
-    fn bytes_per_rank(&self, ranks: usize, part: f64) -> f64 {
-        let neighbours = self.ranks_per_node.map_or(ranks, |most| most.min(ranks));
+    fn bytes_per_rank(&self, point: &Point, part: f64) -> f64 {
+        let per_node = point.launch_size().ranks_per_node.or(self.ranks_per_node);
+        let neighbours = per_node.map_or(point.ranks, |most| most.min(point.ranks));
         part * self.machine.memory as f64 / neighbours.max(1) as f64
     }
 }

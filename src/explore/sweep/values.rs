@@ -29,6 +29,7 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
     names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
+    names.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, parameter.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
@@ -72,7 +73,7 @@ impl Values<'_> {
             return Ok("ranks".into());
         }
         let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
-        if matches!(text, "ranks" | "kernel") || self.kernels.iter().any(has) {
+        if matches!(text, "ranks" | "kernel" | "nodes" | "ranks_per_node") || self.kernels.iter().any(has) {
             return Ok(text.to_owned());
         }
         let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
@@ -89,7 +90,7 @@ impl Values<'_> {
                 format!("move {text} = ... above the first [table], to the top of the file"),
             );
         }
-        let mut known = vec!["kernel", "ranks"];
+        let mut known = vec!["kernel", "ranks", "nodes", "ranks_per_node"];
         known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
         known.sort_unstable();
         known.dedup();
@@ -100,12 +101,15 @@ impl Values<'_> {
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
             "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
-            "ranks" => self.ranks(scalar, span),
+            "ranks" => self.ranks(&RANKS, scalar, span),
+            "ranks_per_node" => self.ranks(&kernels::OF_LAUNCHES[1], scalar, span),
+            "nodes" => accept(&kernels::OF_LAUNCHES[0], scalar)
+                .map_err(|what| self.page.wrong(span, what, "write a whole number of nodes")),
             _ => self.of_kernels(name, scalar, span),
         }
     }
 
-    fn ranks(&self, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+    fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let Machine { cores, hardware_threads, cores_of_numa_node, .. } = self.machine;
         let count = match scalar {
             Scalar::Text(word) if word == "cores" => cores,
@@ -116,7 +120,7 @@ impl Values<'_> {
             })?,
             _ => {
                 let next = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
-                return accept(&RANKS, scalar).map_err(|what| self.page.wrong(span, what, next));
+                return accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, next));
             }
         };
         Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
@@ -311,8 +315,8 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         },
         _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
     };
-    if amount == Amount::PerRank && parameter.name == RANKS.name {
-        return Err("ranks cannot be counted per rank".into());
+    if amount == Amount::PerRank && matches!(parameter.name, "ranks" | "nodes" | "ranks_per_node") {
+        return Err(format!("{} cannot be counted per rank", parameter.name));
     }
     Ok(Setting { value: parameter.accept(&number)?, amount })
 }

@@ -23,6 +23,7 @@ pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use transport::{Transport, TransportKind, library, start};
 
+use crate::measure::hardware::Place;
 use arena::Arena;
 
 /// A set of ranks that run the same program.
@@ -35,6 +36,10 @@ pub trait Comm {
     fn ranks_on_node(&self) -> usize;
     /// More ranks than the hardware threads that they may use, on some node.
     fn oversubscribed(&self) -> bool;
+    /// The order in which ranks take processors, where this program places them: threads that a rank starts follow it.
+    fn place(&self) -> Place {
+        Place::default()
+    }
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
     fn now(&self) -> f64;
     /// Resolution of this clock in seconds: the smallest difference that its readings show.

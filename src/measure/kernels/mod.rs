@@ -76,6 +76,18 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     })
 }
 
+/// How a launch spreads its ranks over nodes: parameters that points of every kernel may have, both or none.
+pub const OF_LAUNCHES: [Parameter; 2] = [
+    parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
+    parameter(
+        "ranks_per_node",
+        "ranks_per_node",
+        "ranks on each node; \"cores\", \"hardware threads\" and \"node\" mean those of the machine that reads the sweep",
+        A_COUNT,
+    ),
+];
+const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
+
 /// Something a kernel reports besides its seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Output {
@@ -222,7 +234,8 @@ fn for_several_ranks(kernel: &dyn Kernel) -> String {
 pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     let parameters = kernel.parameters();
-    if let Some(name) = point.params.keys().find(|name| !parameters.iter().any(|p| p.name == name.as_str())) {
+    let is_known = |name: &str| parameters.iter().chain(&OF_LAUNCHES).any(|p| p.name == name);
+    if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
         return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), known.join(", ")));
     }
@@ -230,6 +243,12 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
             point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
         }
+    }
+    let size = point.launch_size();
+    if let (Some(nodes), Some(each)) = (size.nodes, size.ranks_per_node)
+        && nodes.checked_mul(each) != Some(point.ranks)
+    {
+        return Err(format!("ranks = {} is not nodes = {nodes} times ranks_per_node = {each}", point.ranks));
     }
     if point.ranks == 0 {
         return Err("at least one rank is needed".into());

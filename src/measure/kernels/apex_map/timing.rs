@@ -6,6 +6,7 @@ use crate::measure::comm::arena::Granted;
 use crate::measure::comm::{Collectives, Comm};
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::statistics::{Summary, median};
+use crate::measure::observer;
 use crate::point::{Point, Value};
 use std::collections::BTreeMap;
 
@@ -116,6 +117,8 @@ pub(super) fn time<C: Collectives>(
     let parts = if arrays == Arrays::OneByOne { 4_usize.div_ceil(passes) } else { 1 };
     let quarter = passes * parts / 4;
     let mut clocked = Clocked::default();
+    // Draws between the passes are watched, too: to ask the system at every pass would take longer than some passes.
+    observer::clock_starts();
     for number in 0..passes {
         if number > 0 {
             timed.fill(&mut array);
@@ -141,6 +144,7 @@ pub(super) fn time<C: Collectives>(
         }
         expected = expected.wrapping_add(timed.expected(&array));
     }
+    observer::clock_stops();
     let accesses = (length * passes * comm.size()) as f64;
     outcome(comm, &clocked, clocked.sum == expected, accesses, warm_up, granted)
 }

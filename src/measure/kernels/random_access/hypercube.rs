@@ -7,11 +7,15 @@
 //! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a case of recursive halving; a
 //!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank generates
 //!   for itself are applied after the exchange, with those it receives, instead of before. A message longer than its
-//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another.
+//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. Of a rank's own
+//!   updates an eighth of Q, at most 128, stay from round to round, so that some of their words are on their way at all
+//!   times; a round generates as many fewer. With "deferred" and "late", the updates that a rank generates for itself are made
+//!   while it waits for the last message, as in the authors' code in HPCC.
 
+use super::division::divide;
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
-use super::table::Table;
+use super::table::{Named, Pending, Place, Table};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
     UPDATES, about, anything, measure,
@@ -38,7 +42,7 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse: anything,
     buffers: |point| {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
-        5 * point.integer("Q") + (stages + point.integer("SMSG")) * piece(point) as u64
+        11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece(point) as u64
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
@@ -85,11 +89,15 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         piece: piece(point),
         late: point.text("waits") == "late",
         at_once: point.text("own_updates") == "at_once",
-        current: Lists::with_capacity(problem.look_ahead),
-        next: Lists::with_capacity(problem.look_ahead),
+        lists: [0, 1].map(|_| Lists::with_capacity(problem.look_ahead)),
+        own: Pending::new(problem.look_ahead),
         tally: Tally::default(),
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| cube.pass(&problem, table));
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.named() {
+        Named::Lowest(mut table) => cube.pass(&problem, &mut table),
+        Named::Above(mut table) => cube.pass(&problem, &mut table),
+        Named::Part(mut table) => cube.pass(&problem, &mut table),
+    });
     drop(cube);
     outcome
 }
@@ -104,28 +112,6 @@ impl Lists {
     fn with_capacity(look_ahead: usize) -> Self {
         Self { keep: Vec::with_capacity(2 * look_ahead), send: Vec::with_capacity(2 * look_ahead) }
     }
-
-    /// Appends each value to its list; without a stage, all to those kept.
-    fn divide(&mut self, values: &[u64], index: Index, stage: Option<&Stage>) {
-        let Some(stage) = stage else { return self.keep.extend_from_slice(values) };
-        self.keep.reserve(values.len());
-        self.send.reserve(values.len());
-        // Both places are written, and one of the two ends moves: half of the branches would be mispredicted. Checked
-        // pushes take 1.2 to 1.4 times as long.
-        // SAFETY: each list has room for all values; only what was written counts as its contents.
-        unsafe {
-            let keep = self.keep.as_mut_ptr().add(self.keep.len());
-            let send = self.send.as_mut_ptr().add(self.send.len());
-            let mut kept = 0;
-            for (i, &value) in values.iter().enumerate() {
-                *keep.add(kept) = value;
-                *send.add(i - kept) = value;
-                kept += usize::from(stage.keeps(index.of(value)));
-            }
-            self.keep.set_len(self.keep.len() + kept);
-            self.send.set_len(self.send.len() + values.len() - kept);
-        }
-    }
 }
 
 struct Cube<'a, C: Mailboxes> {
@@ -138,44 +124,56 @@ struct Cube<'a, C: Mailboxes> {
     piece: usize,
     late: bool,
     at_once: bool,
-    current: Lists,
-    next: Lists,
+    /// What was divided for a stage, at the stage's number modulo 2.
+    lists: [Lists; 2],
+    /// Updates of the rank's own words: what it keeps at the last stage.
+    own: Pending,
     tally: Tally,
 }
 
 impl<C: Mailboxes> Cube<'_, C> {
-    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+    fn pass(&mut self, problem: &Problem, table: &mut Table<impl Place>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-        let mut values = vec![0; problem.look_ahead];
-        for _ in 0..problem.rounds(problem.look_ahead) {
+        let mut values = vec![0; problem.look_ahead - self.own.stay()];
+        for _ in 0..problem.rounds(values.len()) {
             let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut values[..size]);
-            self.tally.store(size);
+            self.tally.store(size + self.own.len());
             if self.at_once {
                 size = self.make_own_updates(&mut values[..size], table);
             }
-            self.current.divide(&values[..size], self.index, self.stages.first());
+            self.divide(&values[..size], 0);
             for stage in 0..self.stages.len() {
-                self.exchange(stage);
-                self.tally.store(self.current.keep.len() + self.current.send.len());
+                self.exchange(stage, table);
+                let next = &self.lists[(stage + 1) % 2];
+                self.tally.store(next.keep.len() + next.send.len() + self.own.len());
             }
-            table.apply(&self.current.keep);
-            self.tally.applied += self.current.keep.len() as u64;
-            self.current.keep.clear();
+            self.tally.applied += self.own.make(table);
         }
-        let lists = [&self.current.keep, &self.current.send, &self.next.keep, &self.next.send];
-        let words: usize = values.len() + lists.iter().map(|list| list.capacity()).sum::<usize>();
+        self.tally.applied += self.own.make_last(table);
+        let words = values.len() + self.own.capacity();
+        let lists: usize = self.lists.iter().map(|lists| lists.keep.capacity() + lists.send.capacity()).sum();
         let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
-        Tally { buffers: (words + receives) as u64, ..self.tally }
+        Tally { buffers: (words + lists + receives) as u64, ..self.tally }
+    }
+
+    /// Divides updates for a stage; after the last, all are the rank's own.
+    fn divide(&mut self, values: &[u64], stage: usize) {
+        let Lists { keep, send } = &mut self.lists[stage % 2];
+        let keep = if stage + 1 >= self.stages.len() { self.own.end() } else { keep };
+        match self.stages.get(stage) {
+            Some(stage) => divide(values, self.index, stage, keep, send),
+            None => keep.extend_from_slice(values),
+        }
     }
 
     /// Makes the updates of the rank's own words and returns how many others are left, in front.
-    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table) -> usize {
+    fn make_own_updates(&mut self, values: &mut [u64], table: &mut Table<impl Place>) -> usize {
         let mut others = 0;
         for i in 0..values.len() {
             let value = values[i];
-            if table.place(value) < table.words.len() {
+            if self.stages.iter().all(|stage| stage.keeps(self.index.of(value))) {
                 table.update(value);
                 self.tally.applied += 1;
             } else {
@@ -188,11 +186,11 @@ impl<C: Mailboxes> Cube<'_, C> {
 
     /// One dimension: sends what belongs to the other half, receives what belongs to this one, and divides what the rank
     /// now holds for the next dimension.
-    fn exchange(&mut self, stage: usize) {
-        let mut swap = Swap::new(&self.stages[stage], self.current.send.len());
+    fn exchange(&mut self, stage: usize, table: &mut Table<impl Place>) {
+        let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
         self.send(&mut swap, stage);
         if self.late {
-            self.next.divide(&self.current.keep, self.index, self.stages.get(stage + 1));
+            self.go_on(stage, table);
         }
         while !swap.done() {
             let sent = self.send(&mut swap, stage);
@@ -201,11 +199,21 @@ impl<C: Mailboxes> Cube<'_, C> {
             }
         }
         if !self.late {
-            self.next.divide(&self.current.keep, self.index, self.stages.get(stage + 1));
+            self.go_on(stage, table);
         }
-        self.current.keep.clear();
-        self.current.send.clear();
-        std::mem::swap(&mut self.current, &mut self.next);
+        self.lists[stage % 2].send.clear();
+    }
+
+    /// What a rank can do with what it keeps at a stage.
+    fn go_on(&mut self, stage: usize, table: &mut Table<impl Place>) {
+        if stage + 1 == self.stages.len() {
+            self.tally.applied += self.own.make(table);
+            return;
+        }
+        let kept = std::mem::take(&mut self.lists[stage % 2].keep);
+        self.divide(&kept, stage + 1);
+        self.lists[stage % 2].keep = kept;
+        self.lists[stage % 2].keep.clear();
     }
 
     /// Sends what is left to send while there are handles.
@@ -214,7 +222,7 @@ impl<C: Mailboxes> Cube<'_, C> {
         for (unsent, &peer) in swap.unsent.iter_mut().zip(&self.stages[stage].peers) {
             while let Some((start, end)) = *unsent {
                 let stop = end.min(start + self.piece);
-                if !self.outbox.send(peer, &self.current.send[start..stop]) {
+                if !self.outbox.send(peer, &self.lists[stage % 2].send[start..stop]) {
                     return progress;
                 }
                 self.tally.messages += 1;
@@ -229,16 +237,18 @@ impl<C: Mailboxes> Cube<'_, C> {
     /// Takes what has come.
     fn receive(&mut self, swap: &mut Swap, stage: usize) -> bool {
         let mut progress = false;
-        let after = self.stages.get(stage + 1);
+        let next = stage + 1;
         for (inbox, awaited) in self.inboxes[stage].iter_mut().zip(&mut swap.awaited) {
             while *awaited {
-                let (late, index) = (self.late, self.index);
-                let (keep, next) = (&mut self.current.keep, &mut self.next);
                 let take = |_, words: &[u64]| {
-                    if late {
-                        next.divide(words, index, after);
-                    } else {
-                        keep.extend_from_slice(words);
+                    match self.stages.get(next) {
+                        None => self.own.end().extend_from_slice(words),
+                        Some(_) if !self.late => self.lists[stage % 2].keep.extend_from_slice(words),
+                        Some(after) => {
+                            let Lists { keep, send } = &mut self.lists[next % 2];
+                            let keep = if next + 1 == self.stages.len() { self.own.end() } else { keep };
+                            divide(words, self.index, after, keep, send);
+                        }
                     }
                     words.len()
                 };

@@ -11,6 +11,7 @@
 
 pub mod alltoallv;
 pub mod base;
+pub mod division;
 pub mod grid;
 pub mod hypercube;
 pub mod layout;

@@ -49,6 +49,10 @@ impl Index {
         self.shift
     }
 
+    pub fn mask(&self) -> u64 {
+        self.mask
+    }
+
     #[inline(always)]
     pub fn of(&self, value: u64) -> u64 {
         value >> self.shift & self.mask

@@ -7,7 +7,7 @@
 //!   because a core gains nothing from more; its streams follow one another, each as a whole.
 
 use super::problem::Problem;
-use super::table::{FAR_AHEAD, Place, Table, WholeTable};
+use super::table::{FAR_AHEAD, Named, Place, Table};
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
     measure, problem, random_stream,
@@ -68,15 +68,17 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
     let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
     if point.text("method") == "immediate" || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
-        measure(comm, &problem, arena, rules, |table| match table.whole() {
-            WholeTable::Lowest(table) => immediate(table, &mut streams),
-            WholeTable::Above(table) => immediate(table, &mut streams),
+        measure(comm, &problem, arena, rules, |table| match table.named() {
+            Named::Lowest(table) => immediate(table, &mut streams),
+            Named::Above(table) => immediate(table, &mut streams),
+            Named::Part(table) => immediate(table, &mut streams),
         })
     } else {
         let mut values = vec![0; stored(point)];
-        measure(comm, &problem, arena, Rules::STRICT, |table| match table.whole() {
-            WholeTable::Lowest(table) => look_ahead(table, &mut streams, &mut values),
-            WholeTable::Above(table) => look_ahead(table, &mut streams, &mut values),
+        measure(comm, &problem, arena, Rules::STRICT, |table| match table.named() {
+            Named::Lowest(table) => look_ahead(table, &mut streams, &mut values),
+            Named::Above(table) => look_ahead(table, &mut streams, &mut values),
+            Named::Part(table) => look_ahead(table, &mut streams, &mut values),
         })
     }
 }

@@ -22,7 +22,7 @@ impl Place for Part {
     }
 }
 
-/// A whole table, 2^n words, whose words the lowest bits name.
+/// A part of 2^n words that begins at a multiple of them, such as a whole table, whose words the lowest bits name.
 #[derive(Clone, Copy)]
 pub struct Lowest;
 
@@ -50,10 +50,11 @@ pub struct Table<'a, P = Part> {
     place: P,
 }
 
-/// A table of which no other part exists.
-pub enum WholeTable<'a> {
+/// A table by how its words are named.
+pub enum Named<'a> {
     Lowest(Table<'a, Lowest>),
     Above(Table<'a, Above>),
+    Part(Table<'a, Part>),
 }
 
 /// Updates in front of the one that is made whose words are asked for into the first-level cache.
@@ -67,13 +68,17 @@ impl<'a> Table<'a> {
         Self { words, place: Part { first, index } }
     }
 
-    /// As what it is if it is a whole table: an algorithm compiled for each of the two needs no shift by nothing, and no
-    /// checks of what the number of words makes sure.
-    pub fn whole(&mut self) -> WholeTable<'_> {
-        debug_assert!(self.words.len().is_power_of_two() && self.place.first == 0);
-        match self.place.index.shift() {
-            0 => WholeTable::Lowest(Table { words: self.words, place: Lowest }),
-            bits => WholeTable::Above(Table { words: self.words, place: Above(bits) }),
+    /// As what it is: an algorithm compiled for each case needs no shift by nothing, and no checks of what the number of words
+    /// makes sure. What does not belong to the part is then updated somewhere in it.
+    pub fn named(&mut self) -> Named<'_> {
+        let Part { first, index } = self.place;
+        let words = self.words.len();
+        if !words.is_power_of_two() || first % words as u64 != 0 {
+            return Named::Part(Table { words: self.words, place: self.place });
+        }
+        match index.shift() {
+            0 => Named::Lowest(Table { words: self.words, place: Lowest }),
+            bits => Named::Above(Table { words: self.words, place: Above(bits) }),
         }
     }
 }
@@ -133,6 +138,61 @@ impl<P: Place> Table<'_, P> {
             self.update(value);
         }
         values[values.len() - near..].iter().for_each(|&value| self.update(value));
+    }
+}
+
+/// Updates of a part that wait for their turn, in order. The words of the first are on their way.
+pub struct Pending {
+    values: Vec<u64>,
+    /// Updates whose words were asked for early.
+    asked: usize,
+    /// Updates that stay when others are made, so that some words are on their way at all times.
+    stay: usize,
+}
+
+impl Pending {
+    /// For updates of which `look_ahead` may be stored: an eighth of them stay, at most as many as words are asked for ahead.
+    pub fn new(look_ahead: usize) -> Self {
+        Self { values: Vec::with_capacity(2 * look_ahead), asked: 0, stay: (look_ahead / 8).min(FAR_AHEAD) }
+    }
+
+    pub fn stay(&self) -> usize {
+        self.stay
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn capacity(&self) -> usize {
+        self.values.capacity()
+    }
+
+    /// The list, to append to.
+    pub fn end(&mut self) -> &mut Vec<u64> {
+        &mut self.values
+    }
+
+    /// Makes all updates but those that stay; returns how many.
+    pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
+        let length = self.values.len();
+        let (left, far) = (length.min(self.stay), length.min(FAR_AHEAD));
+        self.values[self.asked.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
+        table.apply_but(&self.values, far);
+        table.finish(&self.values[length - far..length - left]);
+        self.values.copy_within(length - left.., 0);
+        self.values.truncate(left);
+        self.asked = left;
+        (length - left) as u64
+    }
+
+    /// Makes those that stayed.
+    pub fn make_last(&mut self, table: &mut Table<impl Place>) -> u64 {
+        let made = self.make(table) + self.values.len() as u64;
+        table.finish(&self.values);
+        self.values.clear();
+        self.asked = 0;
+        made
     }
 }
 

@@ -1,0 +1,112 @@
+//! The division of a list of updates into those that a rank keeps and those that it sends, for a stage of the hypercube.
+
+use super::random_stream::Index;
+use super::recursive_halving::Stage;
+
+/// Appends each value to one of the two lists.
+pub fn divide(values: &[u64], index: Index, stage: &Stage, keep: &mut Vec<u64>, send: &mut Vec<u64>) {
+    keep.reserve(values.len() + LANES);
+    send.reserve(values.len() + LANES);
+    // SAFETY: each list has room for all values and a vector more, the processor has what is used, and what was written
+    // counts as a list's contents.
+    unsafe {
+        let to = Ends { keep: keep.as_mut_ptr().add(keep.len()), send: send.as_mut_ptr().add(send.len()) };
+        #[cfg(target_arch = "x86_64")]
+        let kept = if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+            by_fours(values, index, stage, to)
+        } else {
+            one_by_one(values, index, stage, to)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let kept = one_by_one(values, index, stage, to);
+        keep.set_len(keep.len() + kept);
+        send.set_len(send.len() + values.len() - kept);
+    }
+}
+
+/// Values that are written at once.
+const LANES: usize = 4;
+
+/// Where the next values go.
+struct Ends {
+    keep: *mut u64,
+    send: *mut u64,
+}
+
+/// Both places are written, and one of the two ends moves: half of the branches would be mispredicted. Returns how many were
+/// kept.
+///
+/// # Safety
+/// There is room for all values behind either end.
+unsafe fn one_by_one(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
+    let mut kept = 0;
+    for (i, &value) in values.iter().enumerate() {
+        // SAFETY: no more were kept, and no more sent, than there are values before this one.
+        unsafe {
+            *to.keep.add(kept) = value;
+            *to.send.add(i - kept) = value;
+        }
+        kept += usize::from(stage.keeps(index.of(value)));
+    }
+    kept
+}
+
+/// The same for four values at a time, each four ordered such that those kept, and again those sent, come first: a third of
+/// the time.
+///
+/// # Safety
+/// There is room for all values and four more behind either end.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+unsafe fn by_fours(values: &[u64], index: Index, stage: &Stage, to: Ends) -> usize {
+    use std::arch::x86_64::*;
+    let fours = values.chunks_exact(LANES);
+    let rest = fours.remainder();
+    let shift = _mm_cvtsi64_si128(i64::from(index.shift()));
+    let mask = _mm256_set1_epi64x(index.mask() as i64);
+    // A boundary is at least 1, and less than 2^63.
+    let last_below = _mm256_set1_epi64x(stage.boundary as i64 - 1);
+    let lower = if stage.upper { 0 } else { 0b1111 };
+    let mut kept = 0;
+    for (i, four) in fours.enumerate() {
+        // SAFETY: as above; a chunk has four values.
+        unsafe {
+            let four = _mm256_loadu_si256(four.as_ptr().cast());
+            let words = _mm256_and_si256(_mm256_srl_epi64(four, shift), mask);
+            let above = _mm256_castsi256_pd(_mm256_cmpgt_epi64(words, last_below));
+            let keeps = (_mm256_movemask_pd(above) ^ lower) as usize & 0b1111;
+            let order = |first: usize| _mm256_loadu_si256(FIRST[first].as_ptr().cast());
+            let (to_keep, to_send) = (to.keep.add(kept), to.send.add(i * LANES - kept));
+            _mm256_storeu_si256(to_keep.cast(), _mm256_permutevar8x32_epi32(four, order(keeps)));
+            _mm256_storeu_si256(to_send.cast(), _mm256_permutevar8x32_epi32(four, order(keeps ^ 0b1111)));
+            kept += keeps.count_ones() as usize;
+        }
+    }
+    let done = values.len() - rest.len();
+    // SAFETY: as above.
+    unsafe {
+        let to = Ends { keep: to.keep.add(kept), send: to.send.add(done - kept) };
+        kept + one_by_one(rest, index, stage, to)
+    }
+}
+
+/// For each set of lanes the halves of all lanes, those of the set first.
+#[cfg(target_arch = "x86_64")]
+static FIRST: [[u32; 2 * LANES]; 1 << LANES] = {
+    let mut orders = [[0; 2 * LANES]; 1 << LANES];
+    let mut set = 0;
+    while set < orders.len() {
+        let (mut place, mut turn) = (0, 0);
+        while turn < 2 * LANES {
+            let lane = turn % LANES;
+            if (set >> lane & 1 == 1) == (turn < LANES) {
+                orders[set][2 * place] = 2 * lane as u32;
+                orders[set][2 * place + 1] = 2 * lane as u32 + 1;
+                place += 1;
+            }
+            turn += 1;
+        }
+        set += 1;
+    }
+    orders
+};
