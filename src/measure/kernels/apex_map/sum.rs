@@ -21,7 +21,13 @@ pub(super) struct Sum {
 
 #[inline(always)]
 fn add(lanes: Lanes, words: &Lanes) -> Lanes {
-    std::array::from_fn(|k| lanes[k].wrapping_add(words[k]))
+    // By hand: a closure of another code generation unit would be called for each lane.
+    [
+        lanes[0].wrapping_add(words[0]),
+        lanes[1].wrapping_add(words[1]),
+        lanes[2].wrapping_add(words[2]),
+        lanes[3].wrapping_add(words[3]),
+    ]
 }
 
 impl Sum {
@@ -38,20 +44,23 @@ impl Sum {
     #[inline(always)]
     fn add(&mut self, words: &[u64]) {
         let Some((before, last)) = words.split_last_chunk::<STEP>() else {
-            let word = |k: usize| words.get(k).copied().unwrap_or(0);
-            self.short = self.short.wrapping_add(word(0)).wrapping_add(word(1).wrapping_add(word(2)));
+            let first = words.first().copied().unwrap_or(0);
+            let second = words.get(1).copied().unwrap_or(0);
+            let third = words.get(2).copied().unwrap_or(0);
+            self.short = self.short.wrapping_add(first).wrapping_add(second.wrapping_add(third));
             return;
         };
         // The last step overlaps these where L is no multiple of a step.
         let steps = words[..before.len().next_multiple_of(STEP)].as_chunks::<STEP>().0;
         let (wide, narrow) = steps.as_chunks::<STEPS>();
         for chunk in wide {
-            self.lanes = std::array::from_fn(|k| add(self.lanes[k], &chunk[k]));
+            self.lanes = [add(self.lanes[0], &chunk[0]), add(self.lanes[1], &chunk[1])];
         }
         if let Some(step) = narrow.first() {
             self.lanes[0] = add(self.lanes[0], step);
         }
-        self.lanes[1] = add(self.lanes[1], &std::array::from_fn(|k| last[k] & self.last[k]));
+        let kept = [last[0] & self.last[0], last[1] & self.last[1], last[2] & self.last[2], last[3] & self.last[3]];
+        self.lanes[1] = add(self.lanes[1], &kept);
     }
 
     pub(super) fn total(&self) -> u64 {
