@@ -17,7 +17,7 @@ pub enum ErrorKind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
-    /// A comparison met the condition of `--fail-if` (exit code 5).
+    /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
     /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM).
     Interrupted(u8),

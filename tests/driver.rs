@@ -5,6 +5,7 @@ use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::Result;
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
+use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
@@ -22,6 +23,7 @@ struct Case {
     plan: Plan,
     recorder: Recorder,
     jobs: Vec<Job>,
+    ends_if_noisy: bool,
 }
 
 fn times(min: u32) -> Repeat {
@@ -46,7 +48,7 @@ impl Case {
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
-        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new() }
+        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new(), ends_if_noisy: false }
     }
 
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
@@ -62,6 +64,8 @@ impl Case {
             command: &command,
             limits: LIMITS,
             retry_failed,
+            preflight_seconds: 1.0,
+            ends_if_noisy: self.ends_if_noisy,
             watcher: &mut self.recorder,
             interrupted: &|| Ok(()),
         };
@@ -293,6 +297,8 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         command: &command,
         limits: LIMITS,
         retry_failed: false,
+        preflight_seconds: 0.0,
+        ends_if_noisy: false,
         watcher: &mut case.recorder,
         interrupted: &interrupted,
     };
@@ -369,4 +375,26 @@ fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured(
     assert!(error.expect_err("two ranks did not start").what.contains("on 2 ranks did not start"));
     let ranks: Vec<usize> = case.jobs.iter().map(|job| job.ranks).collect();
     assert_eq!(ranks, [1, 2, 2, 3]);
+}
+
+#[test]
+fn the_first_launch_of_a_run_watches_the_machine_before_it_measures() {
+    let mut case = Case::new(&[1, 2], 1, times(2));
+    case.drive(&[]);
+    assert_eq!(case.jobs.iter().map(|job| job.preflight_seconds).collect::<Vec<_>>(), [1.0, 0.0]);
+}
+
+#[test]
+fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
+    let mut case = Case::new(&[1], 1, times(2));
+    case.ends_if_noisy = true;
+    let error = case.drive_with(&[Script::Noisy], false).expect_err("the machine is disturbed");
+    assert!(error.what.contains("another thread had the core of a rank for 50 % of the time"), "{}", error.what);
+    assert!(case.samples().is_empty(), "nothing was measured");
+    case.ends_if_noisy = false;
+    case.drive(&[Script::Noisy]);
+    assert_eq!(case.recorder.preflights[0].0, Quietness::Disturbed);
+    assert_eq!(case.samples().len(), 6, "otherwise it is measured and told");
+    let records = case.folder.records().expect("journals");
+    assert_eq!(records.last().map(|record| record.preflight.len()), Some(8), "the journal keeps it");
 }

@@ -166,6 +166,7 @@ fn simulated(costs: [&[f64]; 2], clocked: f64, noise: f64, asked: Repeat, seed: 
             ranks,
             seed,
             repeat: asked,
+            preflight_seconds: 0.0,
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job);

@@ -1,8 +1,10 @@
 //! A launcher from a script: what the driver's tests put in place of processes.
 
 use super::common::{launch, sample};
+use apexmap::disturbance::{Fact, Facts};
 use apexmap::error::Result;
 use apexmap::explore::launch::CommandLine;
+use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::Watcher;
 use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
 use apexmap::explore::sweep::forecast::OpenLaunch;
@@ -39,6 +41,8 @@ pub enum Script {
     LeavesEarly,
     NeverStarts,
     OtherBuild,
+    /// Another thread has the cores half of the time, from before the first sample to the end.
+    Noisy,
 }
 
 /// Launches from a script, and the jobs they were given.
@@ -123,6 +127,12 @@ impl Mock {
             Script::LeavesEarly => Self::begin(job, say, 0).and(ok),
             Script::NeverStarts => Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "no such launcher") }),
             Script::OtherBuild => ok,
+            Script::Noisy => {
+                say(Event::Preflight { canaries: vec![noise(); 8] })?;
+                Self::measure(job, usize::MAX, None, say)?;
+                say(Event::Done { budget_spent: false })?;
+                ok
+            }
         }
     }
 }
@@ -139,6 +149,11 @@ impl Executor for Mock {
     }
 }
 
+/// Facts of a rank whose core another thread has half of the time.
+pub fn noise() -> Facts {
+    Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::RunDelayShare, 0.5).with(Fact::OffCoreShare, 0.5)
+}
+
 /// What a watcher was told.
 #[derive(Default)]
 pub struct Recorder {
@@ -149,6 +164,7 @@ pub struct Recorder {
     pub started: Vec<usize>,
     pub waits: usize,
     pub endings: Vec<Status>,
+    pub preflights: Vec<(Quietness, String)>,
 }
 
 impl Watcher for Recorder {
@@ -167,6 +183,12 @@ impl Watcher for Recorder {
     fn waiting(&mut self) {
         self.waits += 1;
     }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.preflights.push((verdict, text.to_owned()));
+    }
+
+    fn health(&mut self, _: &str) {}
 
     fn sample(&mut self, _: &Sample, finished: bool) {
         self.finished += usize::from(finished);

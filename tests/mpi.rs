@@ -2,6 +2,7 @@
 
 use crate::common::{Scratch, apexmap};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
+use apexmap::disturbance::Fact;
 use apexmap::explore::store::Folder;
 use apexmap::measure::kernels;
 use apexmap::point::Point;
@@ -56,6 +57,8 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
         assert_eq!(of_point.len(), 2, "{}", point.label());
         for sample in of_point {
             assert_eq!(sample.status, Status::Ok, "{}: {}", point.label(), sample.message);
+            let told = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
+            assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
             let output = |name: &str| sample.outputs[name].as_f64().unwrap();
             let accesses = (ranks as u64 * point.integer("I") * point.integer("N")) as f64;
             let remote = output("remote_share") * accesses;

@@ -32,6 +32,7 @@
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `identity`: what makes samples stale
+//! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
@@ -74,6 +75,7 @@ mod common;
 mod compare;
 mod condition;
 mod contributing;
+mod disturbance;
 mod docs;
 mod driver;
 mod explain;

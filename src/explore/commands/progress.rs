@@ -1,5 +1,6 @@
 //! Progress of a run: a bar and what is being measured on a terminal, a line every few seconds elsewhere.
 
+use crate::explore::store::quietness::Quietness;
 use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
 use crate::explore::sweep::forecast::{Forecast, OpenLaunch};
@@ -42,6 +43,8 @@ pub struct Progress {
     point: Option<Point>,
     seconds: Vec<f64>,
     position: u64,
+    /// How quiet the machine is.
+    health: String,
 }
 
 impl Progress {
@@ -63,6 +66,7 @@ impl Progress {
             point: None,
             seconds: Vec::new(),
             position: 0,
+            health: String::new(),
         }
     }
 
@@ -104,16 +108,19 @@ impl Progress {
         let elapsed = self.elapsed();
         let outlook = self.forecast.outlook(elapsed);
         let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.now());
+        let health = &self.health;
         match &self.bar {
             Some(bar) => {
                 let part = elapsed / (elapsed + outlook.seconds).max(1e-9);
                 self.position = self.position.max((part * STEPS as f64) as u64);
                 let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
                 bar.set_position(self.position);
-                bar.set_prefix(cut(&now, width));
+                let below = if health.is_empty() { String::new() } else { format!("\n{}", cut(health, width)) };
+                bar.set_prefix(cut(&now, width) + &below);
                 bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
             }
-            None => eprintln!("{counts}; {now}"),
+            None if health.is_empty() => eprintln!("{counts}; {now}"),
+            None => eprintln!("{counts}; {now}; {health}"),
         }
         let pause = if self.bar.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);
@@ -201,6 +208,15 @@ impl Watcher for Progress {
     fn started(&mut self, point: &Point, seconds: &[f64]) {
         self.point = Some(point.clone());
         self.seconds = seconds.to_vec();
+    }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.say(&format!("machine before the first sample: {}: {text}", verdict.name()));
+    }
+
+    fn health(&mut self, line: &str) {
+        self.health.clear();
+        self.health.push_str(line);
     }
 
     fn sample(&mut self, sample: &Sample, finished: bool) {

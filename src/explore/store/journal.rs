@@ -1,5 +1,6 @@
 //! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
 
+use crate::disturbance::Facts;
 use crate::error::{Error, Result};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use std::borrow::Cow;
@@ -50,6 +51,8 @@ impl Journal {
 #[derive(Debug, PartialEq)]
 pub struct Record<S = Sample> {
     pub launch: Option<Launch>,
+    /// What each canary told before the first sample.
+    pub preflight: Vec<Facts>,
     pub samples: Vec<S>,
     /// The launch ran out of its time budget before all its points were as precise as asked.
     pub budget_spent: bool,
@@ -60,7 +63,14 @@ pub struct Record<S = Sample> {
 
 impl<S> Default for Record<S> {
     fn default() -> Self {
-        Self { launch: None, samples: Vec::new(), budget_spent: false, ended: None, unreadable: 0 }
+        Self {
+            launch: None,
+            preflight: Vec::new(),
+            samples: Vec::new(),
+            budget_spent: false,
+            ended: None,
+            unreadable: 0,
+        }
     }
 }
 
@@ -171,6 +181,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
 fn note<S>(event: Event, record: &mut Record<S>) {
     match event {
         Event::Hello(launch) => record.launch = Some(*launch),
+        Event::Preflight { canaries } => record.preflight = canaries,
         Event::Done { budget_spent } => record.budget_spent = budget_spent,
         Event::Ended { status, message, .. } => record.ended = Some((status, message)),
         Event::Memory { ranks } => {

@@ -4,10 +4,13 @@ use super::cost;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
-use crate::error::{Error, Result};
+use super::watch::Watch;
+use crate::disturbance::Facts;
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
+use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Launch, Sample, Status};
@@ -22,6 +25,10 @@ pub trait Watcher {
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
     /// A run of this point begins; these are its samples in this block so far.
     fn started(&mut self, point: &Point, seconds: &[f64]);
+    /// The machine was watched before the first sample: the verdict about it, and why.
+    fn preflight(&mut self, verdict: Quietness, text: &str);
+    /// How quiet the machine was over the last samples.
+    fn health(&mut self, line: &str);
     /// A sample came; `finished` if its point needs no more.
     fn sample(&mut self, sample: &Sample, finished: bool);
     /// Nothing has come for a moment.
@@ -37,6 +44,10 @@ pub struct Setting<'a> {
     pub command: &'a dyn Fn(&Path, LaunchSize) -> CommandLine,
     pub limits: LaunchLimits,
     pub retry_failed: bool,
+    /// For so long the first launch watches the machine before it measures.
+    pub preflight_seconds: f64,
+    /// Whether a disturbed machine before the first sample is an error.
+    pub ends_if_noisy: bool,
     pub watcher: &'a mut dyn Watcher,
     /// Asked several times a second; its error ends the launch and the sweep.
     pub interrupted: &'a dyn Fn() -> Result<()>,
@@ -188,6 +199,8 @@ struct Attempt {
     samples: u32,
     /// Index among the group's pending points.
     in_flight: Option<usize>,
+    watch: Watch,
+    ends_if_noisy: bool,
 }
 
 fn launch_once(
@@ -198,14 +211,23 @@ fn launch_once(
     setting: &mut Setting,
 ) -> Result<(Attempt, Ending)> {
     let path = setting.folder.journal(launch);
-    let job = job(plan, group, launch, budget);
+    // Once a run: the machine does not change its ways between two launches that follow each other.
+    let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
+    let job = job(plan, group, launch, budget, preflight_seconds);
     let job_file = path.with_extension("job");
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
-    let mut attempt =
-        Attempt { journal: Journal::create(&path)?, hello: false, done: false, samples: 0, in_flight: None };
+    let mut attempt = Attempt {
+        journal: Journal::create(&path)?,
+        hello: false,
+        done: false,
+        samples: 0,
+        in_flight: None,
+        watch: Watch::default(),
+        ends_if_noisy: setting.ends_if_noisy,
+    };
     setting.watcher.launched(launch, group.block, group.size, group.pending.len());
     let command = (setting.command)(&job_file, group.size);
     let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
@@ -222,7 +244,7 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) -> Job {
+fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
@@ -237,6 +259,7 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) ->
         ranks: group.size.ranks,
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
+        preflight_seconds,
         tasks: group.pending.iter().map(task).collect(),
     }
 }
@@ -253,6 +276,7 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             }
             check_nodes(group.size, launch)?;
             attempt.hello = true;
+            attempt.watch.launched(launch);
         }
         Event::Start { index, .. } => {
             attempt.in_flight = Some(*index);
@@ -273,8 +297,18 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
                 _ => pending.failed = true,
             }
             attempt.journal.append(&event)?;
+            attempt.watch.sample(sample);
+            attempt.watch.line().iter().for_each(|line| watcher.health(line));
             watcher.sample(sample, pending.failed || plan.repeat.satisfied(&pending.seconds));
             return Ok(());
+        }
+        Event::Preflight { canaries } => {
+            let (verdict, text) = attempt.watch.preflight(canaries);
+            watcher.preflight(verdict, &text);
+            if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
+                attempt.journal.append(&event)?;
+                return Err(noisy(&text));
+            }
         }
         Event::Memory { .. } => {}
         Event::Done { .. } => attempt.done = true,
@@ -295,6 +329,15 @@ fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
         format!("launch {} was to have {size}, but its ranks are on {}", launch.launch, nodes.len()),
         "ask the batch system for as many nodes, or name fewer in the sweep",
     ))
+}
+
+/// For a machine that is disturbed before anything is measured.
+fn noisy(why: &str) -> Error {
+    Error::new(
+        ErrorKind::Regression,
+        format!("the machine is disturbed: {why}"),
+        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
+    )
 }
 
 /// Settles what the end of a launch means for its points, and drops those that need no other.
@@ -334,6 +377,7 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         unix_seconds: unix_seconds(),
         load: None,
         pages_elsewhere: None,
+        disturbance: Facts::default(),
         seconds: None,
         outputs: Default::default(),
     }

@@ -13,6 +13,7 @@ pub mod ready;
 mod settings;
 mod spec;
 mod values;
+pub mod watch;
 
 pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::LaunchSpec;

@@ -2,7 +2,7 @@
 
 use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::launch::{self, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
@@ -32,9 +32,12 @@ pub struct LaunchSpec {
     pub worker: Option<PathBuf>,
     /// Longest time of one sample, in seconds.
     pub timeout_seconds: f64,
+    /// How long the machine is watched before the first sample of a run, in seconds.
+    pub preflight_seconds: f64,
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
 /// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
@@ -94,6 +97,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+        preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
     })
 }
 
@@ -179,10 +183,22 @@ fn at_least_one(number: &Option<Spanned<u32>>, name: &str, page: &Page) -> Resul
 }
 
 fn seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
-    let Some(time) = time else { return Ok(None) };
-    let wrong = |what: String| page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"));
-    match quantity(time.get_ref(), Unit::Seconds).map_err(wrong)?.as_f64() {
-        Some(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(Some(seconds)),
-        _ => Err(wrong(format!("{name} must be longer than 0 s"))),
+    match (seconds_or_none(time, name, page)?, time) {
+        (Some(0.0), Some(time)) => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
+        (seconds, _) => Ok(seconds),
     }
+}
+
+/// A time that may be 0.
+fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
+    let Some(time) = time else { return Ok(None) };
+    let read = quantity(time.get_ref(), Unit::Seconds).map_err(|what| not_seconds(time, name, page, what))?.as_f64();
+    match read {
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Some(seconds)),
+        _ => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
+    }
+}
+
+fn not_seconds(time: &Spanned<Scalar>, name: &str, page: &Page, what: String) -> Error {
+    page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"))
 }

@@ -159,6 +159,10 @@ pub struct Launch {
     /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
+    /// How long the ranks watch the machine before the first sample of a run, "1 s" by default: whether other programs take time
+    /// from them. "0 s" leaves it out.
+    #[schemars(with = "Option<Scalar>")]
+    pub preflight: Option<Spanned<Scalar>>,
 }
 
 /// How often each point is measured.

@@ -8,6 +8,7 @@ mod pages;
 mod place;
 mod processors;
 
+pub use control_group::Throttling;
 pub use files::{Below, Files};
 pub use pages::memory_nodes;
 pub use place::{Place, order};

@@ -25,6 +25,7 @@ use crate::measure::comm::{Collectives, World};
 use crate::measure::numerics::mix::{mix, seed};
 use crate::measure::numerics::power_law::PowerLaw;
 use crate::measure::numerics::statistics::Summary;
+use crate::measure::observer;
 use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
 use multiversion::multiversion;
@@ -254,10 +255,12 @@ fn time<C: Collectives>(
     mut pass: impl FnMut(&[Location]) -> Tally,
 ) -> Outcome {
     pass(&draw.warm_up);
+    observer::clock_starts();
     comm.barrier();
     let start = comm.now();
     let tally = pass(&draw.timed);
     let end = comm.now();
+    observer::clock_stops();
 
     let own = tally.own_end - start;
     let wrong = u64::from(tally.sum != draw.expected);

@@ -6,6 +6,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::statistics::quantile;
+use crate::measure::observer;
 use crate::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -50,7 +51,9 @@ pub fn measure<C: Collectives>(
     let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, other);
     let bookkeeping = exchange.in_turn() * bookkeeping(comm, &mut exchange, rounds);
     exchange.clear();
+    observer::clock_starts();
     let mut pass = pass(comm, &mut exchange, rounds, other);
+    observer::clock_stops();
     let subtracted = pass.subtract(bookkeeping);
     comm.barrier();
     let wrong = exchange.wrong(rounds as u32);
