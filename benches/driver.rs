@@ -21,6 +21,8 @@ N = 1
 seed = { from = 1, to = 1000, step = 1 }
 [repeat]
 min = 1
+[launch]
+preflight = "0 s"
 "#;
 
 fn main() {

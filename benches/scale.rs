@@ -3,6 +3,7 @@
 //! The samples are made up (their build says "synthetic"): 2,000 points of Apex-Map, 10 launches of each, 50 samples a launch,
 //! rates by a simple formula with log-normal noise of launches and of samples. They live in a temporary folder.
 
+use apexmap::disturbance::Facts;
 use apexmap::explore::store::Folder;
 use apexmap::point::{Point, Value};
 use apexmap::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
@@ -131,6 +132,7 @@ fn store(path: &Path, seed: u64, speed: f64) -> usize {
                     unix_seconds: 1.7e9 + made as f64,
                     load: Some(random.random_range(0.0..1.0)),
                     pages_elsewhere: None,
+                    disturbance: Facts::default(),
                     seconds: Some(seconds),
                     outputs: [("page_bytes".to_owned(), Value::Real(4096.0))].into(),
                 };
@@ -231,6 +233,7 @@ fn plan(path: &Path, sweep: &str) {
             unix_seconds: 1.7e9,
             load: None,
             pages_elsewhere: None,
+            disturbance: Facts::default(),
             seconds: Some(1e-3),
             outputs: Default::default(),
         };

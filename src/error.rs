@@ -17,8 +17,10 @@ pub enum ErrorKind {
     Environment,
     /// The measurement ended with points that failed or are missing (exit code 4).
     Measurement,
-    /// A comparison met the condition of `--fail-if` (exit code 5).
+    /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
+    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM).
+    Interrupted(u8),
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,
 }
@@ -91,13 +93,14 @@ impl Error {
         self
     }
 
-    /// The exit code of the program for this kind of failure: 2 to 5, or 70.
+    /// The exit code of the program for this kind of failure: 2 to 5, 70, or 128 and a signal's number.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
             ErrorKind::Input => 2,
             ErrorKind::Environment => 3,
             ErrorKind::Measurement => 4,
             ErrorKind::Regression => 5,
+            ErrorKind::Interrupted(signal) => 128 + signal,
             ErrorKind::Internal => 70,
         }
     }

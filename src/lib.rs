@@ -40,11 +40,12 @@
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
 //! 4    kernels      what is measured; one file per kernel, one line in `kernels::ALL`
 //! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
+//!      observer     what disturbs a run: what the system counts while its clock runs, the core clock, canaries
 //! 1    numerics     mixing, power law, statistics: no input, no output
 //! 0    affinity     which processors a thread may use
 //!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
-//! 0  error units source point provenance sample nearest terminal text_table: the vocabulary of both wings
+//! 0  error units source point provenance disturbance sample nearest terminal text_table: the vocabulary of both wings
 //! ```
 //!
 //! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
@@ -84,6 +85,10 @@
 mod cli;
 #[cfg(feature = "internals")]
 pub mod cli;
+#[cfg(not(feature = "internals"))]
+mod disturbance;
+#[cfg(feature = "internals")]
+pub mod disturbance;
 #[cfg(not(feature = "internals"))]
 mod error;
 #[cfg(feature = "internals")]

@@ -1,5 +1,6 @@
 //! The parameters of one run, by the papers' names.
 
+use crate::units::plural;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,6 +53,24 @@ impl From<f64> for Value {
 impl From<&str> for Value {
     fn from(v: &str) -> Self {
         Value::Text(v.to_owned())
+    }
+}
+
+/// How many ranks a launch has, and how they are spread over nodes; the launcher decides what is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaunchSize {
+    /// All ranks.
+    pub ranks: usize,
+    /// Nodes that they are on.
+    pub nodes: Option<usize>,
+    /// Ranks on each of these.
+    pub ranks_per_node: Option<usize>,
+}
+
+impl fmt::Display for LaunchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plural(self.ranks, "rank"))?;
+        self.nodes.map_or(Ok(()), |nodes| write!(f, " on {}", plural(nodes, "node")))
     }
 }
 
@@ -111,6 +130,15 @@ impl Point {
             Some(Value::Text(v)) => v,
             other => panic!("parameter {name} of {} should be a word, found {other:?}", self.kernel),
         }
+    }
+
+    /// The launch that it needs.
+    pub fn launch_size(&self) -> LaunchSize {
+        let number = |name: &str| match self.params.get(name) {
+            Some(Value::Integer(number)) => Some(*number as usize),
+            _ => None,
+        };
+        LaunchSize { ranks: self.ranks, nodes: number("nodes"), ranks_per_node: number("ranks_per_node") }
     }
 
     /// `kernel P=2 L=64 alpha=0.1 ...` for messages.

@@ -2,6 +2,7 @@
 //!
 //! One JSON object per line. A journal is the sequence of these lines as they arrived, and nothing else.
 
+use crate::disturbance::Facts;
 use crate::measure::hardware::Place;
 use crate::point::{Point, Value};
 use crate::provenance::{Host, MemoryPlacement, Placement};
@@ -70,6 +71,9 @@ pub struct Sample {
     /// with the largest share. Absent where the system does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages_elsewhere: Option<f64>,
+    /// What disturbed the run, as far as the system tells.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub disturbance: Facts,
     /// Time of the slowest rank in seconds; absent unless the kernel ran to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -120,6 +124,10 @@ pub enum Event {
     /// Where the memory of each rank is, in rank order, when it is not where it was before.
     Memory {
         ranks: Vec<Option<MemoryPlacement>>,
+    },
+    /// What disturbed the machine in the time before the first sample: over that time, or each canary's.
+    Preflight {
+        canaries: Vec<Facts>,
     },
     /// The worker has finished its job. `budget_spent` if the time ran out before every point was as precise as asked.
     Done {

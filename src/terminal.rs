@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
+use std::io::IsTerminal;
 
 /// Prints, and takes a closed pipe (`apexmap kernels | head`) as the end of interest.
 ///
@@ -15,6 +16,12 @@ pub fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The text in red where standard output is a terminal that takes colours; otherwise as it is.
+pub fn in_red(text: &str) -> String {
+    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if colours { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
 }
 
 /// Characters in a line of the terminal; `None` if standard output is not a terminal.

@@ -26,6 +26,8 @@ pub enum Unit {
     BytesPerSecond,
     /// Operations per second: accesses, updates, messages.
     PerSecond,
+    /// Updates per second of RandomAccess, printed in GUPS: 10^9 updates per second.
+    UpdatesPerSecond,
     /// Seconds per byte: one over a bandwidth. Read with `ns/B`, too.
     SecondsPerByte,
 }
@@ -42,6 +44,7 @@ impl Unit {
             Unit::Cycles => "cycles",
             Unit::BytesPerSecond => "B/s",
             Unit::PerSecond => "1/s",
+            Unit::UpdatesPerSecond => "GUPS",
             Unit::SecondsPerByte => "s/B",
         }
     }
@@ -109,6 +112,7 @@ fn suffixes(unit: Unit) -> &'static [(&'static str, Scale)] {
             &[("B/s", Times(1.0)), ("MB/s", Times(1e6)), ("GB/s", Times(1e9)), ("TB/s", Times(1e12))]
         }
         Unit::PerSecond => &[("1/s", Times(1.0)), ("M/s", Times(1e6))],
+        Unit::UpdatesPerSecond => &[("GUPS", Times(1e9)), ("1/s", Times(1.0))],
         Unit::SecondsPerByte => &[("s/B", Times(1.0)), ("ns/B", Per(1e9))],
         Unit::Hertz => &[("Hz", Times(1.0)), ("MHz", Times(1e6)), ("GHz", Times(1e9))],
         Unit::None | Unit::Cycles => &[],
@@ -179,8 +183,11 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`.
+/// A rate or count with an SI prefix and its unit: `935 MB/s`, `45.2 M/s`; GUPS have no prefix: `0.0182 GUPS`.
 pub fn quantity(value: f64, unit: Unit) -> String {
+    if unit == Unit::UpdatesPerSecond {
+        return format!("{} GUPS", significant(value / 1e9));
+    }
     let text = scaled(value, 1000.0, &["", "k", "M", "G", "T", "P"]);
     let gap = if text.contains(' ') || unit.symbol().starts_with('1') { "" } else { " " };
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()

@@ -4,6 +4,7 @@ use super::common::small_point;
 use apexmap::measure::comm::arena::{Arena, Pages};
 use apexmap::measure::comm::{Comm, Transport, World, threads};
 use apexmap::measure::kernels::apex_map::sum_all;
+use apexmap::measure::kernels::apex_map::warm_up::WarmUp;
 use apexmap::measure::kernels::{Outcome, complete, find};
 use apexmap::measure::numerics::mix::mix;
 use apexmap::measure::numerics::power_law::remote_share;
@@ -70,6 +71,25 @@ fn one_buffer_one_handle_and_one_request_at_a_time_suffice() {
         assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
         let point = changed(&small_point("apex_map.one_sided", ranks), "B", 1u64);
         assert_eq!(run(&point, 0).verdict, Ok(()), "{}", point.label());
+    }
+}
+
+#[test]
+fn polling_less_often_changes_how_often_and_nothing_else() {
+    for ranks in 1..=4 {
+        let polls = [1, 2, 7, 1000].map(|every: u64| {
+            let point = changed(&small_point("apex_map.two_sided", ranks), "poll_every", every);
+            let outcome = run(&point, 0);
+            assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+            assert!(number(&outcome, "poll_seconds") > 0.0, "{}", point.label());
+            let polls = number(&outcome, "polls");
+            // 128 accesses of each rank; those that wait for replies or for each other poll as well.
+            assert!(polls >= (ranks as u64 * (128 / every)) as f64, "{}: {polls}", point.label());
+            polls
+        });
+        if ranks == 1 {
+            assert!(polls[0] < 2.0 * 128.0 && polls[3] < polls[0], "one rank waits for nobody: {polls:?}");
+        }
     }
 }
 
@@ -196,7 +216,7 @@ proptest! {
 
 #[test]
 fn a_block_beyond_memory_panics_instead_of_reading_it() {
-    for block in [1, 2, 4, 8, 16, 17] {
+    for block in [1, 2, 3, 4, 8, 16, 17] {
         let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &[33 - block as u64], block));
         assert!(result.is_err(), "{block}");
     }
@@ -231,6 +251,77 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
     assert!(message.contains("at least one rank"), "{message}");
     assert!(complete(Point::new("apex_map.one_sided", 2).with("SMSG", 1u64)).is_err(), "gets have no send handles");
     assert!(complete(Point::new("apex_map", 2)).expect_err("no such kernel").contains("there is no kernel"));
+}
+
+/// What a warm-up with these times per array does: the arrays of each of its groups.
+fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u64> {
+    let (mut warm_up, mut groups) = (WarmUp::default(), Vec::new());
+    while let Some(arrays) = warm_up.next_group() {
+        warm_up.note(arrays as f64 * seconds(groups.len()), spent(groups.len()));
+        groups.push(arrays);
+    }
+    groups
+}
+
+#[test]
+fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
+    let quick = |_| 1e-6;
+    // Steady at once; after getting faster by 6 % four times; after getting slower, as what was read ahead leaves the caches.
+    assert_eq!(groups(|_| 1e-4, quick), [1, 2]);
+    assert_eq!(groups(|group| 1e-4 * 0.94_f64.powi(group.min(4) as i32), quick), [1, 2, 4, 8, 16, 32]);
+    assert_eq!(groups(|group| 1e-4 * 1.5_f64.powi(group.min(2) as i32), quick), [1, 2, 4, 8]);
+    // Never steady: the time of all groups together is bounded.
+    assert_eq!(groups(|group| 1e-4 * 0.9_f64.powi(group as i32), |_| WarmUp::BUDGET / 2.5), [1, 2, 4]);
+    assert_eq!(groups(|_| 1.0, |_| 1.0), [1]);
+}
+
+#[test]
+fn every_run_tells_how_warm_and_how_long_it_was() {
+    for variant in VARIANTS {
+        let point = small_point(variant, *ranks_of(variant).end());
+        let outcome = run(&point, 4);
+        // An array of I at least, in whole arrays.
+        let warm_up = number(&outcome, "warm_up_accesses");
+        assert!(warm_up >= 64.0 && warm_up % 64.0 == 0.0, "{variant}: {warm_up}");
+        let (drift, steady) = (number(&outcome, "drift"), number(&outcome, "steady"));
+        assert!(drift > -1.0 && steady == f64::from(u8::from(drift.abs() <= 0.1)), "{variant}: {drift}, {steady}");
+        assert!(number(&outcome, "clock_ticks") >= 1.0, "{variant}");
+        let mean = number(&outcome, "rank_seconds_mean");
+        assert!(number(&outcome, "rank_seconds_min") <= mean && mean <= number(&outcome, "rank_seconds_max"));
+        // Fewer accesses than quarters have no first and last.
+        let outcome = run(&changed(&changed(&point, "I", 3u64), "N", 1u64), 4);
+        assert_eq!((outcome.verdict, outcome.outputs.get("drift")), (Ok(()), None), "{variant}");
+    }
+}
+
+proptest! {
+    /// Long enough for the clock, remote accesses enough, within bounds, and no more than twice what is needed.
+    #[test]
+    fn the_number_of_index_arrays_follows_from_the_point(
+        variant in prop::sample::select(VARIANTS.to_vec()),
+        alpha in 1e-3..=1.0,
+        log_block in 0u32..17,
+        log_ranks in 0u32..10,
+        indices in prop::sample::select(vec![16u64, 1000, 1024, 1 << 20]),
+    ) {
+        let ranks = if variant == "apex_map.sequential" { 1 } else { 1usize << log_ranks };
+        let block = 1u64 << log_block;
+        let point = Point::new(variant, ranks).with("M", (1u64 << 20) * ranks as u64).with("alpha", alpha);
+        let point = complete(point.with("L", block).with("I", indices)).expect("a valid point");
+        let accesses = (point.integer("N") * indices) as f64;
+        let share = remote_share(ranks, alpha);
+        let wanted = |accesses: f64| {
+            // 0.5 ns, 0.025 ns a word and 100 ns where it is remote, and 1 ms in all.
+            let seconds = accesses * (0.5e-9 + 0.025e-9 * block as f64 + 100e-9 * share);
+            let bounded = accesses >= f64::from(1 << 22) || accesses * block as f64 >= f64::from(1 << 27);
+            bounded || (seconds >= 1e-3 && (ranks == 1 || accesses * share >= 400.0))
+        };
+        prop_assert!(wanted(accesses * (1.0 + 1e-9)), "{}", point.label());
+        prop_assert!(point.integer("N") == 1 || !wanted(accesses / 2.0 * (1.0 - 1e-9)), "{}", point.label());
+        // A number that is given stays, and so does the one that was chosen.
+        prop_assert_eq!(complete(point.clone()), Ok(point.clone()));
+        prop_assert_eq!(complete(point.with("N", 3u64)).expect("a valid point").integer("N"), 3);
+    }
 }
 
 #[test]

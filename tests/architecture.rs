@@ -11,6 +11,7 @@ use imports::{Crate, File, circles};
 const FLOORS: [&[&str]; 10] = [
     &[
         "affinity",
+        "disturbance",
         "error",
         "hardware",
         "nearest",
@@ -24,7 +25,7 @@ const FLOORS: [&[&str]; 10] = [
         "units",
     ],
     &["condition", "numerics", "trade"],
-    &["comm"],
+    &["comm", "observer"],
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],

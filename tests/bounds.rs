@@ -175,6 +175,19 @@ fn limits_of_remote_accesses_are_those_of_messages_or_of_gets() {
 }
 
 #[test]
+fn index_arrays_that_no_cache_holds_are_streamed_beside_the_data() {
+    let point = |arrays: u64| {
+        let point = Point::new("apex_map.one_sided", 2).with("M", 1u64 << 20).with("alpha", 1.0);
+        point.with("I", 1024u64).with("N", arrays)
+    };
+    // Half of the accesses are local; all but 1 MiB + 32 KiB of 4 MiB come from memory, at 12.8 GB/s: 5 ns a line.
+    let lines = 0.5 * (1.0 - (1.0 + 1.0 / 32.0) / 4.0);
+    close(rate(&terms(point(1), &[], THREADS), bounds::MEMORY), 1.0 / (lines * 5e-9));
+    // 8 MiB of indices do, too: an eighth of a line more for every access.
+    close(rate(&terms(point(1024), &[], THREADS), bounds::MEMORY), 1.0 / ((lines + 0.125) * 5e-9));
+}
+
+#[test]
 fn limits_of_messages_are_those_of_the_formulas() {
     let point = |kernel: &str, bytes: u64| Point::new(kernel, 2).with("message_bytes", bytes).with("messages", 64u64);
     close(terms(point("message_rate.streaming", 8), &[], THREADS).bottleneck().unwrap().rate, 1e7);
@@ -323,6 +336,10 @@ fn a_card_of_another_host_is_refused_or_labelled() {
     assert!(told.contains("node1") && told.contains("--card-of-another-host"), "{told}");
     let forced = run(&["--card-of-another-host"]);
     assert!(forced.status.success(), "{}", String::from_utf8_lossy(&forced.stderr));
+    let (sweep, elsewhere) = (path("tiny.toml"), path("elsewhere"));
+    let plan = apexmap(&["plan", &sweep, "--out", &elsewhere, "--card", &path("card.toml"), "--card-of-another-host"]);
+    let plan = String::from_utf8_lossy(&plan.stdout).into_owned();
+    assert!(plan.contains("estimated from the machine card, at 60 % of its bounds (4 points)"), "{plan}");
     let report = std::fs::read_to_string(scratch.join("out/report.html")).expect("a report");
     assert!(report.contains("accepted: of another host") && report.contains("Bottleneck: "), "the report says so");
     let binding = apexmap(&["plot", &path("out"), "bottleneck", "--out", &path("binding.svg")]);

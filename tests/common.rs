@@ -1,5 +1,6 @@
 //! What several topics need: folders that vanish, records made up, patience with a limit.
 
+use apexmap::disturbance::Facts;
 use apexmap::explore::store::journal::Record;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::tabulate::tabulate;
@@ -151,6 +152,7 @@ pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample
         unix_seconds: 1.7e9 + f64::from(repetition),
         load: Some(0.25),
         pages_elsewhere: Some(0.0),
+        disturbance: Facts::default(),
         seconds: Some(seconds),
         outputs: [("remote_share".to_owned(), Value::Real(0.5))].into(),
     }

@@ -5,14 +5,15 @@ use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::Result;
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
+use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::{Job, Repeat};
-use apexmap::point::Point;
+use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Sample, Status};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// A plan, its result folder, and what the last drive did.
@@ -22,6 +23,7 @@ struct Case {
     plan: Plan,
     recorder: Recorder,
     jobs: Vec<Job>,
+    ends_if_noisy: bool,
 }
 
 fn times(min: u32) -> Repeat {
@@ -46,14 +48,14 @@ impl Case {
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
-        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new() }
+        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new(), ends_if_noisy: false }
     }
 
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
         let mut mock = Mock::new(scripts);
         self.recorder = Recorder::default();
-        let command = |job: &Path, ranks: usize| CommandLine {
-            argv: vec![job.to_string_lossy().into_owned(), ranks.to_string()],
+        let command = |job: &Path, size: LaunchSize| CommandLine {
+            argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
             env: Vec::new(),
         };
         let mut setting = Setting {
@@ -62,7 +64,10 @@ impl Case {
             command: &command,
             limits: LIMITS,
             retry_failed,
+            preflight_seconds: 1.0,
+            ends_if_noisy: self.ends_if_noisy,
             watcher: &mut self.recorder,
+            interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
         self.jobs = mock.jobs;
@@ -255,6 +260,54 @@ fn ranks_that_are_placed_otherwise_are_other_measurements() {
 }
 
 #[test]
+fn launches_differ_in_ranks_nodes_and_ranks_per_node() {
+    let mut case = Case::new(&[1], 1, times(1));
+    let spread =
+        |nodes: u64, each: u64| small_point("apex_map.two_sided", 4).with("nodes", nodes).with("ranks_per_node", each);
+    let points = vec![spread(4, 1), small_point("apex_map.two_sided", 4), spread(1, 4), spread(2, 2)];
+    case.plan = Plan::new(case.plan.context.clone(), points, 1, times(1), 5).expect("a plan");
+    let keys: HashSet<&str> = case.plan.entries.iter().map(|entry| entry.key.as_str()).collect();
+    assert_eq!(keys.len(), 4, "each is a measurement of its own");
+    // The mock's ranks are all on one node.
+    let error = case.drive_with(&[], false).expect_err("on one node");
+    assert!(error.what.contains("was to have 4 ranks on 2 nodes, but its ranks are on 1"), "{error}");
+    let sizes: Vec<_> = case.jobs.iter().map(|job| job.tasks[0].point.launch_size()).collect();
+    assert_eq!(sizes.iter().map(|size| size.nodes).collect::<Vec<_>>(), [None, Some(1), Some(2)]);
+    assert_eq!(case.states(0), [State::Missing, State::Done, State::Done, State::Missing]);
+    let table = case.folder.table().expect("a table");
+    let column = |name: &str| (0..2).map(|row| table.number(name, row)).collect::<Vec<_>>();
+    assert!(column("nodes")[0].is_nan() && column("nodes")[1] == 1.0 && column("ranks_per_node")[1] == 4.0);
+}
+
+#[test]
+fn an_interrupted_sweep_ends_with_the_interruption() {
+    let mut case = Case::new(&[1, 2], 1, times(1));
+    let (mut mock, calls) = (Mock::new(&[]), std::cell::Cell::new(0));
+    let interrupted = || {
+        calls.set(calls.get() + 1);
+        if calls.get() > 5 { Err(apexmap::error::Error::internal("interrupted")) } else { Ok(()) }
+    };
+    let command = |job: &Path, size: LaunchSize| CommandLine {
+        argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
+        env: Vec::new(),
+    };
+    let mut setting = Setting {
+        folder: &case.folder,
+        executor: &mut mock,
+        command: &command,
+        limits: LIMITS,
+        retry_failed: false,
+        preflight_seconds: 0.0,
+        ends_if_noisy: false,
+        watcher: &mut case.recorder,
+        interrupted: &interrupted,
+    };
+    assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
+    assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "what came before is kept");
+    assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
+}
+
+#[test]
 fn a_plan_with_a_point_twice_is_refused() {
     let case = Case::new(&[1], 1, times(1));
     let twice = vec![case.plan.entries[0].point.clone(); 2];
@@ -322,4 +375,26 @@ fn a_rank_count_that_cannot_be_started_does_not_keep_others_from_being_measured(
     assert!(error.expect_err("two ranks did not start").what.contains("on 2 ranks did not start"));
     let ranks: Vec<usize> = case.jobs.iter().map(|job| job.ranks).collect();
     assert_eq!(ranks, [1, 2, 2, 3]);
+}
+
+#[test]
+fn the_first_launch_of_a_run_watches_the_machine_before_it_measures() {
+    let mut case = Case::new(&[1, 2], 1, times(2));
+    case.drive(&[]);
+    assert_eq!(case.jobs.iter().map(|job| job.preflight_seconds).collect::<Vec<_>>(), [1.0, 0.0]);
+}
+
+#[test]
+fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
+    let mut case = Case::new(&[1], 1, times(2));
+    case.ends_if_noisy = true;
+    let error = case.drive_with(&[Script::Noisy], false).expect_err("the machine is disturbed");
+    assert!(error.what.contains("another thread had the core of a rank for 50 % of the time"), "{}", error.what);
+    assert!(case.samples().is_empty(), "nothing was measured");
+    case.ends_if_noisy = false;
+    case.drive(&[Script::Noisy]);
+    assert_eq!(case.recorder.preflights[0].0, Quietness::Disturbed);
+    assert_eq!(case.samples().len(), 6, "otherwise it is measured and told");
+    let records = case.folder.records().expect("journals");
+    assert_eq!(records.last().map(|record| record.preflight.len()), Some(8), "the journal keeps it");
 }

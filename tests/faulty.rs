@@ -2,11 +2,11 @@
 
 use apexmap::error::Result;
 use apexmap::measure::comm::threads::ThreadComm;
-use apexmap::measure::comm::threads::mailbox::{ThreadInbox, ThreadOutbox};
+use apexmap::measure::comm::threads::mailbox::{ThreadInbox, ThreadMemoryOutbox, ThreadOutbox};
 use apexmap::measure::comm::threads::messages::ThreadMessages;
 use apexmap::measure::comm::threads::window::{ThreadGetWindow, ThreadRmaWindow};
 use apexmap::measure::comm::{
-    Collectives, Comm, GetWindow, Item, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
+    Collectives, Comm, GetWindow, Item, Limits, Mailboxes, Messages, Outbox, PointToPoint, Posting, Rma, RmaWindow, Tag,
 };
 
 /// What goes wrong on the way from rank 0 to rank 1, and with [`Fault::Nothing`] everywhere.
@@ -99,6 +99,8 @@ impl Collectives for Faulty<'_> {
 impl Mailboxes for Faulty<'_> {
     type Inbox = ThreadInbox;
     type Outbox = ThreadOutbox;
+    type UnorderedInbox = ThreadInbox;
+    type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
     fn mailbox(&self, tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (inbox, mut outbox) = self.comm.mailbox(tag, receives, sends, words);
@@ -117,6 +119,15 @@ impl Mailboxes for Faulty<'_> {
         words: usize,
     ) -> (Vec<ThreadInbox>, ThreadOutbox) {
         self.comm.mailbox_per_peer(tag, peers, posted, sends, words)
+    }
+    fn memory_mailbox<R>(
+        &self,
+        tag: Tag,
+        limits: Limits,
+        memory: &[u64],
+        work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
+    ) -> R {
+        self.comm.memory_mailbox(tag, limits, memory, work)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::Scratch;
 use apexmap::measure::hardware::{Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, order};
+use apexmap::measure::kernels::random_access::shared::team;
 use apexmap::provenance::Processors;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -254,6 +255,19 @@ fn ranks_take_one_core_after_the_other_as_asked() {
     assert_eq!(first(&amd, Place::Spread, 10)[8..], [3, 27], "then caches within a NUMA node");
     assert_eq!(first(&hybrid, Place::Spread, 13), [0, 2, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15, 1]);
     assert_eq!(first(&hybrid, Place::Smt, 3), [0, 1, 2]);
+}
+
+#[test]
+fn the_threads_of_a_team_take_processors_in_the_order_of_ranks() {
+    let intel = machine(INTEL, "");
+    for place in Place::ALL {
+        let all = team::processors(&intel, place);
+        assert_eq!(all, order(&intel.threads, &intel.allowed, place)[..all.len()]);
+        // The first member is a rank: it has the first processor.
+        assert_eq!(team::left(&all, &all[..1]), all[1..]);
+    }
+    assert_eq!(team::left(&team::processors(&intel, Place::Smt), &[0])[..3], [16, 1, 17]);
+    assert_eq!(team::left(&team::processors(&intel, Place::Spread), &[0])[..3], [8, 1, 9]);
 }
 
 /// A machine of packages with so many cores of so many hardware threads, numbered in turn over packages where asked.

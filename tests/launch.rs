@@ -20,6 +20,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         worker: "/opt/a pex/apexmap".into(),
         arguments: ["worker", "--job", "/tmp/0001.job; rm -rf *"].map(String::from).to_vec(),
         ranks,
+        nodes: None,
         ranks_per_node,
         here: Here { cores: 4, hardware_threads: 8, nodes: 1, root: false },
     }
@@ -100,6 +101,22 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
     assert_eq!(argv(None), format!("srun|--ntasks=256|--kill-on-bad-exit=1|--input=none|{WORKER}"));
     let with_nodes = format!("srun|--ntasks=256|--ntasks-per-node=16|--kill-on-bad-exit=1|--input=none|{WORKER}");
     assert_eq!(argv(Some(16)), with_nodes);
+}
+
+#[test]
+fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
+    let mut job = job("x", 12, Some(3));
+    job.nodes = Some(4);
+    let srun = "x|--ntasks=12|--nodes=4|--ntasks-per-node=3|--kill-on-bad-exit=1|--input=none";
+    assert_eq!(line(&Srun, &job).0, format!("{srun}|{WORKER}"));
+    let open_mpi = "x|-n|12|--stdin|none|--map-by|ppr:3:node|--bind-to|core";
+    assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
+    assert_eq!(line(&Mpich, &job).0, format!("x|-n|12|-ppn|3|-bind-to|core|{WORKER}"));
+    let launcher = custom(&["x", "-N{nodes}", "-n{ranks_per_node}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
+    assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
+    // Where the sweep tells only the ranks on each node, the nodes follow.
+    job.nodes = None;
+    assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
 }
 
 #[test]

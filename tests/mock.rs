@@ -1,11 +1,15 @@
 //! A launcher from a script: what the driver's tests put in place of processes.
 
 use super::common::{launch, sample};
+use apexmap::disturbance::{Fact, Facts};
 use apexmap::error::Result;
 use apexmap::explore::launch::CommandLine;
+use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::Watcher;
-use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits};
-use apexmap::measure::worker::Job;
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
+use apexmap::explore::sweep::forecast::OpenLaunch;
+use apexmap::measure::worker::{Job, Repeat};
+use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Event, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
@@ -37,6 +41,8 @@ pub enum Script {
     LeavesEarly,
     NeverStarts,
     OtherBuild,
+    /// Another thread has the cores half of the time, from before the first sample to the end.
+    Noisy,
 }
 
 /// Launches from a script, and the jobs they were given.
@@ -121,19 +127,31 @@ impl Mock {
             Script::LeavesEarly => Self::begin(job, say, 0).and(ok),
             Script::NeverStarts => Ok(Ending { abrupt: true, ..Ending::new(Status::Failed, "no such launcher") }),
             Script::OtherBuild => ok,
+            Script::Noisy => {
+                say(Event::Preflight { canaries: vec![noise(); 8] })?;
+                Self::measure(job, usize::MAX, None, say)?;
+                say(Event::Done { budget_spent: false })?;
+                ok
+            }
         }
     }
 }
 
 impl Executor for Mock {
-    fn execute(&mut self, command: &CommandLine, _: &Path, limits: LaunchLimits, say: Sink) -> Result<Ending> {
+    fn execute(&mut self, command: &CommandLine, _: &Path, limits: LaunchLimits, say: &mut Listener) -> Result<Ending> {
         assert_eq!(limits, LIMITS);
         let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
         let job: Job = serde_json::from_str(&text).expect("a job");
         assert_eq!(command.argv[1], job.ranks.to_string());
         self.jobs.push(job.clone());
-        Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, say)
+        say(None)?;
+        Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, &mut |event| say(Some(event)))
     }
+}
+
+/// Facts of a rank whose core another thread has half of the time.
+pub fn noise() -> Facts {
+    Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::RunDelayShare, 0.5).with(Fact::OffCoreShare, 0.5)
 }
 
 /// What a watcher was told.
@@ -142,17 +160,35 @@ pub struct Recorder {
     pub points: usize,
     pub launched: Vec<(String, usize, usize)>,
     pub finished: usize,
+    /// Samples that the points had when a run of them began.
+    pub started: Vec<usize>,
+    pub waits: usize,
     pub endings: Vec<Status>,
+    pub preflights: Vec<(Quietness, String)>,
 }
 
 impl Watcher for Recorder {
-    fn begin(&mut self, points: usize, _: Option<f64>) {
-        self.points = points;
+    fn begin(&mut self, launches: &[OpenLaunch], _: Repeat) {
+        self.points = launches.iter().map(|launch| launch.points.len()).sum();
     }
 
-    fn launched(&mut self, launch: &str, ranks: usize, points: usize) {
-        self.launched.push((launch.to_owned(), ranks, points));
+    fn launched(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
+        self.launched.push((launch.to_owned(), size.ranks, points));
     }
+
+    fn started(&mut self, _: &Point, seconds: &[f64]) {
+        self.started.push(seconds.len());
+    }
+
+    fn waiting(&mut self) {
+        self.waits += 1;
+    }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.preflights.push((verdict, text.to_owned()));
+    }
+
+    fn health(&mut self, _: &str) {}
 
     fn sample(&mut self, _: &Sample, finished: bool) {
         self.finished += usize::from(finished);

@@ -173,6 +173,11 @@ fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
     assert!((cores.value - 4.0 * 2e9 / 52.0).abs() < 1.0);
     // "Four-byte messages require just as much I/O bandwidth as 8-byte messages."
     assert_eq!(nic::bounds(&[4.0, 4.0], &p)[1].value, io.value);
+    // The paper's queue is 8-byte aligned: 12 bytes take the room of 16.
+    let io_of = |bytes: f64| nic::bounds(&[bytes, 4.0], &p)[1].value;
+    assert_eq!(io_of(12.0), io_of(16.0));
+    assert_eq!((io_of(1.0), io_of(20.0), io_of(24.0)), (io.value, io_of(24.0), io_of(17.0)));
+    assert!(io_of(16.0) < io.value && io_of(24.0) < io_of(16.0));
     // "Even 100 cycles of overhead per message is acceptable": the equation leaves four cores 8 % short of the bus.
     let mut slow = p.clone();
     slow[0] = 100.0 / 2e9;

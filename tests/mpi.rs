@@ -1,6 +1,9 @@
 //! Both MPIs with real launches: every Apex-Map variant, and what goes wrong.
 
-use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, job};
+use crate::common::{Scratch, apexmap};
+use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
+use apexmap::disturbance::Fact;
+use apexmap::explore::store::Folder;
 use apexmap::measure::kernels;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Launch, Sample, Status};
@@ -54,6 +57,8 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
         assert_eq!(of_point.len(), 2, "{}", point.label());
         for sample in of_point {
             assert_eq!(sample.status, Status::Ok, "{}: {}", point.label(), sample.message);
+            let told = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
+            assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
             let output = |name: &str| sample.outputs[name].as_f64().unwrap();
             let accesses = (ranks as u64 * point.integer("I") * point.integer("N")) as f64;
             let remote = output("remote_share") * accesses;
@@ -74,6 +79,56 @@ fn open_mpi_verifies_every_variant_on_one_to_five_ranks() {
 fn mpich_verifies_every_variant_on_one_to_five_ranks() {
     needs!(Mpi);
     (1..=5).for_each(|ranks| verify_variants(&MPICH, ranks));
+}
+
+#[test]
+fn over_mpi_a_late_reply_blocks_nobody_and_send_handles_and_gets_are_limited() {
+    needs!(Mpi);
+    for mpi in [&OPEN_MPI, &MPICH] {
+        let folder = Scratch::new();
+        let output = mpi.check(&folder);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && out.matches("checked").count() == 3, "{}: {out}{err}", mpi.name);
+    }
+}
+
+/// Sweeps over nodes and ranks on each, as users run them, on the one node that is here.
+fn verify_nodes(mpi: &Mpi) {
+    let scratch = Scratch::new();
+    let (launcher, worker) = (mpi.launcher.entry().id, mpi.worker().display());
+    let run = |name: &str, nodes: usize| {
+        let (path, out) = (scratch.join("sweep.toml"), scratch.join(name));
+        let text = format!(
+            "[fixed]\nkernel = \"apex_map.two_sided\"\nM = \"4 kwords per rank\"\nI = 16\nN = 1\nnodes = {nodes}\n\
+             [axes]\nranks_per_node = [1, 2]\n[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"\n\
+             worker = \"{worker}\"\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        let _alone = alone();
+        let output = apexmap(&["run", "--no-report", "--out", out.to_str().unwrap(), path.to_str().unwrap()]);
+        (output, Folder::open(&out).unwrap().table().unwrap())
+    };
+    let (output, table) = run("one", 1);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let of = |row| ["ranks", "nodes", "ranks_per_node"].map(|name| table.number(name, row));
+    let found: Vec<_> = (0..table.rows).map(of).collect();
+    assert_eq!((found.len(), found[0], found[11]), (12, [1.0, 1.0, 1.0], [2.0, 1.0, 2.0]));
+    // Open MPI finds no second node itself; MPICH puts all ranks on the first.
+    let (output, table) = run("two", 2);
+    assert_eq!((output.status.code(), table.rows), (Some(3), 0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("2 ranks on 2 nodes"));
+}
+
+#[test]
+fn open_mpi_gets_the_ranks_of_each_node() {
+    needs!(Mpi);
+    verify_nodes(&OPEN_MPI);
+}
+
+#[test]
+fn mpich_gets_the_ranks_of_each_node() {
+    needs!(Mpi);
+    verify_nodes(&MPICH);
 }
 
 /// Asserts that a start failed with an exit code, an event for the driver and a message for people that all say why.

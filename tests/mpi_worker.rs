@@ -34,29 +34,51 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 impl Mpi {
-    /// The slim program, built once in a target folder of its own: mpi-sys does not notice when MPICC changes.
+    /// The slim program, built once.
     pub fn worker(&self) -> &Path {
-        self.worker.get_or_init(|| {
-            let _alone = alone();
-            let folder =
-                Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.entry().id));
-            let mut cargo = Command::new(env!("CARGO"));
-            cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").arg("--target-dir").arg(&folder);
-            cargo.args(["--release", "--locked", "--quiet", "--no-default-features", "--features", "mpi"]);
-            // What this test's own cargo has set is not meant for another build.
-            let inherited = std::env::vars().map(|(name, _)| name);
-            inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
-                cargo.env_remove(name);
-            });
-            let built = cargo.env("MPICC", self.compiler).stdin(Stdio::null()).output().expect("cargo can be started");
-            let errors = String::from_utf8_lossy(&built.stderr);
-            assert!(
-                built.status.success(),
-                "no worker for {}; `make install-deps` installs what it needs, by hand: {PACKAGES}\n{errors}",
-                self.name
-            );
-            folder.join("release/apexmap")
-        })
+        self.worker.get_or_init(|| self.build(&["--bin", "apexmap"]).join("apexmap"))
+    }
+
+    /// Builds a target in a folder of its own, which is returned: mpi-sys does not notice when MPICC changes.
+    fn build(&self, target: &[&str]) -> PathBuf {
+        let _alone = alone();
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(format!("worker-{}", self.launcher.entry().id));
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR")).arg("build").args(target).arg("--target-dir").arg(&folder);
+        cargo.args(["--release", "--locked", "--quiet", "--no-default-features", "--features", "mpi"]);
+        // What this test's own cargo has set is not meant for another build.
+        let inherited = std::env::vars().map(|(name, _)| name);
+        inherited.filter(|name| name.starts_with("CARGO_") && name != "CARGO_HOME").for_each(|name| {
+            cargo.env_remove(name);
+        });
+        let built = cargo.env("MPICC", self.compiler).stdin(Stdio::null()).output().expect("cargo can be started");
+        let errors = String::from_utf8_lossy(&built.stderr);
+        assert!(
+            built.status.success(),
+            "no worker for {}; `make install-deps` installs what it needs, by hand: {PACKAGES}\n{errors}",
+            self.name
+        );
+        folder.join("release")
+    }
+
+    /// Runs the program in `tests/mpi_checks` on three ranks. Messages between them need both sides, as on a network.
+    /// They leave files in the folder, which is empty.
+    pub fn check(&self, folder: &Path) -> Output {
+        let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let starter = check(self.launcher, &program, &path).unwrap_or_else(|error| panic!("{error}"));
+        let arguments = vec![folder.to_str().unwrap().to_owned()];
+        let (ranks, here) = (3, Here::look());
+        let launch =
+            LaunchJob { program: starter, worker: program, arguments, ranks, nodes: None, ranks_per_node: None, here };
+        let command = self.launcher.command(&launch);
+        let (program, arguments) = command.argv.split_first().unwrap();
+        let _alone = alone();
+        let mut start = Command::new(program);
+        // Open MPI's receivers would read a sender's memory by themselves.
+        start.args(arguments).envs(command.env).env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        start.stdin(Stdio::null()).output().unwrap()
     }
 
     /// The command that starts `worker` on `started` ranks, telling it to expect those of the job.
@@ -70,7 +92,15 @@ impl Mpi {
         let expected = job.ranks.to_string();
         let arguments = ["worker", "--transport", "mpi", "--ranks", &expected, "--job", file.to_str().unwrap()];
         let (worker, arguments) = (worker.to_owned(), arguments.map(String::from).to_vec());
-        let launch = LaunchJob { program, worker, arguments, ranks: started, ranks_per_node: None, here: Here::look() };
+        let launch = LaunchJob {
+            program,
+            worker,
+            arguments,
+            ranks: started,
+            nodes: None,
+            ranks_per_node: None,
+            here: Here::look(),
+        };
         (self.launcher.command(&launch), file)
     }
 
@@ -80,8 +110,8 @@ impl Mpi {
         let _alone = alone();
         let minutes = Duration::from_secs(300);
         let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes };
-        let mut on_event = |event: Event| {
-            on_event(&event);
+        let mut on_event = |event: Option<Event>| {
+            event.iter().for_each(&mut *on_event);
             Ok(())
         };
         Processes.execute(&command, &file.with_extension("stderr"), limits, &mut on_event).unwrap()
@@ -106,6 +136,7 @@ pub fn job(name: &str, ranks: usize, repetitions: u32, points: Vec<Point>) -> Jo
         ranks,
         seed: 1,
         repeat: Repeat { min: repetitions, max: repetitions, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
         tasks: points.into_iter().enumerate().map(task).collect(),
     }
 }

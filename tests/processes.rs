@@ -31,6 +31,7 @@ fn execute(
     };
     let mut events = Vec::new();
     let ending = Processes.execute(&command, &scratch.join("stderr"), limits, &mut |event| {
+        let Some(event) = event else { return Ok(()) };
         on_event(&event)?;
         events.push(event);
         Ok(())
@@ -164,6 +165,7 @@ fn endless_job() -> Job {
         ranks: 2,
         seed: 1,
         repeat: Repeat { min: u32::MAX, max: u32::MAX, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
         tasks: vec![Task { key: "k".into(), point, seconds_so_far: Vec::new(), next_repetition: 0 }],
     }
 }

@@ -161,6 +161,58 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
 }
 
 #[test]
+fn random_access_speaks_in_gups_and_says_which_rules_it_broke() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
+    let text = "[fixed]\nN_words = \"64 kwords\"\n[axes]\nQ = [64, 2048]\n\
+                [[together]]\nkernel = [\"random_access.sequential\", \"random_access.base\"]\nranks = [1, 2]\n";
+    std::fs::write(&sweep, text).unwrap();
+    let arguments = |command: &'static str| [command, "--out", out.to_str().unwrap(), sweep.to_str().unwrap()];
+    let run = apexmap(&arguments("run"));
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(told.contains(" GUPS") && !told.contains("M/s"), "{told}");
+    assert!(told.contains("conformant") && told.contains("no: table size"), "{told}");
+    assert!(told.contains("no: look-ahead, table size"), "{told}");
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    for words in [" GUPS", "<th>conformant</th>", "no: table size", "aggregate rate of updates"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("rate of operations"));
+    let query = String::from_utf8(apexmap(&["query", out.to_str().unwrap()]).stdout).unwrap();
+    assert!(query.contains("operations_per_second") && query.contains(" GUPS"), "{query}");
+}
+
+#[test]
+fn plan_tells_the_wall_time_and_where_it_is_from() {
+    let scratch = Scratch::new();
+    let (path, out) = (scratch.join("sweep.toml"), scratch.join("result"));
+    let text = "[fixed]\nkernel = \"apex_map.sequential\"\nM = \"4 kwords\"\nI = 16\nN = 1\n\
+                [axes]\nalpha = [0.1, 1.0]\nL = [1, 8]\n[repeat]\n";
+    let with = |text: String, command: &[&str]| {
+        std::fs::write(&path, text).unwrap();
+        let mut arguments = command.to_vec();
+        arguments.extend(["--out", out.to_str().unwrap(), path.to_str().unwrap()]);
+        let output = apexmap(&arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let plan = with(format!("{text}min = 6\n"), &["plan"]);
+    assert!(plan.contains("wall time: less than 1 s\n"), "{plan}");
+    assert!(plan.contains("estimated from the kernel's work, very roughly") && plan.contains("(4 points)"), "{plan}");
+    with(format!("{text}min = 6\n"), &["run", "--no-report"]);
+    let plan = with(format!("{text}min = 6\n"), &["plan"]);
+    assert!(plan.contains("wall time: nothing is left to measure"), "{plan}");
+    let more = text.replace("L = [1, 8]", "L = [1, 8, 64]") + "min = 12\nmax = 24\nwidth = 0.01\nbudget = \"90 s\"\n";
+    let plan = with(more, &["plan"]);
+    assert!(plan.contains("with 12 samples, ") && plan.contains("with 24 of each point)"), "{plan}");
+    assert!(plan.contains(", at most 90 s (budget)"), "{plan}");
+    assert!(plan.contains("estimated from samples in the result (4 points); the kernel's work"), "{plan}");
+    let plan = with(format!("{text}min = 1000000\nbudget = \"1 s\"\n"), &["plan"]);
+    assert!(plan.contains("even the fewest samples may not fit into the budget"), "{plan}");
+}
+
+#[test]
 fn plan_and_status_tell_what_is_done() {
     let scratch = Scratch::new();
     let out = result(&scratch);

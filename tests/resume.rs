@@ -220,6 +220,55 @@ fn a_point_that_takes_too_long_gets_a_status_and_the_rest_goes_on() {
     assert_eq!((count(Status::Ok), count(Status::TimedOut)), (12, 2));
 }
 
+/// Each other run takes minutes.
+const LONG_RUNS: &str = r#"
+[fixed]
+kernel = "calibrate.mailbox"
+ranks = 2
+[axes]
+message_bytes = [8, 64]
+messages = [1, 4294967296]
+[launch]
+timeout = "10 min"
+"#;
+
+/// Processes whose command line names a job of this result.
+fn launched_from(out: &Path) -> usize {
+    let job = out.join("journals").canonicalize().unwrap().to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(&job)).count()
+}
+
+#[test]
+fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_behind() {
+    use nix::sys::signal::{Signal, kill};
+    let scratch = Scratch::new();
+    let sweep = sweep(&scratch, LONG_RUNS);
+    for (signal, name, code) in [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143)] {
+        let out = scratch.join("two words").join(name.split(' ').next().unwrap());
+        let mut driver = command(&sweep, &out).spawn().unwrap();
+        // The worker has begun when its first line is in the journal.
+        let begun = || std::fs::metadata(out.join("journals/0001.jsonl")).is_ok_and(|journal| journal.len() > 0);
+        while !begun() {
+            assert!(driver.try_wait().unwrap().is_none(), "it ended before");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_ne!(launched_from(&out), 0);
+        kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
+        let ended = driver.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
+        assert_eq!(launched_from(&out), 0, "nothing of the launch stays behind");
+        let text = errors(&ended);
+        let kept = samples(&out).len();
+        assert!(text.contains(&format!("interrupted by {name}: {kept} sample")), "{text}");
+        assert!(text.contains("0 of 4 points done, in "), "{text}");
+        let command = format!("resume with: {PROGRAM} run --no-report --out '{}' {}", out.display(), sweep.display());
+        assert!(text.contains(&command), "{text}");
+        assert!(text.lines().any(|line| line.contains("launch 1 of 1") || line.contains("launch 0001")), "{text}");
+    }
+}
+
 #[test]
 fn two_drivers_do_not_share_a_result() {
     let scratch = Scratch::new();

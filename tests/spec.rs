@@ -107,7 +107,8 @@ fn values_of_the_wrong_kind_or_size_are_underlined() {
 
 #[test]
 fn words_for_ranks_are_counts_of_the_machine() {
-    let machine = Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY };
+    let machine =
+        Machine { cores: 8, hardware_threads: 16, cores_of_numa_node: Some(4), memory: MEMORY, last_cache: 0 };
     let ranks = |axis: &str, machine: Machine| {
         let text = two_sided(&format!("[axes]\nranks = {axis}"));
         let sweep = parse(&text, Path::new("sweep.toml"), machine)?;
@@ -387,6 +388,31 @@ fn ranges_take_factors_steps_points_and_scales() {
 }
 
 #[test]
+fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
+    const MIB: u64 = 1 << 20;
+    let words = |text: &str, memory: u64, last_cache: u64| -> Vec<u64> {
+        let machine = Machine { last_cache, ..Machine::plain(CORES, memory) };
+        let sweep = parse(text, Path::new("probe.toml"), machine).unwrap_or_else(|error| panic!("{error}"));
+        sweep.points.iter().map(|point| point.integer("M") / point.ranks as u64).collect()
+    };
+    let two = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\nL = 1";
+    // 64 Mwords are 512 MiB; 4 x 480 MiB are less than 2 GiB.
+    assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
+    assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
+    assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
+    // A quarter of 8 GiB for two ranks, for three, and for two on each of many nodes.
+    assert_eq!(words(two, 8 << 30, 480 * MIB), [128 << 20]);
+    assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
+    let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";
+    assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [128 << 20]);
+    // Nothing is known of the memory; and the word itself, among others.
+    assert_eq!(words(two, 0, 480 * MIB), [256 << 20]);
+    let list = two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";
+    assert_eq!(words(&list, 64 << 30, 0), [64 << 20, 1 << 20]);
+    check_wrong(&sequential("M = »\"beyond cache\"«"), "beyond cache", "did you mean \"beyond caches\"?");
+}
+
+#[test]
 fn a_table_is_half_of_memory_unless_told_otherwise() {
     let words = |text: &str| -> Vec<u64> {
         points(&format!("[fixed]\nupdates = 1\n{text}")).iter().map(|point| point.integer("N_words")).collect()
@@ -404,6 +430,50 @@ fn a_table_is_half_of_memory_unless_told_otherwise() {
     assert_eq!(words(cluster), [1 << 30], "eight nodes");
     let wrong = "[fixed]\nkernel = \"random_access.star\"\nN_words = »\"3/2 of memory\"«";
     check_wrong(wrong, "not a fraction of memory", "apexmap kernels");
+}
+
+#[test]
+fn nodes_times_ranks_per_node_are_the_ranks() {
+    const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
+    let sizes = |tables: &str, launch: &str| -> Vec<(usize, Option<usize>, Option<usize>)> {
+        let text = two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}{launch}"));
+        points(&text).iter().map(|point| point.launch_size()).map(|s| (s.ranks, s.nodes, s.ranks_per_node)).collect()
+    };
+    let both = |ranks, nodes, each| (ranks, Some(nodes), Some(each));
+    assert_eq!(
+        sizes("[axes]\nnodes = [1, 2, 4]\nranks_per_node = [\"cores\", 1]\n", ""),
+        [both(4, 1, 4), both(1, 1, 1), both(8, 2, 4), both(2, 2, 1), both(16, 4, 4), both(4, 4, 1)]
+    );
+    assert_eq!(sizes("[axes]\nnodes = [1, 2]\n", "ranks_per_node = 3\n"), [both(3, 1, 3), both(6, 2, 3)]);
+    assert_eq!(sizes("ranks = 4\n[axes]\nranks_per_node = [1, 2]\n", ""), [both(4, 4, 1), both(4, 2, 2)]);
+    assert_eq!(sizes("ranks_per_node = 2\n", ""), [both(2, 1, 2)]);
+    assert_eq!(sizes("ranks = 4\n", "ranks_per_node = 2\n"), [(4, None, None)], "keys of old sweeps stay");
+    let only = "[axes]\nnodes = [1, 2, 4]\nranks_per_node = [1, 2]\n";
+    let text = two_sided(&format!("M = \"1 kwords per rank\"\n{only}{MPI}"));
+    let text = format!("where = [\"nodes * ranks_per_node == 4\"]\n{text}");
+    assert_eq!(points(&text).iter().map(|point| point.ranks).collect::<Vec<_>>(), [4, 4]);
+    // One node may have threads.
+    let text = two_sided("M = \"1 kwords per rank\"\nnodes = 1\nranks_per_node = \"cores\"\n");
+    assert_eq!(points(&text)[0].launch_size().ranks, CORES);
+}
+
+#[test]
+fn ranks_nodes_and_ranks_per_node_that_contradict_each_other_are_refused() {
+    const MPI: &str = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n";
+    let mpi = |tables: &str| two_sided(&format!("M = \"1 kwords per rank\"\n{tables}{MPI}"));
+    check_wrong(&mpi("»ranks« = 4\nnodes = 2\nranks_per_node = 2\n"), "ranks follows from nodes", "remove ranks");
+    check_wrong(&mpi("[axes]\n»nodes« = [1, 2]\n"), "nodes alone does not say", "ranks_per_node = \"cores\"");
+    let twice = mpi("[axes]\nnodes = [1, 2]\n»ranks_per_node« = [1, 2]\n") + "ranks_per_node = 2\n";
+    check_wrong(&twice, "here and in [launch]", "keep one");
+    check_wrong(&mpi("ranks = 3\n[axes]\n»ranks_per_node« = [1, 2]\n"), "ranks = 3 is not nodes = 2 times", "exclude");
+    check_wrong(&mpi("nodes = »\"cores\"«\nranks_per_node = 1\n"), "not a number", "a whole number of nodes");
+    let threads = two_sided("M = \"1 kwords per rank\"\nranks_per_node = 1\n[axes]\n»nodes« = [1, 2]\n");
+    check_wrong(&threads, "nodes = 2, but threads of one process", "exclude = ['nodes == 2']");
+    let command = "[launch]\ntransport = \"mpi\"\nlauncher = \"custom\"\ncommand = ";
+    let custom = |argument: &str| {
+        two_sided(&format!("{command}[\"x\", \"{{ranks}}\", {argument}, \"{{worker}}\", \"{{arguments}}\"]\n"))
+    };
+    check_wrong(&custom("»\"{nodes}\"«"), "{nodes}, which is not set", "ranks_per_node = 1");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::common::{Scratch, launch, sample, small_point, write};
 use crate::needs;
+use apexmap::disturbance::{Fact, Facts};
 use apexmap::error::Error;
 use apexmap::explore::bounds;
 use apexmap::explore::store::derive::BOUND_BY;
@@ -199,6 +200,7 @@ fn random_sample() -> impl Strategy<Value = Sample> {
             unix_seconds,
             load,
             pages_elsewhere: seconds.map(|_| alpha),
+            disturbance: Facts::default().with(Fact::RunDelayShare, alpha),
             seconds,
             outputs,
         },

@@ -25,16 +25,19 @@
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
 //! - `message_rate`: every pattern, its destinations, and its verification against faults
+//! - `stamping`: the cost of stamps and checks is subtracted
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `identity`: what makes samples stale
+//! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
+//! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
@@ -72,6 +75,7 @@ mod common;
 mod compare;
 mod condition;
 mod contributing;
+mod disturbance;
 mod docs;
 mod driver;
 mod explain;
@@ -79,6 +83,7 @@ mod export;
 mod faulty;
 mod figure;
 mod fit;
+mod forecast;
 mod gf2;
 mod hardware;
 mod identity;
@@ -105,6 +110,7 @@ mod report;
 mod resume;
 mod samples;
 mod spec;
+mod stamping;
 mod store;
 mod subsample;
 mod text_table;

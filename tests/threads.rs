@@ -88,7 +88,7 @@ fn the_clock_does_not_go_back() {
 #[test]
 fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
     world(2, |comm| {
-        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 1, 6);
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 3, 3, 6);
         if comm.rank() == 0 {
             (0..3).for_each(|k| assert!(outbox.send(1, &[k; 6])));
             assert!(!outbox.send(1, &[99]), "three are unread");
@@ -106,6 +106,47 @@ fn a_short_message_is_refused_while_its_receiver_has_as_many_unread() {
             let all: Vec<Vec<u64>> = std::iter::from_fn(|| inbox.take(|_, words| words.to_vec())).collect();
             assert_eq!(all, [vec![1; 6], vec![2; 6], vec![3]]);
         }
+    });
+}
+
+#[test]
+fn a_short_message_keeps_its_handle_busy_until_it_is_taken_whoever_it_is_for() {
+    world(3, |comm| {
+        let (mut inbox, mut outbox) = comm.mailbox(Tag::Request, 8, 2, 1);
+        if comm.rank() == 0 {
+            assert!(outbox.send(1, &[1]) && outbox.ready() && outbox.send(2, &[2]));
+            assert!(!outbox.ready() && !outbox.send(1, &[3]), "two handles");
+        }
+        comm.barrier();
+        if comm.rank() == 2 {
+            assert_eq!(inbox.take(|from, words| (from, words.to_vec())), Some((0, vec![2])));
+        }
+        comm.barrier();
+        if comm.rank() == 0 {
+            assert!(outbox.ready() && outbox.send(2, &[4]) && !outbox.ready());
+        }
+        comm.barrier();
+        let left = std::iter::from_fn(|| inbox.take(|_, words| words[0])).collect::<Vec<_>>();
+        assert_eq!(left, [vec![], vec![1], vec![4]][comm.rank()]);
+    });
+}
+
+#[test]
+fn gets_stay_outstanding_until_all_slots_are_busy_or_somebody_waits() {
+    world(2, |comm| {
+        let memory: Vec<u64> = (0..100).map(|word| word + 100 * comm.rank() as u64).collect();
+        let other = 1 - comm.rank();
+        comm.get_window(&memory, 3, 1, |mut window| {
+            let first = 100 * other as u64;
+            for at in 0..2 {
+                assert!(window.get(other, at, 1));
+                assert_eq!(window.take_arrived(|words| words[0]), None, "a slot is free");
+            }
+            assert!(window.get(other, 2, 1) && !window.get(other, 3, 1), "three slots");
+            assert_eq!(window.take_arrived(|words| words[0]), Some(first));
+            assert_eq!(window.take_arrived(|words| words[0]), None);
+            assert_eq!([(); 3].map(|()| window.take(|words| words[0])), [Some(first + 1), Some(first + 2), None]);
+        });
     });
 }
 

@@ -1,7 +1,14 @@
 //! Quantities with units.
 
-use apexmap::units::{NumberStyle, Unit, bytes, number, parse, seconds, si, significant};
+use apexmap::units::{NumberStyle, Unit, amount, bytes, number, parse, quantity, seconds, si, significant};
 use proptest::prelude::*;
+
+#[test]
+fn updates_per_second_are_printed_in_gups() {
+    assert_eq!(quantity(18.2e6, Unit::UpdatesPerSecond), "0.0182 GUPS");
+    assert_eq!(amount(2.5e12, Unit::UpdatesPerSecond), "2500 GUPS");
+    assert_eq!(parse("0.5 GUPS", Unit::UpdatesPerSecond), Ok(5e8));
+}
 
 #[test]
 fn known_quantities_have_their_known_values() {

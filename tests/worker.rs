@@ -28,6 +28,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         ranks,
         seed: 11,
         repeat,
+        preflight_seconds: 0.0,
         tasks: tasks.into(),
     }
 }

@@ -58,6 +58,12 @@ fn range(parameter: &Parameter) -> String {
         Domain::Integer { least, most, default } => {
             format!("{least} to {}{unit}; default {default}", largest(most))
         }
+        Domain::Chosen { least, most, from, .. } => {
+            format!("{least} to {}{unit}; default chosen from {from}", largest(most))
+        }
+        Domain::Global { least, most, .. } => {
+            format!("{least} to {}{unit}, or \"beyond caches\", which is the default of sweeps", largest(most))
+        }
         Domain::Size { least, most, .. } => {
             format!("{least} to {}{unit}, or \"1/4 of memory\"; default 1/2 of memory", largest(most))
         }

@@ -5,7 +5,7 @@ use crate::explore::bounds;
 use crate::explore::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
 use crate::explore::store::Samples;
 use crate::explore::store::cells::{Cell, compare, single_points};
-use crate::explore::store::columns::{self, label};
+use crate::explore::store::columns::{self, Described, label};
 use crate::explore::store::derive::{BOUND_BY, bound_of};
 use crate::explore::store::pivot::{Pivot, pivot};
 use crate::measure::numerics::statistics::Summary;
@@ -104,12 +104,13 @@ pub fn figure(samples: &Samples, request: &Request) -> Result<Figure> {
         )
     })?;
     let subtitle = subtitle(samples, &found);
+    let z = samples.describe(&request.z);
     let on_grid = |subtitle: String, found: Vec<CellValue>| {
         let cells = pivot(found, |shown: &CellValue| &shown.cell.by)?;
-        Ok::<_, Error>((grid(request, subtitle, &cells), cells))
+        Ok::<_, Error>((grid(request, subtitle, z.clone(), &cells), cells))
     };
     Ok(match request.kind {
-        FigureKind::Curves => Figure::Curves(curves(request, subtitle, &found)),
+        FigureKind::Curves => Figure::Curves(curves(request, subtitle, z, &found)),
         FigureKind::Surface => Figure::Surface(on_grid(subtitle, found)?.0, View::default()),
         FigureKind::Contour => Figure::Contour(on_grid(subtitle, found)?.0),
         FigureKind::Heat => Figure::Heat(on_grid(subtitle, found)?.0),
@@ -138,7 +139,7 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
             Figure::Surface(measured, view)
         }
         Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
-            let bounds = curves(request, String::new(), &found).series;
+            let bounds = curves(request, String::new(), samples.describe(column), &found).series;
             let bound_of = |series: &Series| {
                 let known = bounds.iter().find(|bound| bound.label == series.label);
                 let points = known.map(|bound| bound.points.clone()).unwrap_or_default();
@@ -171,7 +172,10 @@ fn bottleneck(grid: Grid, cells: &Pivot<CellValue>) -> Classes {
 
 /// A column along an axis or as a colour; log where the values spread.
 pub fn quantity(column: &str, values: impl Iterator<Item = f64>) -> Quantity {
-    let described = columns::describe(column);
+    scaled(columns::describe(column), values)
+}
+
+fn scaled(described: Described, values: impl Iterator<Item = f64>) -> Quantity {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     values.filter(|v| !v.is_nan()).for_each(|v| (low, high) = (low.min(v), high.max(v)));
     // Powers of two and decades: log steps show them evenly.
@@ -182,7 +186,7 @@ fn medians(cells: &Pivot<CellValue>) -> Array2<f64> {
     cells.values(|shown| shown.summary.map(|summary| summary.median))
 }
 
-fn grid(request: &Request, subtitle: String, cells: &Pivot<CellValue>) -> Grid {
+fn grid(request: &Request, subtitle: String, z: Described, cells: &Pivot<CellValue>) -> Grid {
     let values = medians(cells);
     let failed = cells.cells.t();
     let failed = failed.indexed_iter().filter(|(_, shown)| shown.as_ref().is_some_and(|s| s.summary.is_none()));
@@ -195,13 +199,13 @@ fn grid(request: &Request, subtitle: String, cells: &Pivot<CellValue>) -> Grid {
         subtitle,
         x: axis(&request.x, &cells.x),
         y: axis(&request.by[0], &cells.y),
-        z: quantity(&request.z, values.iter().copied()),
+        z: scaled(z, values.iter().copied()),
         failed: failed.map(|((x, y), _)| (y, x)).collect(),
         values,
     }
 }
 
-fn curves(request: &Request, subtitle: String, found: &[CellValue]) -> Curves {
+fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]) -> Curves {
     let mut series: Vec<(&[Value], Series)> = Vec::new();
     // Cells come in the order of x first; curves in the order of what tells them apart.
     let mut ordered: Vec<&CellValue> = found.iter().collect();
@@ -224,12 +228,12 @@ fn curves(request: &Request, subtitle: String, found: &[CellValue]) -> Curves {
             series.points.push(CurvePoint { x, y, low, high });
         }
     }
-    let y = found.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
+    let medians = found.iter().filter_map(|shown| shown.summary).map(|summary| summary.median);
     Curves {
         title: request.title.clone(),
         subtitle,
         x: quantity(&request.x, found.iter().filter_map(|shown| shown.cell.by[0].as_f64())),
-        y: quantity(&request.z, y),
+        y: scaled(y, medians),
         series: series.into_iter().map(|(_, series)| series).collect(),
         marks: Vec::new(),
     }

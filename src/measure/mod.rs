@@ -5,4 +5,5 @@ pub mod comm;
 pub mod hardware;
 pub mod kernels;
 pub mod numerics;
+pub mod observer;
 pub mod worker;

@@ -1,5 +1,8 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
+mod gather;
+
+use crate::disturbance::Facts;
 use crate::error::{Error, Result};
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{self, Collectives, Transport, TransportKind, World};
@@ -7,10 +10,12 @@ use crate::measure::hardware::Place;
 use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
+use crate::measure::observer::Observer;
 use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, MemoryPlacement, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use gather::{broadcast_job, gather_facts, gather_memory, gather_placement};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
@@ -30,6 +35,9 @@ pub struct Job {
     /// Seed of the order of points.
     pub seed: u64,
     pub repeat: Repeat,
+    /// Time for which the machine is watched before the first sample.
+    #[serde(default)]
+    pub preflight_seconds: f64,
     pub tasks: Vec<Task>,
 }
 
@@ -153,35 +161,6 @@ fn read_job(file: &Path) -> Result<Job> {
         .map_err(|e| Error::input(format!("{} is not a job: {e}", file.display()), "let `apexmap run` write it"))
 }
 
-/// Rank 0 reads the job file: other nodes need not see its folder.
-fn broadcast_job<C: Collectives>(comm: &C, file: &Path) -> Result<Job> {
-    let text = if comm.rank() == 0 {
-        serde_json::to_vec(&read_job(file)?).map_err(|e| Error::internal(e.to_string()))?
-    } else {
-        Vec::new()
-    };
-    let mut length = [text.len() as u64];
-    comm.broadcast(&mut length);
-    let mut words = pack(&text, (length[0] as usize).div_ceil(8));
-    comm.broadcast(&mut words);
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length[0] as usize).collect();
-    serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was garbled on its way: {e}")))
-}
-
-/// Bytes as words, padded with zeros or cut to `words` words.
-fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
-    let mut packed: Vec<u64> = bytes
-        .chunks(8)
-        .map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
-        })
-        .collect();
-    packed.resize(words, 0);
-    packed
-}
-
 fn require_ranks(job: &Job, started: usize) -> Result<()> {
     if job.ranks == started {
         return Ok(());
@@ -213,13 +192,17 @@ fn serve<C: Collectives>(
     job_file: &Path,
     place: Option<Place>,
 ) -> Result<()> {
-    let job = &broadcast_job(comm, job_file)?;
+    // Rank 0 reads the job file: other nodes need not see its folder.
+    let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
+    let job = &broadcast_job(comm, job)?;
     require_ranks(job, comm.size())?;
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm);
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
+    let mut observer = Observer::new(comm)?;
+    preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
     loop {
         let mut order = [u64::MAX, 0];
@@ -230,11 +213,13 @@ fn serve<C: Collectives>(
         let [index, repetition] = order;
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
+        observer.before();
         let outcome = kernel.run(point, stream, &mut world)?;
+        let facts = gather_facts(comm, &observer.after());
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {
             root.note_memory(memory)?;
-            root.record(index as usize, repetition as u32, outcome)?;
+            root.record(index as usize, repetition as u32, outcome, facts)?;
         }
     }
     comm.barrier();
@@ -244,35 +229,20 @@ fn serve<C: Collectives>(
     }
 }
 
-/// Words that carry a rank's placement.
-const PLACEMENT_WORDS: usize = 64;
-
-fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
-    let mut own = provenance::placement(comm.rank());
-    own.node.truncate(255);
-    let text = serde_json::to_vec(&own).unwrap_or_default();
-    let all = comm.gather(&pack(&text, PLACEMENT_WORDS))?;
-    let read = |words: &[u64]| {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
-        serde_json::from_slice(&bytes).ok()
-    };
-    Some(all.chunks_exact(PLACEMENT_WORDS).filter_map(read).collect())
-}
-
-/// Where the memory of each rank is; on rank 0.
-fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
-    let own = MemoryPlacement::of(&arena.memory_nodes());
-    let words = own.map_or([0; 4], |own| [1, own.numa_node.into(), own.memory_node.into(), own.elsewhere.to_bits()]);
-    let all = comm.gather(&words)?;
-    let read = |words: &[u64]| match *words {
-        [1, numa_node, memory_node, elsewhere] => Some(MemoryPlacement {
-            numa_node: numa_node as u32,
-            memory_node: memory_node as u32,
-            elsewhere: f64::from_bits(elsewhere),
-        }),
-        _ => None,
-    };
-    Some(all.chunks_exact(words.len()).map(read).collect())
+/// Watches the machine before the first sample, on all ranks at once.
+fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speaks: bool) -> Result<()> {
+    let (started, mut canaries) = (comm.now(), Vec::new());
+    loop {
+        let mut more = [u64::from(comm.now() - started < job.preflight_seconds)];
+        comm.broadcast(&mut more);
+        if more == [0] {
+            break;
+        }
+        observer.before();
+        observer.work();
+        canaries.push(gather_facts(comm, &observer.after()));
+    }
+    if speaks && !canaries.is_empty() { emit(&Event::Preflight { canaries }) } else { Ok(()) }
 }
 
 /// Rank 0's part: the schedule, and the lines to the driver.
@@ -341,7 +311,7 @@ impl<'a> Root<'a> {
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 
-    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome) -> Result<()> {
+    fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome, disturbance: Facts) -> Result<()> {
         let task = &self.job.tasks[index];
         let good = outcome.verdict.is_ok();
         self.schedule.record(index, good.then_some(outcome.seconds));
@@ -355,6 +325,7 @@ impl<'a> Root<'a> {
             unix_seconds: unix_seconds(),
             load: provenance::load(),
             pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
+            disturbance,
             seconds: Some(outcome.seconds),
             outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         })))

@@ -4,8 +4,10 @@
 //! A page holds them between `<!-- generated: NAME -->` and `<!-- end -->`. To write them again:
 //! `APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated`
 
+use apexmap::disturbance::Fact;
 use apexmap::explore::machine::CATALOGUE;
 use apexmap::explore::models::{self, Model};
+use apexmap::explore::store::quietness::Cause;
 use apexmap::explore::sweep;
 use apexmap::measure::kernels::{self, Domain, Kernel, Output, Parameter, Ranks, family};
 use apexmap::units::{Unit, names, si};
@@ -50,6 +52,10 @@ fn values(parameter: &Parameter) -> (String, String) {
     let (range, default) = match parameter.domain {
         Domain::Integer { least, most: u64::MAX, default } => (format!("{least} or more"), default.to_string()),
         Domain::Integer { least, most, default } => (format!("{least} to {}", power(most)), default.to_string()),
+        Domain::Chosen { least, most, from, .. } => {
+            (format!("{least} to {}", power(most)), format!("chosen from {from}"))
+        }
+        Domain::Global { least, most, .. } => (format!("{least} to {}", power(most)), "beyond caches".into()),
         Domain::Size { least, most, .. } => (format!("{least} to {}", power(most)), "1/2 of memory".into()),
         Domain::Real { above, most, default } => (format!("above {above}, up to {}", si(most)), default.to_string()),
         Domain::Choice(words) => (words.join(", "), words[0].into()),
@@ -257,4 +263,19 @@ fn extending_page_shows_the_files_that_are_compiled_here() {
         let source = std::fs::read_to_string(root.join(&file)).expect("an example");
         check("docs/extending.md", &file, &format!("`{file}`:\n\n```rust\n{source}```"));
     }
+}
+
+#[test]
+fn disturbance_page_lists_every_cause_and_every_fact() {
+    let mut text = table(&["`disturbed_by`", "what is judged", "disturbs above"]);
+    for cause in Cause::ALL {
+        row(&mut text, &[format!("`{cause}`"), cause.meaning().into(), si(cause.limit())]);
+    }
+    check("docs/disturbance.md", "causes", &text);
+    let mut text = table(&["column", "unit", "meaning", "of several ranks"]);
+    for about in Fact::ALL.iter().map(|fact| fact.about()) {
+        let over = format!("{:?}", about.over).to_lowercase();
+        row(&mut text, &[format!("`{}`", about.column), about.unit.symbol().into(), about.meaning.into(), over]);
+    }
+    check("docs/disturbance.md", "facts", &text);
 }

@@ -33,7 +33,8 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: L2,
-            formula: "lines per access x fraction of addresses beyond a region x minimum time per line from it",
+            formula: "lines per access x fraction of addresses beyond a region x minimum time per line from it; on several \
+                 ranks the lines of the index arrays as well, 1/8 per access, if 8 N I bytes are more than the region",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },
@@ -96,14 +97,19 @@ fn terms(case: &Case, terms: &mut Terms) {
         terms.add(WALKS, at_once, (!reads.is_empty()).then(|| local * reads.most(alpha, own)));
     }
     let beyond = |region: f64| 1.0 - (region / own).min(1.0).powf(alpha);
+    // One process uses a single array again and again; others stream all N, of which a region holds nothing by the end.
+    let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
+    let streamed = point.kernel != "apex_map.sequential";
+    let indices = |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / LINE_BYTES } else { 0.0 };
     for &(region, line) in limits.lines.rungs() {
         if let Some(level) = limits.level(region) {
-            terms.add(level, at_once, Some(local * lines * beyond(region) * line));
+            terms.add(level, at_once, Some((local * lines * beyond(region) + indices(region)) * line));
         }
     }
     let on_node = ranks / case.nodes as f64;
-    let from_memory = local * beyond(limits.cached(on_node) / on_node);
-    let node = limits.node_bandwidth.map(|bandwidth| from_memory * lines * LINE_BYTES / bandwidth);
+    let cached = limits.cached(on_node) / on_node;
+    let from_memory = local * lines * beyond(cached) + indices(cached);
+    let node = limits.node_bandwidth.map(|bandwidth| from_memory * LINE_BYTES / bandwidth);
     terms.add(MEMORY, case.nodes as f64, node);
     if point.ranks > 1 {
         remote(case, 1.0 - local, bytes, terms);

@@ -4,9 +4,11 @@ mod card_text;
 pub mod derived;
 mod ladders;
 
-use crate::error::Result;
-use crate::explore::machine::{Card, Number, NumberName, Word};
+use crate::error::{Error, Result};
+use crate::explore::machine::{Card, DISTURBED, Number, NumberName, Word};
 use crate::explore::store::Samples;
+use crate::explore::store::health::Health;
+use crate::explore::store::quietness::Quietness;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
@@ -77,7 +79,11 @@ impl Probe {
             table.word("kernel", row) == self.kernel
                 && table.number("ranks", row) == self.ranks as f64
                 && self.settings.iter().all(|setting| is(row, setting))
-                && self.parameters().iter().filter(unset).all(|p| is(row, &(p.name, p.default_value())))
+                && self
+                    .parameters()
+                    .iter()
+                    .filter(unset)
+                    .all(|p| p.default_value().is_none_or(|value| is(row, &(p.name, value))))
         };
         samples.only(of_point)
     }
@@ -247,6 +253,21 @@ pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
     host.caches.iter().filter_map(one).collect()
 }
 
+/// Refuses samples of a disturbed machine: a card's numbers would be those of the machine and something else.
+///
+/// # Errors
+/// If they are.
+pub fn require_quiet(samples: &Samples) -> Result<()> {
+    let health = Health::of(samples);
+    if health.verdict() != Quietness::Disturbed {
+        return Ok(());
+    }
+    Err(Error::measurement(
+        format!("no card was written: the machine was {}", health.sentence()),
+        "free the machine and measure again with --out ANOTHER_FOLDER, or take these numbers with --allow-disturbed",
+    ))
+}
+
 /// The card of what has been measured; numbers that were not are absent.
 pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> Result<Card> {
     let carriers: Vec<String> = ["transport", "library", "launcher"]
@@ -264,6 +285,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
     }
     if let Some(probe) = probes.iter().find(|probe| probe.number.entry.name == "bisection_bytes_per_second") {
         card.provenance.insert("bisection_ranks".into(), (probe.ranks as i64).into());
+    }
+    if let Some(banner) = Health::of(samples).banner() {
+        card.provenance.insert(DISTURBED.into(), banner.into());
     }
     if let Some(hertz) = host.cycle_hertz {
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;

@@ -1,9 +1,9 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::run::carry_out;
+use super::run::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::explore::calibrate;
 use crate::explore::launch::{self, LauncherEntry};
 use crate::explore::store::{Folder, Samples};
@@ -38,6 +38,9 @@ pub struct Arguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
+    /// Write the card also if the machine was disturbed while it was measured; the card then says so
+    #[arg(long)]
+    allow_disturbed: bool,
     /// Name of this machine on the card [default: its host name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
@@ -72,8 +75,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             machine: arguments.machine.clone(),
         },
     )?;
-    let measured = carry_out(&setup, &CardArguments::default(), false, false);
+    let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
+    if measured.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::Interrupted(_))) {
+        return measured;
+    }
     let samples = Samples::from(Folder::open(&folder)?.table()?).current();
+    if !arguments.allow_disturbed {
+        calibrate::require_quiet(&samples)?;
+    }
     let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
     let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
     card.write(&path)?;

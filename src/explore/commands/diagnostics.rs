@@ -1,6 +1,6 @@
 //! Errors on the terminal: what is wrong, the place underlined, advice.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, NamedSource, SourceSpan};
 
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -17,6 +17,9 @@ struct Complaint {
 
 /// The text of an error for a terminal of `width` columns.
 pub fn render(error: &Error, colour: bool, width: usize) -> String {
+    if let ErrorKind::Interrupted(_) = error.kind {
+        return format!("{error}\n");
+    }
     let Some(place) = &error.place else { return format!("error: {error}\n") };
     let complaint = Complaint {
         what: error.what.clone(),

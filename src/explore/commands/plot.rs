@@ -4,8 +4,8 @@ use super::samples::{column, names, read};
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
 use crate::explore::plot::{self, FigureKind, Request};
+use crate::explore::store::Folder;
 use crate::explore::store::derive::SHARE;
-use crate::explore::store::{Folder, columns};
 use crate::measure::kernels;
 use crate::terminal::print;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let request = Request {
         kind,
-        title: arguments.title.clone().unwrap_or_else(|| columns::describe(z).label),
+        title: arguments.title.clone().unwrap_or_else(|| samples.describe(z).label),
         x: column("--x", &arguments.x, &samples)?.into(),
         by: names("--y", &arguments.y, &samples)?.into_iter().map(str::to_owned).collect(),
         z: z.into(),

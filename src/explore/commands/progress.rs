@@ -1,115 +1,242 @@
-//! Progress of a run: a bar on a terminal, plain lines elsewhere.
+//! Progress of a run: a bar and what is being measured on a terminal, a line every few seconds elsewhere.
 
+use crate::explore::store::quietness::Quietness;
 use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
+use crate::explore::sweep::forecast::{Forecast, OpenLaunch};
+use crate::explore::sweep::plan::Plan;
+use crate::measure::numerics::statistics::Summary;
+use crate::measure::worker::Repeat;
+use crate::point::{LaunchSize, Point, Value};
 use crate::sample::{Sample, Status};
-use crate::units::{self, plural};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::units::{self, NumberStyle, plural};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const QUIET: Duration = Duration::from_secs(10);
+/// Shortest time between two drawings of the bar.
+const FRAME: Duration = Duration::from_millis(200);
+/// Drawings take at most one part in so many of the time: the ranks need the processors.
+const REST: u32 = 200;
+/// Steps of the bar.
+const STEPS: u64 = 1000;
 
 pub struct Progress {
     bar: Option<ProgressBar>,
     started: Instant,
-    last_line: Instant,
-    budget: Option<f64>,
+    /// When the next drawing or line is due.
+    due: Instant,
+    forecast: Forecast,
+    repeat: Repeat,
+    /// Parameters that the sweep varies.
+    varied: BTreeSet<String>,
+    launches: usize,
+    launch: usize,
     points: usize,
     done: usize,
     failed: usize,
     samples: usize,
-    /// Samples if each point needs only the minimum.
-    expected_samples: usize,
-    min_samples: u32,
+    /// The point being measured, and its samples so far.
+    point: Option<Point>,
+    seconds: Vec<f64>,
+    position: u64,
+    health: String,
 }
 
 impl Progress {
-    /// `min_samples` is the minimum number of samples per point.
-    pub fn new(min_samples: u32) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         let now = Instant::now();
         Self {
             bar: None,
             started: now,
-            last_line: now,
-            budget: None,
+            due: now + QUIET,
+            forecast: Forecast::new(plan.repeat, &[], 0.0),
+            repeat: plan.repeat,
+            varied: varied(plan),
+            launches: 0,
+            launch: 0,
             points: 0,
             done: 0,
             failed: 0,
             samples: 0,
-            expected_samples: 1,
-            min_samples,
+            point: None,
+            seconds: Vec::new(),
+            position: 0,
+            health: String::new(),
         }
     }
 
-    fn line(&self) -> String {
-        let mut line = format!("{}/{}, {} failed", self.done, plural(self.points, "point"), self.failed);
-        if let Some(seconds) = self.seconds_left() {
-            line.push_str(&format!(", at most {} left", units::seconds(seconds.ceil())));
-        }
-        line
+    fn elapsed(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
     }
 
-    /// Estimated from the samples so far, but never more than the budget leaves. How many more samples a point needs to
-    /// become precise is unknown: once all have the minimum, only the budget is known.
-    fn seconds_left(&self) -> Option<f64> {
-        let elapsed = self.started.elapsed().as_secs_f64();
-        let known = self.samples >= self.expected_samples / 20 && (1..self.expected_samples).contains(&self.samples);
-        let by_samples = known.then(|| elapsed * (self.expected_samples as f64 / self.samples as f64 - 1.0));
-        let by_budget = self.budget.map(|budget| (budget - elapsed).max(0.0));
-        match (by_samples, by_budget) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (None, Some(budget)) => Some(budget),
-            (by_samples, None) => by_samples,
+    /// What is done, and the time that is left.
+    fn counts(&self, left: f64, samples: f64) -> String {
+        let mut line = format!("{}/{}", self.done, plural(self.points, "point"));
+        if self.failed > 0 {
+            line.push_str(&format!(", {} failed", self.failed));
+        }
+        let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
+        line.push_str(&format!(", {} of about {total} samples", self.samples));
+        let health = if self.health.is_empty() { String::new() } else { format!("; {}", self.health) };
+        format!("{line}, {}, {} left{health}", units::seconds(self.elapsed().floor()), about(left))
+    }
+
+    /// What is being measured, and how precise it is.
+    fn now(&self) -> String {
+        let launch = format!("launch {} of {}", self.launch, self.launches);
+        let Some(point) = &self.point else { return format!("{launch} is starting") };
+        let precision = match Summary::of(&self.seconds).and_then(|summary| summary.relative_width()) {
+            Some(width) => format!(", ± {} %", units::significant(50.0 * width)),
+            None => String::new(),
+        };
+        let asked =
+            self.repeat.width.map_or(String::new(), |width| format!(" of {}", units::significant(50.0 * width)));
+        let asked = if precision.is_empty() { "" } else { &asked };
+        format!("{launch}: {}, sample {}{precision}{asked}", label(point, &self.varied), self.seconds.len() + 1)
+    }
+
+    /// Draws the bar, or writes a line, if that is due.
+    fn show(&mut self) {
+        let begun = Instant::now();
+        if begun < self.due {
+            return;
+        }
+        let elapsed = self.elapsed();
+        let outlook = self.forecast.outlook(elapsed);
+        let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.now());
+        match &self.bar {
+            Some(bar) => {
+                let part = elapsed / (elapsed + outlook.seconds).max(1e-9);
+                self.position = self.position.max((part * STEPS as f64) as u64);
+                let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
+                bar.set_position(self.position);
+                bar.set_prefix(cut(&now, width));
+                bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
+            }
+            None => eprintln!("{counts}; {now}"),
+        }
+        let pause = if self.bar.is_some() { FRAME } else { QUIET };
+        self.due = begun + pause.max(begun.elapsed() * REST);
+    }
+
+    fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
         }
     }
 }
 
+/// Width of the bar, in characters.
+const BAR: usize = 16;
+
+/// The parameters of which a plan has several values; `P` if it has several rank counts.
+fn varied(plan: &Plan) -> BTreeSet<String> {
+    let mut varied = BTreeSet::new();
+    let Some(first) = plan.entries.first() else { return varied };
+    for Point { ranks, params, .. } in plan.entries.iter().map(|entry| &entry.point) {
+        if *ranks != first.point.ranks {
+            varied.insert("P".to_owned());
+        }
+        let other = |(name, value): &(&String, &Value)| first.point.params.get(*name).is_some_and(|v| v != *value);
+        varied.extend(params.iter().filter(other).map(|(name, _)| name.clone()));
+    }
+    varied
+}
+
+/// Kernel and varied parameters: `apex_map.two_sided P=2 L=64 alpha=0.1`.
+fn label(point: &Point, varied: &BTreeSet<String>) -> String {
+    let mut text = point.kernel.clone();
+    if varied.contains("P") {
+        text.push_str(&format!(" P={}", point.ranks));
+    }
+    for (name, value) in point.params.iter().filter(|(name, _)| varied.contains(*name)) {
+        let value = match value {
+            Value::Real(number) => units::exact(*number),
+            other => other.to_string(),
+        };
+        text.push_str(&format!(" {name}={value}"));
+    }
+    text
+}
+
+/// A time in two digits.
+pub fn about(seconds: f64) -> String {
+    if seconds < 1.0 {
+        return "less than 1 s".into();
+    }
+    let rounded = units::number(seconds, NumberStyle::Rounded(2)).parse().unwrap_or(seconds);
+    format!("about {}", units::seconds(rounded))
+}
+
+/// The text, cut to so many characters.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().take(width).collect()
+}
+
 impl Watcher for Progress {
-    fn begin(&mut self, points: usize, budget: Option<f64>) {
-        (self.points, self.budget) = (points, budget);
-        self.expected_samples = (points * self.min_samples as usize).max(1);
-        if points > 0 && std::io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{bar:30} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            self.bar = Some(ProgressBar::new(self.expected_samples as u64).with_style(style));
+    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat) {
+        self.forecast = Forecast::new(repeat, launches, self.elapsed());
+        self.launches = launches.len();
+        self.points = launches.iter().map(|launch| launch.points.len()).sum();
+        if self.points > 0 && std::io::stderr().is_terminal() {
+            let template = format!("{{bar:{BAR}}} {{msg}}\n{{prefix}}");
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
+            self.bar = Some(bar.with_style(style));
+            self.due = Instant::now();
         }
     }
 
-    fn launched(&mut self, launch: &str, ranks: usize, points: usize) {
+    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
+        self.forecast.launched(block, size, self.elapsed());
+        self.launch = (self.launch + 1).min(self.launches);
+        self.point = None;
         if self.bar.is_none() {
-            eprintln!("launch {launch}: {} on {}", plural(points, "point"), plural(ranks, "rank"));
+            eprintln!("launch {launch}: {} on {size}", plural(points, "point"));
         }
+        self.show();
+    }
+
+    fn started(&mut self, point: &Point, seconds: &[f64]) {
+        self.point = Some(point.clone());
+        self.seconds = seconds.to_vec();
+    }
+
+    fn preflight(&mut self, verdict: Quietness, text: &str) {
+        self.say(&format!("machine before the first sample: {}: {text}", verdict.name()));
+    }
+
+    fn health(&mut self, line: &str) {
+        self.health.clear();
+        self.health.push_str(line);
     }
 
     fn sample(&mut self, sample: &Sample, finished: bool) {
         self.samples += 1;
-        if sample.status != Status::Ok {
+        let good = sample.status == Status::Ok;
+        let seconds = sample.seconds.filter(|_| good);
+        self.forecast.sample(sample.block, &sample.key, seconds, finished, self.elapsed());
+        if !good {
             self.failed += 1;
-            let line = format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message);
-            match &self.bar {
-                Some(bar) => bar.println(line),
-                None => eprintln!("{line}"),
-            }
+            self.say(&format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message));
         } else if finished {
             self.done += 1;
         }
-        if let Some(bar) = &self.bar {
-            bar.set_position(self.samples.min(self.expected_samples) as u64);
-            bar.set_message(self.line());
-        } else if self.last_line.elapsed() > QUIET {
-            self.last_line = Instant::now();
-            eprintln!("{}", self.line());
-        }
+        self.show();
+    }
+
+    fn waiting(&mut self) {
+        self.show();
     }
 
     fn ended(&mut self, ending: &Ending) {
         if ending.status != Status::Ok {
-            let line = format!("a launch ended with status {}: {}", ending.status.name(), ending.message);
-            match &self.bar {
-                Some(bar) => bar.println(line),
-                None => eprintln!("{line}"),
-            }
+            self.say(&format!("a launch ended with status {}: {}", ending.status.name(), ending.message));
         }
     }
 }
@@ -120,8 +247,9 @@ impl Drop for Progress {
             bar.finish_and_clear();
         }
         if self.points > 0 {
-            let elapsed = units::seconds(self.started.elapsed().as_secs_f64());
-            eprintln!("{} of {} done, {} failed, in {elapsed}", self.done, plural(self.points, "point"), self.failed);
+            let (points, samples) = (plural(self.points, "point"), plural(self.samples, "sample"));
+            let elapsed = units::seconds(self.elapsed());
+            eprintln!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed);
         }
     }
 }

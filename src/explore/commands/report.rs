@@ -9,7 +9,7 @@ use crate::explore::html::PAPER;
 use crate::explore::report::{self, summary};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
-use crate::terminal::print;
+use crate::terminal::{in_red, print};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -57,5 +57,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 pub fn make(folder: &Folder, samples: &Samples) -> Result<String> {
     let made = report::make(folder, samples)?;
     let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    Ok(format!("{}{warnings}report: {}\n", summary::text(&made.rows), folder.report().display()))
+    let quietness = match made.health.banner() {
+        Some(banner) => format!("{}\n", in_red(&banner)),
+        None => format!("{}\n", made.health.sentence()),
+    };
+    Ok(format!("{}{quietness}{warnings}report: {}\n", summary::text(&made.rows), folder.report().display()))
 }

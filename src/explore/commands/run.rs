@@ -1,18 +1,22 @@
 //! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
+use super::interrupt::{self, Interrupt};
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
+use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Table};
+use crate::explore::store::quietness::Quietness;
+use crate::explore::store::{Folder, Samples, Table};
 use crate::explore::sweep::driver::{Setting, drive};
 use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
+use crate::point::LaunchSize;
 use crate::provenance;
 use crate::terminal::print;
 use crate::units::plural;
@@ -41,6 +45,24 @@ pub struct Arguments {
     /// Do not draw figures, do not write the report
     #[arg(long)]
     pub no_report: bool,
+    /// noisy: end with an error if the machine is disturbed, before the first sample or over all samples
+    #[arg(long, value_name = "WHAT")]
+    pub fail_if: Option<FailIf>,
+}
+
+/// What makes a run an error besides failed and missing points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FailIf {
+    /// Something else took time from the ranks
+    Noisy,
+}
+
+/// What a run does besides measuring what is missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Conduct {
+    pub retry_failed: bool,
+    pub report: bool,
+    pub ends_if_noisy: bool,
 }
 
 /// Time limit for a launcher until the worker's first line, and for a worker between two samples.
@@ -51,7 +73,12 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
     keep_apart(&setup, arguments.replace)?;
-    carry_out(&setup, &arguments.card, arguments.retry_failed, !arguments.no_report)
+    let conduct = Conduct {
+        retry_failed: arguments.retry_failed,
+        report: !arguments.no_report,
+        ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
+    };
+    carry_out(&setup, &arguments.card, conduct)
 }
 
 /// Sees to it that the result folder has no result of another sweep.
@@ -74,8 +101,8 @@ fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
     Ok(())
 }
 
-/// Measures what is missing, then draws figures and writes the report if `with_report`.
-pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_report: bool) -> Result<()> {
+/// Measures what is missing, then draws figures and writes the report if asked.
+pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Result<()> {
     setup.check_memory()?;
     let launcher = (setup.sweep.launch.launcher.make)(&setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
@@ -90,27 +117,32 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, retry_failed: bool, with_r
 
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     eprintln!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display());
-    let driven = measure(setup, &folder, launcher.as_ref(), &program, retry_failed);
+    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven?;
-    let table = compacted?;
-    if with_report && table.rows > 0 {
-        let summary = report::make(&folder, &table.into())?;
-        print(&summary)?;
+    driven.map_err(|error| interrupt::explain(error, setup, &folder))?;
+    let samples = Samples::from(compacted?);
+    if conduct.report && !samples.is_empty() {
+        print(&report::make(&folder, &samples)?)?;
+    }
+    let health = Health::of(&samples.current());
+    if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
+        let next = "free the machine, and measure anew with --replace or into another folder";
+        return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
     verdict(setup, &folder)
 }
 
-fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, retry_failed: bool) -> Result<()> {
+fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, conduct: Conduct) -> Result<()> {
     let here = Here::look();
-    let command = |job: &Path, ranks: usize| -> CommandLine {
+    let command = |job: &Path, size: LaunchSize| -> CommandLine {
         launcher.command(&LaunchJob {
             program: program.to_owned(),
             worker: setup.worker.clone(),
-            arguments: worker_arguments(job, &setup.plan.context, ranks),
-            ranks,
-            ranks_per_node: setup.plan.context.ranks_per_node,
+            arguments: worker_arguments(job, &setup.plan.context, size.ranks),
+            ranks: size.ranks,
+            nodes: size.nodes,
+            ranks_per_node: size.ranks_per_node.or(setup.plan.context.ranks_per_node),
             here,
         })
     };
@@ -119,7 +151,8 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
         sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,
     };
-    let mut watcher = Progress::new(setup.plan.repeat.min);
+    let mut watcher = Progress::new(&setup.plan);
+    let interrupt = Interrupt::catch();
     drive(
         &setup.plan,
         &mut Setting {
@@ -127,10 +160,14 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             executor: &mut Processes,
             command: &command,
             limits,
-            retry_failed,
+            retry_failed: conduct.retry_failed,
+            preflight_seconds: setup.sweep.launch.preflight_seconds,
+            ends_if_noisy: conduct.ends_if_noisy,
             watcher: &mut watcher,
+            interrupted: &|| interrupt.check(),
         },
-    )
+    )?;
+    interrupt.check()
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {

@@ -13,6 +13,8 @@ use ndarray::Array2;
 #[derive(Clone, Debug)]
 pub struct MatchedGroup {
     pub label: String,
+    /// The kernel by which it is judged.
+    pub kernel: &'static str,
     /// The column that its kernel is judged by.
     pub headline: &'static str,
     /// Columns of the axes: x, then y if there are two. For surfaces L and alpha.
@@ -83,6 +85,7 @@ fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]
         let named = std::iter::once(class.to_owned()).chain((!key.is_empty()).then(|| key_label(&key)));
         let group = MatchedGroup {
             label: named.collect::<Vec<_>>().join(", "),
+            kernel: kernel.id(),
             headline: kernel.about().headline,
             axes: surface.iter().rev().map(|name| name.to_string()).collect(),
             points: members,

@@ -27,6 +27,8 @@ mod summary;
 mod tables;
 
 use crate::error::{Error, Result};
+use crate::explore::store::health::Health;
+use crate::explore::store::quietness::Quietness;
 use comparability::Difference;
 use machine::{Machine, Origin};
 use points::{Matching, Point, Points};
@@ -145,6 +147,12 @@ impl Comparison<'_> {
             .collect();
         if !published.is_empty() {
             stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
+        }
+        for machine in self.machines {
+            let health = Health::of(&machine.samples);
+            if health.verdict() == Quietness::Disturbed {
+                stamps.push(format!("DISTURBED: {} was {}", machine.name, health.sentence()));
+            }
         }
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));

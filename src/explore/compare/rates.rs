@@ -6,7 +6,7 @@ use super::points::Point;
 use crate::error::Result;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
-use crate::explore::store::columns::{self, label};
+use crate::explore::store::columns::{self, Described, label};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::units::{Unit, exact};
@@ -98,20 +98,18 @@ struct Rate<'a> {
 }
 
 impl Rate<'_> {
-    /// What the rate is called; RandomAccess counts in GUPS, 1e9 updates per second.
+    /// What the rate is called.
     fn label(&self) -> String {
-        match self.kernels.iter().all(|kernel| kernel.starts_with("random_access"))
-            && self.headline == "operations_per_second"
-        {
-            true => "updates/s (GUPS)".into(),
-            false => columns::describe(self.headline).label,
-        }
+        self.described().label
+    }
+
+    fn described(&self) -> Described {
+        columns::describe_of(self.headline, self.kernels.iter().map(String::as_str))
     }
 
     fn title(&self) -> String {
         let label = self.label();
         let plain = label.split(" (").next().unwrap_or_default();
-        let plain = if plain == "updates/s" { "GUPS" } else { plain };
         format!("{} over {}", capital(plain), quantity(self.axis, &[]).label)
     }
 }
@@ -167,7 +165,7 @@ fn figure(comparison: &Comparison, what: &Rate, title: String, series: Vec<Serie
         title,
         subtitle: warned(what.kernels.join(", "), &comparison.stamps_at(&points)),
         x: quantity(what.axis, &xs),
-        y: Quantity { label: what.label(), unit: columns::describe(what.headline).unit, log: true },
+        y: Quantity { label: what.label(), unit: what.described().unit, log: true },
         series,
         marks: Vec::new(),
     })

@@ -187,7 +187,7 @@ fn range(comparison: &Comparison, group: &MatchedGroup, machine: usize, name: &s
         .collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (worst, best) = (known.first()?, known.last()?);
-    let unit = columns::describe(group.headline).unit;
+    let unit = columns::describe_of(group.headline, [group.kernel]).unit;
     // A speed is one over a time where times are measured.
     let shown = |speed: f64| match unit {
         Unit::Seconds => crate::units::seconds(1.0 / speed),

@@ -22,6 +22,7 @@ pub fn column(quantity: &Quantity, values: &[f64]) -> (String, impl Fn(f64) -> S
         Unit::Seconds => prefixed(middle, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")]),
         Unit::BytesPerSecond => prefixed(middle, &[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]),
         Unit::PerSecond => prefixed(middle, &[(1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "1/s")]),
+        Unit::UpdatesPerSecond => (1e9, "GUPS".to_owned()),
         unit => (1.0, unit.symbol().to_owned()),
     };
     let name = if symbol.is_empty() { quantity.label.clone() } else { format!("{}, {symbol}", quantity.label) };

@@ -193,6 +193,7 @@ fn prefix(value: f64, unit: Unit, binary: bool) -> (f64, &'static str) {
     ];
     const TIMES: [(f64, &str); 4] = [(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
     let table: &[(f64, &str)] = match unit {
+        Unit::UpdatesPerSecond => &[(1e9, "")],
         Unit::Seconds => &TIMES,
         _ if binary => &BINARY,
         _ => &DECIMAL,

@@ -14,7 +14,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
 };
 
 /// What a command may name in braces.
-pub const PLACEHOLDERS: &[&str] = &["ranks", "ranks_per_node", "worker", "arguments"];
+pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "worker", "arguments"];
 
 pub const EXAMPLE: &str = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
 
@@ -33,8 +33,8 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// The template's arguments may contain `{ranks}`, `{ranks_per_node}` and `{worker}`; the argument `{arguments}` is
-    /// replaced by all of the worker's. All but `{ranks_per_node}` are needed.
+    /// The template's arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}` and `{worker}`; the argument `{arguments}`
+    /// is replaced by all of the worker's. All but `{nodes}` and `{ranks_per_node}` are needed.
     pub fn new(template: Vec<String>) -> Result<Self> {
         match missing_placeholder(&template) {
             None => Ok(Self { template }),
@@ -61,11 +61,17 @@ impl Launcher for Custom {
 
     /// Without ranks per node in the sweep, `{ranks_per_node}` is the number of ranks: all of them on one node.
     fn command(&self, job: &LaunchJob) -> CommandLine {
-        let (ranks, per_node) = (job.ranks.to_string(), job.ranks_per_node.unwrap_or(job.ranks).to_string());
+        let per_node = job.ranks_per_node.unwrap_or(job.ranks);
+        let nodes = job.nodes.unwrap_or(job.ranks.div_ceil(per_node.max(1)));
+        let [ranks, nodes, per_node] = [job.ranks, nodes, per_node].map(|number| number.to_string());
         let worker = job.worker.to_string_lossy();
         let fill = |argument: &String| match argument.as_str() {
             "{arguments}" => job.arguments.clone(),
-            text => vec![substitute(text, &[("ranks", &ranks), ("ranks_per_node", &per_node), ("worker", &worker)])],
+            text => {
+                let values =
+                    [("ranks", &*ranks), ("nodes", &nodes), ("ranks_per_node", &per_node), ("worker", &worker)];
+                vec![substitute(text, &values)]
+            }
         };
         CommandLine { argv: self.template.iter().flat_map(fill).collect(), env: Vec::new() }
     }

@@ -72,6 +72,8 @@ pub struct LaunchJob {
     pub arguments: Vec<String>,
     pub ranks: usize,
     /// The launcher's own choice if absent.
+    pub nodes: Option<usize>,
+    /// The launcher's own choice if absent.
     pub ranks_per_node: Option<usize>,
     pub here: Here,
 }

@@ -32,6 +32,7 @@ impl Launcher for Srun {
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let mut argv = vec![job.program.clone(), format!("--ntasks={}", job.ranks)];
+        argv.extend(job.nodes.map(|nodes| format!("--nodes={nodes}")));
         argv.extend(job.ranks_per_node.map(|ranks| format!("--ntasks-per-node={ranks}")));
         // One rank's end is the launch's: the others would wait for it until the time limit.
         argv.extend(["--kill-on-bad-exit=1".into(), "--input=none".into()]);

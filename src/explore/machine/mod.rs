@@ -47,6 +47,9 @@ pub const PUBLISHED: &[(&str, &str)] = &[
     ("simulated-nic", include_str!("../../../models/simulated-nic.toml")),
 ];
 
+/// In a card's provenance: what disturbed the machine while it was measured.
+pub const DISTURBED: &str = "disturbed";
+
 /// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -59,7 +59,7 @@ impl Model for Nic {
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
     let [bytes, cores] = array(x);
     let [inject, store, io, io_efficiency, command, link, link_efficiency, header] = array(p);
-    let aligned = bytes.max(IO_WORD);
+    let aligned = (bytes / IO_WORD).ceil().max(1.0) * IO_WORD;
     [
         bound(cores / (inject + bytes * store), "cores"),
         bound(io * io_efficiency / (aligned + command), "I/O bus"),

@@ -9,6 +9,7 @@ use crate::explore::store::Samples;
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::sample::Status;
+use crate::units::Unit;
 
 /// Samples that share the values of the grouping columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,8 @@ pub struct QueryGroups {
     pub by: Vec<String>,
     /// Columns that are summed up.
     pub selected: Vec<String>,
+    /// The unit of each selected column, in which tables for people show it.
+    pub units: Vec<Unit>,
     /// The groups, sorted by their values of the grouping columns.
     pub groups: Vec<QueryGroup>,
     /// Columns of points that vary within some group, whose medians are then those of a mixture.
@@ -67,6 +70,7 @@ pub fn groups(samples: &Samples, by: &[&str], selected: &[&str]) -> Result<Query
     Ok(QueryGroups {
         by: by.iter().map(|&name| name.to_owned()).collect(),
         selected: selected.iter().map(|&name| name.to_owned()).collect(),
+        units: selected.iter().map(|name| samples.describe(name).unit).collect(),
         groups: groups.collect(),
         mixed,
         left_out: samples.len() - grouped,

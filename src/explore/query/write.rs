@@ -34,8 +34,7 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String
     let mut cells: Vec<String> = group.by.iter().map(shown).collect();
     cells.push(group.samples.to_string());
     cells.extend(failures.then(|| group.failures.len().to_string()));
-    for (name, summary) in groups.selected.iter().zip(&group.summaries) {
-        let unit = columns::describe(name).unit;
+    for (&unit, summary) in groups.units.iter().zip(&group.summaries) {
         cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
         let interval = summary.and_then(|summary| summary.interval);
         cells.push(interval.map_or("-".into(), |(low, high)| {

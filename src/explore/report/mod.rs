@@ -19,6 +19,7 @@ use crate::explore::bounds;
 use crate::explore::html::{self, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
 use crate::explore::store::groups::SampleGroup;
+use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::trade::{self, Trade};
@@ -38,6 +39,8 @@ const TEMPLATE: &str = include_str!("report.html");
 pub struct ReportOutput {
     /// The corners, the worst and the best point of every group.
     pub rows: Vec<summary::SummaryRow>,
+    /// How quiet the machine was.
+    pub health: Health,
     /// About where ranks and their memory were.
     pub warnings: Vec<String>,
 }
@@ -55,6 +58,8 @@ struct Context<'a> {
     overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::SummaryRow],
+    /// Some of its kernels have rules to follow.
+    ruled: bool,
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
@@ -66,6 +71,8 @@ struct Head<'a> {
     manifest: &'a Manifest,
     made: String,
     facts: Vec<(&'static str, String)>,
+    /// In red, if the machine was disturbed.
+    disturbed: Option<String>,
     warnings: Vec<String>,
     launches: Vec<Launched<'a>>,
     samples_good: usize,
@@ -137,6 +144,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
+        ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::of(&input)?,
         surfaces,
         explained: model_fits::section(&input)?,
@@ -147,7 +155,8 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    Ok(ReportOutput { rows: summary, warnings: placement::warnings(&manifest, &current) })
+    let health = Health::of(&current);
+    Ok(ReportOutput { rows: summary, health, warnings: placement::warnings(&manifest, &current) })
 }
 
 impl<'a> Head<'a> {
@@ -156,6 +165,7 @@ impl<'a> Head<'a> {
         Self {
             made: html::utc(manifest.unix_seconds),
             facts: facts(manifest, samples),
+            disturbed: Health::of(samples).banner(),
             warnings: warnings(manifest, samples, stale),
             launches: manifest.launches.iter().map(Launched::of).collect(),
             samples_good: samples.good().len(),
@@ -193,8 +203,9 @@ impl Parameters {
 impl Sources {
     fn of(samples: &Samples) -> Self {
         let abouts: Vec<&About> = samples.kernels().iter().map(|(kernel, _)| kernel.about()).collect();
-        let rate =
-            |about: &&About| format!("{}: {}", kernels::family(about.id), columns::describe(about.headline).label);
+        let rate = |about: &&About| {
+            format!("{}: {}", kernels::family(about.id), columns::describe_of(about.headline, [about.id]).label)
+        };
         Self {
             methods: distinct(abouts.iter().map(|about| about.method)),
             sources: abouts.iter().map(|about| cited(about)).collect(),
@@ -301,6 +312,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
+    facts.push(("Quietness", Health::of(samples).sentence()));
     facts
 }
 

@@ -5,7 +5,7 @@ use super::input::Input;
 use crate::error::Result;
 use crate::explore::html::Tile;
 use crate::explore::store::Samples;
-use crate::explore::store::columns::{self, ALPHA, BLOCK};
+use crate::explore::store::columns::{self, ALPHA, BLOCK, Described};
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::trade::Trade;
 use crate::measure::numerics::statistics::{median, quantile};
@@ -88,7 +88,7 @@ fn measured(Input { manifest, samples, .. }: &Input) -> String {
 struct Extremes {
     /// Kernel and ranks; empty if there is no other.
     group: String,
-    headline: &'static str,
+    described: Described,
     lowest: (f64, String),
     highest: (f64, String),
 }
@@ -99,9 +99,10 @@ type Places = Vec<(f64, String)>;
 /// Of every group; groups of one cell each, as of a sweep over ranks, are taken together.
 fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
     let mut found = Vec::new();
-    for headline in distinct(groups.iter().map(|group| group.headline)) {
+    let of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
+    for (headline, described) in distinct(groups.iter().map(of)) {
         let mut each: Vec<(String, Places)> = Vec::new();
-        for group in groups.iter().filter(|group| group.headline == headline) {
+        for group in groups.iter().filter(|group| of(group) == (headline, described.clone())) {
             let cells = group.measured(headline)?;
             let places = cells.iter().map(|(cell, summary)| (summary.median, group.place(cell)));
             each.push((group.label(), places.collect()));
@@ -111,15 +112,15 @@ fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
                 each.into_iter().flat_map(|(label, places)| places.into_iter().map(move |(y, _)| (y, label.clone())));
             each = vec![(String::new(), together.collect())];
         }
-        found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, headline, &places)));
+        found.extend(each.into_iter().filter_map(|(group, places)| of_places(group, &described, &places)));
     }
     Ok(found)
 }
 
-fn of_places(group: String, headline: &'static str, places: &[(f64, String)]) -> Option<Extremes> {
+fn of_places(group: String, described: &Described, places: &[(f64, String)]) -> Option<Extremes> {
     let by_size = |a: &&(f64, String), b: &&(f64, String)| a.0.total_cmp(&b.0);
     let (lowest, highest) = places.iter().min_by(by_size).zip(places.iter().max_by(by_size))?;
-    Some(Extremes { group, headline, lowest: lowest.clone(), highest: highest.clone() })
+    Some(Extremes { group, described: described.clone(), lowest: lowest.clone(), highest: highest.clone() })
 }
 
 impl Extremes {
@@ -129,8 +130,7 @@ impl Extremes {
     }
 
     fn add_to(&self, overview: &mut Overview) {
-        let described = columns::describe(self.headline);
-        let (name, unit) = (described.label, described.unit);
+        let (name, unit) = (self.described.label.clone(), self.described.unit);
         let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
         let (highest, lowest) = (quantity(self.highest.0, unit), quantity(self.lowest.0, unit));
         let group = if self.group.is_empty() { String::new() } else { format!("{}: ", self.group) };

@@ -165,7 +165,7 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     if chosen.is_empty() || chosen.cells(&[axis])?.len() < 2 {
         return Ok(None);
     }
-    let title = format!("{} over {}", capital(&columns::describe(headline).label), columns::describe(axis).label);
+    let title = format!("{} over {}", capital(&samples.describe(headline).label), columns::describe(axis).label);
     let by = by.into_iter().map(str::to_owned).collect();
     Ok(Some((Request { kind: FigureKind::Curves, title, x: axis.into(), by, z: headline.into() }, chosen)))
 }

@@ -4,7 +4,6 @@ use super::input::Input;
 use crate::error::Result;
 use crate::explore::bounds::{self, Limits, Terms};
 use crate::explore::store::cells::Cell;
-use crate::explore::store::columns;
 use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::kernels;
@@ -110,7 +109,7 @@ fn row(
     (cell, share): &(Cell, Summary),
     terms: &HashMap<String, Terms>,
 ) -> ShareRow {
-    let unit = columns::describe(group.headline).unit;
+    let unit = group.samples.describe(group.headline).unit;
     let rate = |column: Option<&str>| {
         column.and_then(|column| cell.samples.median(column)).map(|v| units::quantity(v, unit)).unwrap_or_default()
     };

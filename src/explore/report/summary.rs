@@ -1,8 +1,8 @@
 //! The table that ends a run and opens a report: of every group the corners of its surface, its best and its worst point.
 
 use crate::error::Result;
+use crate::explore::store::Samples;
 use crate::explore::store::cells::Cell;
-use crate::explore::store::columns;
 use crate::explore::store::derive::{BOUND_BY, SHARE};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::numerics::statistics::Summary;
@@ -26,6 +26,8 @@ pub struct SummaryRow {
     pub cycles: String,
     /// Fraction of the bound, and the bottleneck; empty where no bound is known.
     pub limit: String,
+    /// RandomAccess: whether the runs followed all rules of the definition, and which they broke. Empty for other kernels.
+    pub conformant: String,
     pub samples: usize,
 }
 
@@ -33,7 +35,7 @@ pub struct SummaryRow {
 /// for a group without a good sample.
 pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
     let mut found = group.ranked(group.headline)?;
-    if columns::describe(group.headline).unit == Unit::Seconds {
+    if group.samples.describe(group.headline).unit == Unit::Seconds {
         // The best time is the shortest.
         found.reverse();
     }
@@ -47,6 +49,9 @@ pub fn rows(group: &SampleGroup) -> Result<Vec<SummaryRow>> {
         picks.push(last);
     }
     let which = |at: usize| {
+        if last == 0 {
+            return String::new();
+        }
         let words = [(corners.contains(&at), "corner"), (at == 0, "worst"), (at == last, "best")];
         words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
     };
@@ -69,7 +74,7 @@ fn corners(group: &SampleGroup, points: &[(Cell, Summary)]) -> Vec<usize> {
 
 fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell, Summary)) -> SummaryRow {
     let of = |column: &str| cell.samples.median(column);
-    let unit = columns::describe(group.headline).unit;
+    let unit = group.samples.describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
     let interval =
         summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
@@ -84,7 +89,24 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
         limit: of(SHARE)
             .map(|share| format!("{:.0} %, {}", 100.0 * share, cell.samples.first_word(BOUND_BY)))
             .unwrap_or_default(),
+        conformant: conformant(&cell.samples),
         samples: summary.n,
+    }
+}
+
+/// `yes`, or `no` with the rules that the runs broke.
+fn conformant(samples: &Samples) -> String {
+    let kept: Vec<f64> = samples.numbers("conformant").into_iter().filter(|kept| !kept.is_nan()).collect();
+    if kept.is_empty() {
+        return String::new();
+    }
+    if kept.iter().all(|&kept| kept == 1.0) {
+        return "yes".into();
+    }
+    let broken = samples.values("rules_broken").into_iter().map(|rules| rules.to_string());
+    match broken.filter(|rules| rules != "none").collect::<Vec<_>>() {
+        rules if rules.is_empty() => "no".into(),
+        rules => format!("no: {}", rules.join("; ")),
     }
 }
 
@@ -100,17 +122,21 @@ pub fn text(rows: &[SummaryRow]) -> String {
     let limited = rows.iter().any(|row| !row.limit.is_empty());
     let mut aligned = vec![Align::Left; 4];
     aligned.extend([Align::Right; 2]);
+    let ruled = rows.iter().any(|row| !row.conformant.is_empty());
     aligned.extend(limited.then_some(Align::Left));
+    aligned.extend(ruled.then_some(Align::Left));
     aligned.push(Align::Right);
     let mut table = TextTable::new(aligned);
     let mut head = vec!["", "", "configuration", "median (95 % CI)", "total", "cycles/op"];
     head.extend(limited.then_some("% of limit"));
+    head.extend(ruled.then_some("conformant"));
     head.push("n");
     table.row(head);
     for row in rows {
         let group = if row.first { row.group.as_str() } else { "" };
         let mut cells = vec![group, &row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
         cells.extend(limited.then_some(row.limit.as_str()));
+        cells.extend(ruled.then_some(row.conformant.as_str()));
         let samples = row.samples.to_string();
         cells.push(&samples);
         table.row(cells);

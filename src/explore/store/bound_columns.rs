@@ -31,9 +31,12 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
     let kernel = kernels::find(table.word("kernel", row)).ok()?;
     let mut point = Point::new(kernel.id(), table.number("ranks", row) as usize);
     for parameter in kernel.parameters() {
-        let value = match (table.value(parameter.column, row)?, parameter.domain) {
+        // Results of earlier versions lack newer parameters.
+        let value = table.value(parameter.column, row).or_else(|| parameter.default_value())?;
+        let value = match (value, parameter.domain) {
+            (value, Domain::Real { .. } | Domain::Choice(_)) => value,
             // Other programs' Parquet files may have whole numbers as reals.
-            (Value::Real(value), Domain::Integer { .. } | Domain::Size { .. }) => Value::Integer(value as u64),
+            (Value::Real(value), _) => Value::Integer(value as u64),
             (value, _) => value,
         };
         point.params.insert(parameter.name.to_owned(), value);

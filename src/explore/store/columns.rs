@@ -2,8 +2,9 @@
 //!
 //! Made once from the kernels' parameters and outputs, the derived rates and bounds, and the columns of samples and launches.
 
-use super::derive;
 use super::table::Table;
+use super::{derive, disturbance_columns};
+use crate::disturbance::Fact;
 use crate::measure::kernels::{self, Parameter};
 use crate::point::Value;
 use crate::units::{self, Unit};
@@ -47,7 +48,7 @@ pub struct Described {
     pub role: Role,
 }
 
-const SAMPLE: [(&str, Unit, &str); 10] = [
+const SAMPLE: [(&str, Unit, &str); 13] = [
     ("key", Unit::None, "identity of the point on this machine, transport and build"),
     ("kernel", Unit::None, "the kernel"),
     ("status", Unit::None, "ok, wrong, failed, timed-out or hung; only ok is a valid measurement"),
@@ -58,6 +59,17 @@ const SAMPLE: [(&str, Unit, &str); 10] = [
     ("unix_seconds", Unit::Seconds, "end of the run, in seconds since 1970"),
     ("load", Unit::None, "one-minute load average of rank 0's host when the run ended"),
     ("pages_elsewhere", Unit::None, "share of a rank's pages that are on another NUMA node than the rank, at most"),
+    (
+        disturbance_columns::QUIETNESS,
+        Unit::None,
+        "quiet, disturbed or unknown: whether something else took time from the run",
+    ),
+    (disturbance_columns::DISTURBED_BY, Unit::None, "what disturbed the run"),
+    (
+        derive::CORRECTION,
+        Unit::None,
+        "corrected rate over the measured one: how much slower the machine was, by the canary",
+    ),
 ];
 
 const LAUNCH: [(&str, Unit, &str); 9] = [
@@ -89,14 +101,19 @@ impl Registry {
         let mut registry = Self { columns: Vec::new(), by_name: HashMap::new(), by_symbol: HashMap::new() };
         registry.add("ranks", "P", Unit::None, "P (ranks)".into(), Role::Parameter);
         registry.add("seconds", "seconds", Unit::Seconds, "time of the slowest rank".into(), Role::Output);
-        for parameter in parameters() {
+        for parameter in parameters().chain(&kernels::OF_LAUNCHES) {
             registry.add(parameter.column, parameter.name, parameter.unit, axis(parameter), Role::Parameter);
         }
-        for (role, rates) in [(Role::Rate, &derive::COLUMNS[..]), (Role::Bound, &derive::BOUNDS[..])] {
+        for (role, rates) in
+            [(Role::Rate, &derive::COLUMNS[..]), (Role::Rate, &derive::CORRECTED), (Role::Bound, &derive::BOUNDS[..])]
+        {
             rates.iter().for_each(|rate| registry.add(rate.column, rate.column, rate.unit, rate.label.into(), role));
         }
         for (role, columns) in [(Role::Sample, &SAMPLE[..]), (Role::Launch, &LAUNCH[..])] {
             columns.iter().for_each(|(name, unit, label)| registry.add(name, name, *unit, (*label).into(), role));
+        }
+        for fact in Fact::ALL.iter().map(|fact| fact.about()) {
+            registry.add(fact.column, fact.column, fact.unit, fact.meaning.into(), Role::Sample);
         }
         for output in kernels::ALL.iter().flat_map(|kernel| kernel.outputs()) {
             registry.add(output.column, output.column, output.unit, output.meaning.into(), Role::Output);
@@ -153,6 +170,20 @@ pub fn describe(column: &str) -> Described {
         role: Role::Unknown,
     };
     REGISTRY.find(column).cloned().unwrap_or_else(unknown)
+}
+
+/// A column as these kernels call it: rates of RandomAccess alone are updates per second, in GUPS.
+pub fn describe_of<'a>(column: &str, kernels: impl IntoIterator<Item = &'a str>) -> Described {
+    let mut described = describe(column);
+    let mut kernels = kernels.into_iter().peekable();
+    if described.unit == Unit::PerSecond
+        && kernels.peek().is_some()
+        && kernels.all(|id| kernels::family(id) == "random_access")
+    {
+        described.unit = Unit::UpdatesPerSecond;
+        described.label = described.label.replace("rate of operations", "rate of updates");
+    }
+    described
 }
 
 /// Columns that say which point a row is of: the kernel, its ranks and parameters, and what carried it.

@@ -27,6 +27,25 @@ pub const COLUMNS: [Derived; 6] = [
     derived("cycles_per_operation", Unit::Cycles, "cycles per operation, per process"),
 ];
 
+/// Rates that are also given as corrected for how slow the machine was.
+pub const CORRECTABLE: [&str; 3] = ["operations_per_second", "bytes_per_second", "bytes_per_second_per_rank"];
+/// The columns of the corrected rates, in the order of [`CORRECTABLE`].
+pub const CORRECTED: [Derived; 3] = [
+    derived(
+        "operations_per_second_corrected",
+        Unit::PerSecond,
+        "aggregate rate of operations, corrected by the canary",
+    ),
+    derived("bytes_per_second_corrected", Unit::BytesPerSecond, "aggregate bandwidth, corrected by the canary"),
+    derived(
+        "bytes_per_second_per_rank_corrected",
+        Unit::BytesPerSecond,
+        "bandwidth per process, corrected by the canary",
+    ),
+];
+/// Column of the corrected rate over the measured one.
+pub const CORRECTION: &str = "correction";
+
 /// Column of the name of the limit that binds.
 pub const BOUND_BY: &str = "bound_by";
 /// Column of the measured rate over its bound.

@@ -1,7 +1,7 @@
 //! How the samples of a sweep fall into surfaces.
 
 use super::cells::Cell;
-use super::columns::{ALPHA, BLOCK, label};
+use super::columns::{self, ALPHA, BLOCK, Described, label};
 use super::samples::Samples;
 use crate::error::Result;
 use crate::measure::kernels::Kernel;
@@ -70,6 +70,11 @@ pub fn has_surface(kernel: &dyn Kernel) -> bool {
 }
 
 impl Samples {
+    /// A column as the kernels of these samples call it.
+    pub fn describe(&self, column: &str) -> Described {
+        columns::describe_of(column, self.words("kernel"))
+    }
+
     /// Kernel, ranks, and the columns that vary and do not follow from alpha and L.
     pub fn key_columns(&self) -> Vec<&str> {
         // Other kernels of the sweep may have these where the kernel of these samples has not.

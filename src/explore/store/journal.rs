@@ -1,5 +1,6 @@
 //! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
 
+use crate::disturbance::Facts;
 use crate::error::{Error, Result};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
 use std::borrow::Cow;
@@ -50,6 +51,8 @@ impl Journal {
 #[derive(Debug, PartialEq)]
 pub struct Record<S = Sample> {
     pub launch: Option<Launch>,
+    /// What each canary told before the first sample.
+    pub preflight: Vec<Facts>,
     pub samples: Vec<S>,
     /// The launch ran out of its time budget before all its points were as precise as asked.
     pub budget_spent: bool,
@@ -60,7 +63,14 @@ pub struct Record<S = Sample> {
 
 impl<S> Default for Record<S> {
     fn default() -> Self {
-        Self { launch: None, samples: Vec::new(), budget_spent: false, ended: None, unreadable: 0 }
+        Self {
+            launch: None,
+            preflight: Vec::new(),
+            samples: Vec::new(),
+            budget_spent: false,
+            ended: None,
+            unreadable: 0,
+        }
     }
 }
 
@@ -81,6 +91,8 @@ pub struct SampleOutcome {
     pub repetition: u32,
     pub status: Status,
     pub seconds: Option<f64>,
+    /// Seconds since 1970 when the run ended.
+    pub unix_seconds: f64,
     /// The whole sample, if it is not good.
     pub failure: Option<Box<Sample>>,
 }
@@ -130,10 +142,13 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
         repetition: u32,
         status: Status,
         seconds: f64,
+        unix_seconds: f64,
     }
     lines(path, |line, record| {
         match serde_json::from_slice(line) {
-            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds }) if event == "sample" => {
+            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds, unix_seconds })
+                if event == "sample" =>
+            {
                 let seconds = Some(seconds);
                 return record.samples.push(SampleOutcome {
                     key,
@@ -141,6 +156,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
                     repetition,
                     status: Status::Ok,
                     seconds,
+                    unix_seconds,
                     failure: None,
                 });
             }
@@ -153,6 +169,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
                 repetition: sample.repetition,
                 status: sample.status,
                 seconds: sample.seconds,
+                unix_seconds: sample.unix_seconds,
                 failure: Some(sample).filter(|sample| sample.status != Status::Ok),
             }),
             Ok(event) => note(event, record),
@@ -164,6 +181,7 @@ pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
 fn note<S>(event: Event, record: &mut Record<S>) {
     match event {
         Event::Hello(launch) => record.launch = Some(*launch),
+        Event::Preflight { canaries } => record.preflight = canaries,
         Event::Done { budget_spent } => record.budget_spent = budget_spent,
         Event::Ended { status, message, .. } => record.ended = Some((status, message)),
         Event::Memory { ranks } => {

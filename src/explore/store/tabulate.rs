@@ -1,9 +1,9 @@
 //! Journals to a table: one row a sample, whether good or not.
 
 use super::build::{Handle, TableBuilder};
-use super::derive;
 use super::journal::Record;
 use super::table::Table;
+use super::{derive, disturbance_columns};
 use crate::measure::kernels;
 use crate::sample::{Launch, Sample};
 use std::collections::HashMap;
@@ -29,7 +29,9 @@ pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
             }
         }
     }
-    table.builder.finish()
+    let mut table = table.builder.finish();
+    disturbance_columns::add(&mut table, records);
+    table
 }
 
 /// Columns of every sample, in the order of [`Tabulation::add_sample`].

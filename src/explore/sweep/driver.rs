@@ -1,24 +1,38 @@
 //! The driver: launches what is missing, keeps every line, continues after failures.
 
+use super::cost;
 use super::execute::{Ending, Executor, LaunchLimits};
-use super::plan::{Plan, Progress, State};
-use crate::error::{Error, Result};
+use super::forecast::{OpenLaunch, OpenPoint};
+use super::plan::{Entry, Plan, Progress, State};
+use super::watch::Watch;
+use crate::disturbance::Facts;
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
+use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
-use crate::sample::{Event, Sample, Status};
-use crate::units::plural;
+use crate::point::{LaunchSize, Point};
+use crate::sample::{Event, Launch, Sample, Status};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
 /// Follows a run, to show it to the user.
 pub trait Watcher {
-    /// `points` is the number of points still to be measured, over all launches.
-    fn begin(&mut self, points: usize, budget_seconds: Option<f64>);
-    fn launched(&mut self, launch: &str, ranks: usize, points: usize);
+    /// What is still to be measured, in the order of the launches.
+    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
+    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
+    /// The machine was watched before the first sample: the verdict about it, and why.
+    fn preflight(&mut self, verdict: Quietness, text: &str);
+    /// How quiet the machine was over the last samples.
+    fn health(&mut self, line: &str);
+    /// A run of this point begins; these are its samples in this block so far.
+    fn started(&mut self, point: &Point, seconds: &[f64]);
     /// A sample came; `finished` if its point needs no more.
     fn sample(&mut self, sample: &Sample, finished: bool);
+    /// Nothing has come for a moment.
+    fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
 }
 
@@ -26,11 +40,17 @@ pub trait Watcher {
 pub struct Setting<'a> {
     pub folder: &'a Folder,
     pub executor: &'a mut dyn Executor,
-    /// The command line that runs this job file on this many ranks.
-    pub command: &'a dyn Fn(&Path, usize) -> CommandLine,
+    /// The command line that runs this job file in a launch of this size.
+    pub command: &'a dyn Fn(&Path, LaunchSize) -> CommandLine,
     pub limits: LaunchLimits,
     pub retry_failed: bool,
+    /// For so long the first launch watches the machine before it measures.
+    pub preflight_seconds: f64,
+    /// Whether a disturbed machine before the first sample is an error.
+    pub ends_if_noisy: bool,
     pub watcher: &'a mut dyn Watcher,
+    /// Asked several times a second; its error ends the launch and the sweep.
+    pub interrupted: &'a dyn Fn() -> Result<()>,
 }
 
 /// Launches in a row that may end without a sample before the driver gives up.
@@ -47,22 +67,26 @@ struct Pending {
     failed: bool,
 }
 
-/// The points of one rank count in one block.
+/// The points of one size of launch in one block.
 struct Group {
     block: u32,
-    ranks: usize,
+    size: LaunchSize,
     pending: Vec<Pending>,
 }
 
 /// Measures what the folder's journals lack of the plan.
 pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
-    let progress = Progress::new(plan, &setting.folder.outcomes()?);
+    let records = setting.folder.outcomes()?;
+    let progress = Progress::new(plan, &records);
     let groups = groups(plan, &progress, setting.retry_failed);
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
-    setting.watcher.begin(left, plan.repeat.budget_seconds);
+    let costs = cost::measured(&records);
+    let expected = |entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point));
+    setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
     let mut budget = plan.repeat.budget_seconds;
     let (mut started, mut failure) = (false, None);
     for group in groups {
+        (setting.interrupted)()?;
         let points = group.pending.len();
         let share = budget.map(|budget| budget * points as f64 / left as f64);
         let begun = Instant::now();
@@ -78,11 +102,29 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
+/// The launches that are still to be made. `cost`: wall time of one sample of a point, in seconds.
+pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+    to_do(plan, &groups(plan, progress, false), cost)
+}
+
+fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
+    let point = |pending: &Pending| {
+        let entry = &plan.entries[pending.entry];
+        OpenPoint { key: entry.key.clone(), seconds: pending.seconds.clone(), cost: cost(entry) }
+    };
+    let launch = |group: &Group| OpenLaunch {
+        block: group.block,
+        size: group.size,
+        points: group.pending.iter().map(point).collect(),
+    };
+    groups.iter().map(launch).collect()
+}
+
 fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
-    let by_ranks = plan.by_ranks();
+    let by_size = plan.by_size();
     let mut groups = Vec::new();
     for block in 0..plan.blocks {
-        for (&ranks, entries) in &by_ranks {
+        for (&size, entries) in &by_size {
             let open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
                 State::Done => false,
                 State::Failed => retry_failed,
@@ -100,7 +142,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
             };
             let pending: Vec<_> = entries.iter().filter(open).map(pending).collect();
             if !pending.is_empty() {
-                groups.push(Group { block, ranks, pending });
+                groups.push(Group { block, size, pending });
             }
         }
     }
@@ -131,20 +173,20 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         // Whoever dies before the first word may have been killed by chance, once.
         let most = if attempt.hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
         if fruitless >= most {
-            return Ok(Some(given_up(&launch, group.ranks, attempt.hello, &ending)));
+            return Ok(Some(given_up(&launch, group.size, attempt.hello, &ending)));
         }
     }
     Ok(None)
 }
 
-fn given_up(launch: &str, ranks: usize, hello: bool, ending: &Ending) -> Error {
-    let (reason, ranks) = (reason(ending), plural(ranks, "rank"));
+fn given_up(launch: &str, size: LaunchSize, hello: bool, ending: &Ending) -> Error {
+    let reason = reason(ending);
     if hello {
-        let what = format!("{FRUITLESS_LAUNCHES} consecutive launches on {ranks} ended without a sample: {reason}");
+        let what = format!("{FRUITLESS_LAUNCHES} consecutive launches on {size} ended without a sample: {reason}");
         return Error::environment(what, "fix the cause and rerun: finished points are kept");
     }
     Error::environment(
-        format!("launch {launch} on {ranks} did not start: {reason}"),
+        format!("launch {launch} on {size} did not start: {reason}"),
         "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
     )
 }
@@ -157,6 +199,8 @@ struct Attempt {
     samples: u32,
     /// Index among the group's pending points.
     in_flight: Option<usize>,
+    watch: Watch,
+    ends_if_noisy: bool,
 }
 
 fn launch_once(
@@ -167,24 +211,40 @@ fn launch_once(
     setting: &mut Setting,
 ) -> Result<(Attempt, Ending)> {
     let path = setting.folder.journal(launch);
-    let job = job(plan, group, launch, budget);
+    // Once a run: the machine does not change its ways between two launches that follow each other.
+    let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
+    let job = job(plan, group, launch, budget, preflight_seconds);
     let job_file = path.with_extension("job");
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
-    let mut attempt =
-        Attempt { journal: Journal::create(&path)?, hello: false, done: false, samples: 0, in_flight: None };
-    setting.watcher.launched(launch, group.ranks, group.pending.len());
-    let command = (setting.command)(&job_file, group.ranks);
-    let watcher = &mut *setting.watcher;
+    let mut attempt = Attempt {
+        journal: Journal::create(&path)?,
+        hello: false,
+        done: false,
+        samples: 0,
+        in_flight: None,
+        watch: Watch::default(),
+        ends_if_noisy: setting.ends_if_noisy,
+    };
+    setting.watcher.launched(launch, group.block, group.size, group.pending.len());
+    let command = (setting.command)(&job_file, group.size);
+    let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
     let ending = setting.executor.execute(&command, &path.with_extension("stderr"), setting.limits, &mut |event| {
-        note(plan, group, &mut attempt, event, watcher)
+        interrupted()?;
+        match event {
+            Some(event) => note(plan, group, &mut attempt, event, watcher),
+            None => {
+                watcher.waiting();
+                Ok(())
+            }
+        }
     })?;
     Ok((attempt, ending))
 }
 
-fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) -> Job {
+fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
@@ -196,9 +256,10 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>) ->
         block: group.block,
         launcher: plan.context.launcher.id.into(),
         transport: plan.context.transport.name().into(),
-        ranks: group.ranks,
+        ranks: group.size.ranks,
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
+        preflight_seconds,
         tasks: group.pending.iter().map(task).collect(),
     }
 }
@@ -213,10 +274,15 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
                     "rerun: the plan is then made for the new build",
                 ));
             }
+            check_nodes(group.size, launch)?;
             attempt.hello = true;
+            attempt.watch.launched(launch);
         }
         Event::Start { index, .. } => {
             attempt.in_flight = Some(*index);
+            if let Some(pending) = group.pending.get(*index) {
+                watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
+            }
             return Ok(());
         }
         Event::Sample(sample) => {
@@ -231,8 +297,18 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
                 _ => pending.failed = true,
             }
             attempt.journal.append(&event)?;
+            attempt.watch.sample(sample);
+            attempt.watch.line().iter().for_each(|line| watcher.health(line));
             watcher.sample(sample, pending.failed || plan.repeat.satisfied(&pending.seconds));
             return Ok(());
+        }
+        Event::Preflight { canaries } => {
+            let (verdict, text) = attempt.watch.preflight(canaries);
+            watcher.preflight(verdict, &text);
+            if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
+                attempt.journal.append(&event)?;
+                return Err(noisy(&text));
+            }
         }
         Event::Memory { .. } => {}
         Event::Done { .. } => attempt.done = true,
@@ -240,6 +316,28 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
         Event::Fatal { .. } | Event::Ended { .. } => return Ok(()),
     }
     attempt.journal.append(&event)
+}
+
+/// For a machine that is disturbed before anything is measured.
+fn noisy(why: &str) -> Error {
+    Error::new(
+        ErrorKind::Regression,
+        format!("the machine is disturbed: {why}"),
+        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
+    )
+}
+
+/// Not every launcher objects to nodes that it does not have.
+fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
+    let Some(asked) = size.nodes else { return Ok(()) };
+    let nodes: HashSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
+    if nodes.len() == asked {
+        return Ok(());
+    }
+    Err(Error::environment(
+        format!("launch {} was to have {size}, but its ranks are on {}", launch.launch, nodes.len()),
+        "ask the batch system for as many nodes, or name fewer in the sweep",
+    ))
 }
 
 /// Settles what the end of a launch means for its points, and drops those that need no other.
@@ -279,6 +377,7 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         unix_seconds: unix_seconds(),
         load: None,
         pages_elsewhere: None,
+        disturbance: Facts::default(),
         seconds: None,
         outputs: Default::default(),
     }

@@ -37,6 +37,9 @@ impl Ending {
     }
 }
 
+/// What is told of a launch: its events, and `None` a few times a second while none comes.
+pub type Listener<'a> = dyn FnMut(Option<Event>) -> Result<()> + 'a;
+
 /// Runs launches; the driver's tests put a scripted one in place of processes.
 pub trait Executor {
     /// Runs one launch to its end, handing on its events as they come. An error of `on_event` ends the launch.
@@ -45,9 +48,12 @@ pub trait Executor {
         command: &CommandLine,
         errors: &Path,
         limits: LaunchLimits,
-        on_event: &mut dyn FnMut(Event) -> Result<()>,
+        on_event: &mut Listener,
     ) -> Result<Ending>;
 }
+
+/// Longest time without a call of the listener.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// Real processes.
 pub struct Processes;
@@ -58,7 +64,7 @@ impl Executor for Processes {
         command: &CommandLine,
         errors: &Path,
         limits: LaunchLimits,
-        on_event: &mut dyn FnMut(Event) -> Result<()>,
+        on_event: &mut Listener,
     ) -> Result<Ending> {
         let mut child = spawn(command, errors)?;
         let lines = read_lines(&mut child);
@@ -106,15 +112,20 @@ fn follow(
     child: &mut Child,
     lines: &Receiver<std::io::Result<Vec<u8>>>,
     limits: LaunchLimits,
-    on_event: &mut dyn FnMut(Event) -> Result<()>,
+    on_event: &mut Listener,
 ) -> Result<Option<Ending>> {
     let mut allowed = limits.start;
     let mut since = Instant::now();
     let mut done = false;
     loop {
-        let line = match lines.recv_timeout(allowed.saturating_sub(since.elapsed())) {
+        let left = allowed.saturating_sub(since.elapsed());
+        let line = match lines.recv_timeout(left.min(MOMENT)) {
             Ok(Ok(line)) => line,
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if left > MOMENT => {
+                on_event(None)?;
+                continue;
+            }
             Err(RecvTimeoutError::Timeout) if done => return Ok(Some(hung())),
             Err(RecvTimeoutError::Timeout) => {
                 let message = format!("no sign of life within {} s", allowed.as_secs_f64());
@@ -131,7 +142,7 @@ fn follow(
         since = Instant::now();
         done |= matches!(event, Event::Done { .. });
         let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
-        on_event(event)?;
+        on_event(Some(event))?;
         if let Some(message) = fatal {
             return Ok(Some(Ending::new(Status::Failed, message)));
         }
@@ -142,6 +153,7 @@ fn follow(
         if since.elapsed() > limits.end {
             return Ok(Some(hung()));
         }
+        on_event(None)?;
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(None)

@@ -1,15 +1,18 @@
 //! From the tables of a sweep to its points.
 
+use super::distinct::distinct;
+use super::memory::{Sizes, default_amount};
+use super::nodes;
+use super::settings::LaunchSpec;
 use super::spec::{Axis, Entries, File, Machine, Scalar};
-use super::values::{self, Amount, MOST_POINTS, Setting, Values, kernel_id};
+use super::values::{MOST_POINTS, Setting, Values, kernel_id};
 use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, NameType};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel};
 use crate::point::{Point, Value};
 use crate::units::plural;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -44,14 +47,12 @@ impl AxisGrid {
 
 /// The points of a sweep, completed, without duplicates, in the order of the file.
 ///
-/// With `ranks_per_node`, or else all ranks, on a node.
-pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page: &Page) -> Result<Vec<Point>> {
+/// Unless `launch` or the point tells how many ranks are on a node, all are.
+pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &Page) -> Result<Vec<Point>> {
     let values = Values { page, kernels: selected(file, page)?, machine };
-    let share = |point: &Point, name: &str, share: f64| {
-        let neighbours = ranks_per_node.map_or(point.ranks, |most| most.min(point.ranks));
-        values::largest(point, name, share * machine.memory as f64 / neighbours as f64)
-    };
+    let sizes = Sizes { machine, ranks_per_node: launch.ranks_per_node };
     let grids = grids(file, &values)?;
+    grids.iter().try_for_each(|grid| check_nodes(grid, launch, page))?;
     let count: f64 = grids.iter().map(AxisGrid::count).sum();
     if count > MOST_POINTS as f64 {
         let mut sizes: Vec<_> = grids.iter().flat_map(AxisGrid::columns).map(|c| (c.settings.len(), c)).collect();
@@ -69,11 +70,11 @@ pub fn points(file: &File, machine: Machine, ranks_per_node: Option<usize>, page
     let (mut found, mut refused) = (Vec::new(), RefusedPoints::default());
     for grid in &grids {
         combinations(grid, |at| {
-            let point = point(grid, at, share);
+            let point = point(grid, at, sizes);
             if filter.keeps(&point) {
-                match kernels::complete(point) {
+                match kernels::complete(point).and_then(|point| nodes::on_these(point, launch)) {
                     Ok(point) => found.push(point),
-                    Err(reason) => refused.add(reason, || self::point(grid, at, share)),
+                    Err(reason) => refused.add(reason, || self::point(grid, at, sizes)),
                 }
             }
         });
@@ -182,13 +183,18 @@ fn together(table: &Spanned<Entries<Axis>>, values: &Values) -> Result<Dial> {
 
 /// Kernel and ranks of an extra point are never guessed where the grid varies them.
 fn check_include(grid: &AxisGrid, swept: &[String], values: &Values) -> Result<()> {
-    for name in ["kernel", "ranks"] {
-        if swept.iter().any(|other| other == name) && grid.columns().all(|column| column.name != name) {
+    for names in [&["kernel"][..], &["ranks", "nodes", "ranks_per_node"]] {
+        let missing = grid.columns().all(|column| !names.contains(&column.name.as_str()));
+        if let Some(name) = swept.iter().find(|name| missing && names.contains(&name.as_str())) {
             let what = format!("the grid varies {name}, but these extra points give no value for it");
             return Err(values.page.wrong(grid.span.clone(), what, format!("add {name} = ... to this table")));
         }
     }
     Ok(())
+}
+
+fn check_nodes(grid: &AxisGrid, launch: &LaunchSpec, page: &Page) -> Result<()> {
+    nodes::check(&|name| grid.columns().find(|column| column.name == name).map(|c| c.span.clone()), launch, page)
 }
 
 /// Two places that set one parameter contradict each other.
@@ -235,27 +241,26 @@ fn combinations(grid: &AxisGrid, mut take: impl FnMut(&[usize])) {
 }
 
 /// The point at these positions of the dials: its kernel's parameters only, not yet checked together.
-///
-/// `share`: what a share of the memory is for a parameter.
-fn point(grid: &AxisGrid, at: &[usize], share: impl Fn(&Point, &str, f64) -> u64) -> Point {
+fn point(grid: &AxisGrid, at: &[usize], sizes: Sizes) -> Point {
     let setting = |name: &str| {
         let mut columns = grid.dials.iter().zip(at).flat_map(|(dial, &at)| dial.iter().map(move |c| (c, at)));
         columns.find(|(column, _)| column.name == name).map(|(column, at)| &column.settings[at])
     };
     let id = setting("kernel").map(|s| s.value.to_string()).unwrap_or_default();
-    let ranks = setting("ranks").and_then(|s| s.value.as_f64()).map_or(1, |ranks| ranks as usize);
-    let mut point = Point::new(&id, ranks);
+    let number = |name: &str| setting(name).and_then(|s| s.value.as_f64()).map(|number| number as usize);
+    let mut point =
+        nodes::spread(&id, number("ranks"), number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
+    let ranks = point.ranks;
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
-        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| s.on(ranks));
-        point.params.insert(parameter.name.to_owned(), value);
+        let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.on(ranks)));
+        point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
     }
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
-        let asked = setting(parameter.name).map_or_else(|| values::default_amount(parameter), |setting| setting.amount);
-        if let Amount::OfMemory(part) = asked {
-            let words = share(&point, parameter.name, part);
-            point.params.insert(parameter.name.to_owned(), words.into());
-        }
+        let asked = setting(parameter.name).map_or_else(|| default_amount(parameter), |setting| setting.amount);
+        let words = sizes.words(&point, parameter, asked);
+        point.params.extend(words.map(|words| (parameter.name.to_owned(), words.into())));
     }
+    kernels::choose(&mut point);
     point
 }
 
@@ -270,6 +275,7 @@ impl Filter {
         let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
         let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
         let mut known = vec![("kernel", words(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
+        known.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, NameType::Number)));
         for parameter in values.kernels.iter().flat_map(|kernel| kernel.parameters()) {
             if known.iter().all(|(name, _)| *name != parameter.name) {
                 known.push((
@@ -363,32 +369,4 @@ impl RefusedPoints {
         };
         Err(page.wrong(varied.first().map_or(0..0, |column| column.span.clone()), what, next))
     }
-}
-
-/// Without the later ones of equal points.
-fn distinct(points: Vec<Point>) -> Vec<Point> {
-    struct PointIdentity<'a>(&'a Point);
-    impl PartialEq for PointIdentity<'_> {
-        fn eq(&self, other: &Self) -> bool {
-            self.0 == other.0
-        }
-    }
-    impl Eq for PointIdentity<'_> {}
-    impl Hash for PointIdentity<'_> {
-        fn hash<H: Hasher>(&self, state: &mut H) {
-            (&self.0.kernel, self.0.ranks).hash(state);
-            for value in self.0.params.values() {
-                match value {
-                    Value::Integer(v) => v.hash(state),
-                    Value::Real(v) => v.to_bits().hash(state),
-                    Value::Text(v) => v.hash(state),
-                }
-            }
-        }
-    }
-    let mut seen =
-        HashSet::with_capacity_and_hasher(points.len(), std::hash::BuildHasherDefault::<DefaultHasher>::new());
-    let first: Vec<bool> = points.iter().map(|point| seen.insert(PointIdentity(point))).collect();
-    drop(seen);
-    points.into_iter().zip(first).filter_map(|(point, first)| first.then_some(point)).collect()
 }

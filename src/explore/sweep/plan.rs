@@ -8,7 +8,7 @@ use crate::measure::hardware::Place;
 use crate::measure::kernels;
 pub use crate::measure::worker::Info as WorkerInfo;
 use crate::measure::worker::Repeat;
-use crate::point::Point;
+use crate::point::{LaunchSize, Point};
 use crate::sample::Status;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -77,11 +77,11 @@ impl Plan {
         Ok(Self { context, entries, blocks, repeat, seed })
     }
 
-    /// Rank counts with the indices of their entries, in ascending order.
-    pub fn by_ranks(&self) -> BTreeMap<usize, Vec<usize>> {
-        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    /// The sizes of launches with the indices of their entries, in ascending order.
+    pub fn by_size(&self) -> BTreeMap<LaunchSize, Vec<usize>> {
+        let mut groups: BTreeMap<LaunchSize, Vec<usize>> = BTreeMap::new();
         for (index, entry) in self.entries.iter().enumerate() {
-            groups.entry(entry.point.ranks).or_default().push(index);
+            groups.entry(entry.point.launch_size()).or_default().push(index);
         }
         groups
     }
@@ -216,11 +216,12 @@ impl Progress {
     }
 }
 
-/// The largest memory of all ranks of one launch together, in bytes, with the rank count.
+/// The largest memory of all ranks of one node together, in bytes, with their number; of all ranks where nodes are not given.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     let need = |entry: &Entry| {
         let bytes = kernels::find(&entry.point.kernel).map_or(0, |kernel| kernel.memory(&entry.point));
-        (bytes.saturating_mul(entry.point.ranks as u64), entry.point.ranks)
+        let ranks = entry.point.launch_size().ranks_per_node.unwrap_or(entry.point.ranks);
+        (bytes.saturating_mul(ranks as u64), ranks)
     };
     plan.entries.iter().map(need).max().unwrap_or((0, 0))
 }

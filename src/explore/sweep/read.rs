@@ -51,7 +51,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
     let name = settings::name(&file, &page)?;
-    let launch = settings::launch(&file.launch, &page)?;
+    let launch = settings::launch(&file, &page)?;
     let repeat = settings::repeat(&file.repeat, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
@@ -59,7 +59,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
         text: text.to_owned(),
         path: path.to_owned(),
         seed: file.seed,
-        points: expand::points(&file, machine, launch.ranks_per_node, &page)?,
+        points: expand::points(&file, machine, &launch, &page)?,
         launch,
         repeat,
     })
@@ -69,7 +69,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
 pub fn repeat(text: &str, path: &Path) -> Result<(Repeat, u32)> {
     let page = Page { path, text, examples: "sweeps/" };
     let file: spec::File = toml::from_str(text).map_err(|e| page.unreadable(&e))?;
-    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file.launch, &page)?.launches))
+    Ok((settings::repeat(&file.repeat, &page)?, settings::launch(&file, &page)?.launches))
 }
 
 /// The JSON schema of sweep files, for editors: with every kernel's parameters.

@@ -1,8 +1,8 @@
 //! Name, launch and repetitions of a sweep, checked.
 
-use super::spec::{File, Launch, Repeat, Scalar};
+use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::launch::{self, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
@@ -32,9 +32,12 @@ pub struct LaunchSpec {
     pub worker: Option<PathBuf>,
     /// Longest time of one sample, in seconds.
     pub timeout_seconds: f64,
+    /// How long the machine is watched before the first sample of a run, in seconds.
+    pub preflight_seconds: f64,
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
 /// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
@@ -55,7 +58,8 @@ pub fn name(file: &File, page: &Page) -> Result<String> {
     }
 }
 
-pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
+pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
+    let launch = &file.launch;
     let transport = launch.transport.as_ref().map_or(TransportKind::Threads, |t| *t.get_ref());
     let mut fitting = launch::starting(transport);
     let launcher = match (&launch.launcher, fitting.next(), fitting.next()) {
@@ -88,15 +92,17 @@ pub fn launch(launch: &Launch, page: &Page) -> Result<LaunchSpec> {
         transport,
         place: launch.place.as_ref().map(|place| *place.get_ref()).unwrap_or_default(),
         launcher,
-        command: command(launch, launcher, page)?,
+        command: command(file, launcher, page)?,
         ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+        preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
     })
 }
 
-fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
+fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
+    let launch = &file.launch;
     let command = match (&launch.command, launcher.takes_command) {
         (Some(command), true) => command,
         (None, true) => {
@@ -117,8 +123,9 @@ fn command(launch: &Launch, launcher: &LauncherEntry, page: &Page) -> Result<Vec
                 let what = format!("the command names {{{name}}}, which is unknown");
                 return Err(page.wrong(argument.span(), what, suggest(name, custom::PLACEHOLDERS)));
             }
-            if name == "ranks_per_node" && launch.ranks_per_node.is_none() {
-                let what = "the command names {ranks_per_node}, which is not set";
+            let per_node = launch.ranks_per_node.is_some() || file.names("ranks_per_node");
+            if matches!(name, "nodes" | "ranks_per_node") && !per_node {
+                let what = format!("the command names {{{name}}}, which is not set");
                 return Err(page.wrong(argument.span(), what, "add ranks_per_node = 1, for example, to [launch]"));
             }
         }
@@ -176,10 +183,22 @@ fn at_least_one(number: &Option<Spanned<u32>>, name: &str, page: &Page) -> Resul
 }
 
 fn seconds(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
-    let Some(time) = time else { return Ok(None) };
-    let wrong = |what: String| page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"));
-    match quantity(time.get_ref(), Unit::Seconds).map_err(wrong)?.as_f64() {
-        Some(seconds) if seconds.is_finite() && seconds > 0.0 => Ok(Some(seconds)),
-        _ => Err(wrong(format!("{name} must be longer than 0 s"))),
+    match (seconds_or_none(time, name, page)?, time) {
+        (Some(0.0), Some(time)) => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
+        (seconds, _) => Ok(seconds),
     }
+}
+
+/// A time that may be 0.
+fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> Result<Option<f64>> {
+    let Some(time) = time else { return Ok(None) };
+    let read = quantity(time.get_ref(), Unit::Seconds).map_err(|what| not_seconds(time, name, page, what))?.as_f64();
+    match read {
+        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Some(seconds)),
+        _ => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
+    }
+}
+
+fn not_seconds(time: &Spanned<Scalar>, name: &str, page: &Page, what: String) -> Error {
+    page.wrong(time.span(), what, format!("write {name} = \"90 s\", for example"))
 }

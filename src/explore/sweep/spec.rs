@@ -17,7 +17,8 @@ pub type Entries<T> = BTreeMap<Spanned<String>, Spanned<T>>;
 /// A sweep: which kernels run, at which points, on how many ranks, how often.
 ///
 /// The grid is every combination of `[axes]` and `[[together]]`; `[fixed]` holds for all points; what no table names takes
-/// the kernel's default. `kernel` and `ranks` (also called `P`) stand wherever a parameter may.
+/// the kernel's default. `kernel` and `ranks` (also called `P`) stand wherever a parameter may; so do `nodes` and
+/// `ranks_per_node`, whose product is then the number of ranks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "apexmap sweep")]
@@ -65,8 +66,17 @@ pub struct File {
     pub repeat: Repeat,
 }
 
+impl File {
+    /// Whether a table of parameters names this one.
+    pub fn names(&self, parameter: &str) -> bool {
+        let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
+        tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
+    }
+}
+
 /// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
-/// rank", which is multiplied by the number of ranks), or a word.
+/// rank", which is multiplied by the number of ranks), a size that follows the machine ("1/4 of memory" for RandomAccess's
+/// table, "beyond caches" for Apex-Map's M), or a word.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Scalar {
@@ -75,8 +85,8 @@ pub enum Scalar {
     Text(String),
 }
 
-/// The values of a parameter: one, a list, or a range. `ranks` also takes the words "cores", "hardware threads" and
-/// "node".
+/// The values of a parameter: one, a list, or a range. `ranks` and `ranks_per_node` also take the words "cores",
+/// "hardware threads" and "node".
 #[derive(Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Axis {
@@ -130,10 +140,11 @@ pub struct Launch {
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<&'static LauncherEntry>>,
     /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
-    /// {arguments}; {ranks_per_node} where it is needed.
+    /// {arguments}; {nodes} and {ranks_per_node} where they are needed.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
-    /// Ranks on each node of a cluster; the launcher's own choice if absent.
+    /// Ranks on each node of a cluster; the launcher's own choice if absent. It may also stand in a table of parameters, with
+    /// several values.
     #[schemars(with = "Option<u32>")]
     pub ranks_per_node: Option<Spanned<u32>>,
     /// Order in which ranks that are threads take the hardware threads of this machine: "spread" (the default: one on each core
@@ -149,6 +160,10 @@ pub struct Launch {
     /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
+    /// How long the ranks watch the machine before the first sample of a run, "1 s" by default: whether other programs take time
+    /// from them. "0 s" leaves it out.
+    #[schemars(with = "Option<Scalar>")]
+    pub preflight: Option<Spanned<Scalar>>,
 }
 
 /// How often each point is measured.
@@ -238,6 +253,8 @@ pub struct Machine {
     pub cores_of_numa_node: Option<usize>,
     /// Memory of a node, in bytes; 0 if it is not known.
     pub memory: u64,
+    /// The largest cache that a core reaches, shared or not, in bytes; 0 if it is not known.
+    pub last_cache: u64,
 }
 
 impl Machine {
@@ -249,11 +266,12 @@ impl Machine {
             hardware_threads: hardware.hardware_threads(),
             cores_of_numa_node: hardware.cores_of_numa_node(),
             memory: hardware.usable_memory_bytes().unwrap_or(0),
+            last_cache: hardware.last_cache_bytes().unwrap_or(0),
         }
     }
 
-    /// One NUMA node of cores with one hardware thread each.
+    /// One NUMA node of cores with one hardware thread each, whose caches are small.
     pub fn plain(cores: usize, memory: u64) -> Self {
-        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory }
+        Self { cores, hardware_threads: cores, cores_of_numa_node: Some(cores), memory, last_cache: 0 }
     }
 }

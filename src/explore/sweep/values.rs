@@ -1,11 +1,12 @@
 //! The values of parameters: names, units, domains, lists and ranges.
 
+use super::memory::{Amount, BEYOND_CACHES, share_of_memory};
 use super::spec::{Axis, Machine, Scalar, Scale, Steps};
 use crate::error::{Error, Result};
 use crate::explore::toml_file::Page;
 use crate::measure::kernels::{self, Domain, Kernel, Parameter};
 use crate::nearest::{nearest, suggest};
-use crate::point::{Point, Value};
+use crate::point::Value;
 use crate::units::{self, Unit};
 use std::ops::Range;
 use toml::Spanned;
@@ -28,6 +29,7 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
     let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
     let mut names = vec![("kernel", format!("what is measured: {}", ids.join(", ")))];
     names.extend(["ranks", "P"].map(|name| (name, RANKS.meaning.into())));
+    names.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, parameter.meaning.into())));
     for parameter in kernels::ALL.iter().flat_map(|kernel| kernel.parameters()) {
         if names.iter().all(|(name, _)| *name != parameter.name) {
             names.push((parameter.name, parameter.meaning.into()));
@@ -41,30 +43,6 @@ pub fn all_parameters() -> Vec<(&'static str, String)> {
 pub struct Setting {
     pub value: Value,
     pub amount: Amount,
-}
-
-/// What a value is to be multiplied by, if anything.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Amount {
-    InAll,
-    PerRank,
-    /// This share of a node's memory instead of the value.
-    OfMemory(f64),
-}
-
-/// That of a parameter which a sweep does not name.
-pub fn default_amount(parameter: &Parameter) -> Amount {
-    if matches!(parameter.domain, Domain::Size { .. }) { Amount::OfMemory(0.5) } else { Amount::InAll }
-}
-
-/// The largest power of two of words for which a rank needs at most this many bytes for what the words count.
-pub fn largest(point: &Point, name: &str, bytes: f64) -> u64 {
-    let Ok(kernel) = kernels::find(&point.kernel) else { return 1 };
-    let fits = |words: &u64| {
-        let words = kernel.arena_words(&point.clone().with(name, *words));
-        words as f64 * units::WORD_BYTES as f64 <= bytes
-    };
-    (0..60).rev().map(|bits| 1 << bits).find(fits).unwrap_or(1)
 }
 
 impl Setting {
@@ -95,7 +73,7 @@ impl Values<'_> {
             return Ok("ranks".into());
         }
         let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
-        if matches!(text, "ranks" | "kernel") || self.kernels.iter().any(has) {
+        if matches!(text, "ranks" | "kernel" | "nodes" | "ranks_per_node") || self.kernels.iter().any(has) {
             return Ok(text.to_owned());
         }
         let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
@@ -112,7 +90,7 @@ impl Values<'_> {
                 format!("move {text} = ... above the first [table], to the top of the file"),
             );
         }
-        let mut known = vec!["kernel", "ranks"];
+        let mut known = vec!["kernel", "ranks", "nodes", "ranks_per_node"];
         known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
         known.sort_unstable();
         known.dedup();
@@ -123,12 +101,15 @@ impl Values<'_> {
     pub fn setting(&self, name: &str, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         match name {
             "kernel" => Ok(Setting { value: kernel_id(scalar, span, self.page)?, amount: Amount::InAll }),
-            "ranks" => self.ranks(scalar, span),
+            "ranks" => self.ranks(&RANKS, scalar, span),
+            "ranks_per_node" => self.ranks(&kernels::OF_LAUNCHES[1], scalar, span),
+            "nodes" => accept(&kernels::OF_LAUNCHES[0], scalar)
+                .map_err(|what| self.page.wrong(span, what, "write a whole number of nodes")),
             _ => self.of_kernels(name, scalar, span),
         }
     }
 
-    fn ranks(&self, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+    fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
         let Machine { cores, hardware_threads, cores_of_numa_node, .. } = self.machine;
         let count = match scalar {
             Scalar::Text(word) if word == "cores" => cores,
@@ -139,7 +120,7 @@ impl Values<'_> {
             })?,
             _ => {
                 let next = "write a whole number, \"cores\", \"hardware threads\" or \"node\"";
-                return accept(&RANKS, scalar).map_err(|what| self.page.wrong(span, what, next));
+                return accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, next));
             }
         };
         Ok(Setting { value: (count as u64).into(), amount: Amount::InAll })
@@ -193,13 +174,9 @@ impl Values<'_> {
             Ok::<_, Error>((number, setting))
         };
         let ((from, first), (to, last)) = (end(&steps.from)?, end(&steps.to)?);
-        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_)) {
-            let what = "the ends of the range are of different kinds: a total, per rank, or a fraction of memory";
-            return Err(self.page.wrong(
-                span,
-                what,
-                "write \"per rank\" at both ends or at neither, and no fraction of memory",
-            ));
+        if first.amount != last.amount || matches!(first.amount, Amount::OfMemory(_) | Amount::BeyondCaches) {
+            let what = "the ends of the range are of different kinds: a total, per rank, or what the machine has";
+            return Err(self.page.wrong(span, what, "write \"per rank\" at both ends or at neither, and numbers"));
         }
         if from > to {
             let what = format!("the range of {name} begins at {from} but ends at {to}");
@@ -323,8 +300,13 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         };
         return Ok(Setting { value: parameter.accept(&value)?, amount: Amount::InAll });
     }
-    if let (Domain::Size { .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
-        return Ok(Setting { value: parameter.default_value(), amount: Amount::OfMemory(share) });
+    if let (Domain::Size { default, .. }, Some(share)) = (parameter.domain, share_of_memory(scalar)?) {
+        return Ok(Setting { value: default.into(), amount: Amount::OfMemory(share) });
+    }
+    if let (Domain::Global { default, .. }, Scalar::Text(word)) = (parameter.domain, scalar)
+        && word == BEYOND_CACHES
+    {
+        return Ok(Setting { value: default.into(), amount: Amount::BeyondCaches });
     }
     let (number, amount) = match scalar {
         Scalar::Text(text) => match text.trim_end().strip_suffix("per rank") {
@@ -333,26 +315,10 @@ fn accept(parameter: &Parameter, scalar: &Scalar) -> std::result::Result<Setting
         },
         _ => (quantity(scalar, parameter.unit)?, Amount::InAll),
     };
-    if amount == Amount::PerRank && parameter.name == RANKS.name {
-        return Err("ranks cannot be counted per rank".into());
+    if amount == Amount::PerRank && matches!(parameter.name, "ranks" | "nodes" | "ranks_per_node") {
+        return Err(format!("{} cannot be counted per rank", parameter.name));
     }
     Ok(Setting { value: parameter.accept(&number)?, amount })
-}
-
-/// "1/2 of memory", "25 % of memory", "0.1 of memory".
-fn share_of_memory(scalar: &Scalar) -> std::result::Result<Option<f64>, String> {
-    let Scalar::Text(text) = scalar else { return Ok(None) };
-    let Some(share) = text.trim_end().strip_suffix("of memory") else { return Ok(None) };
-    let number = |text: &str| text.trim().parse::<f64>().ok();
-    let value = match (share.split_once('/'), share.trim_end().strip_suffix('%')) {
-        (Some((above, below)), _) => number(above).zip(number(below)).map(|(above, below)| above / below),
-        (None, Some(percent)) => number(percent).map(|percent| percent / 100.0),
-        (None, None) => number(share),
-    };
-    match value {
-        Some(value) if value > 0.0 && value <= 1.0 => Ok(Some(value)),
-        _ => Err(format!("\"{text}\" is not a fraction of memory; write \"1/2 of memory\" or \"25 % of memory\"")),
-    }
 }
 
 /// What to write instead of a value that was refused.
@@ -360,8 +326,11 @@ fn advice(kernel: &str, parameter: &Parameter, scalar: &Scalar) -> String {
     let general = format!("see `apexmap kernels {kernel}` for the meaning and range of {}", parameter.name);
     let Scalar::Text(text) = scalar else { return general };
     let word = text.trim_start_matches(|c: char| c.is_ascii_digit() || " ._".contains(c));
-    let known =
-        if let Domain::Choice(words) = parameter.domain { words.to_vec() } else { units::names(parameter.unit) };
+    let known = match parameter.domain {
+        Domain::Choice(words) => words.to_vec(),
+        Domain::Global { .. } => [units::names(parameter.unit), vec![BEYOND_CACHES]].concat(),
+        _ => units::names(parameter.unit),
+    };
     match nearest(word, known.iter().copied()) {
         Some(other) if other != word => format!("did you mean \"{other}\"? Otherwise {general}"),
         _ => general,

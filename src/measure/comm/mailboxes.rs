@@ -6,6 +6,8 @@ use super::{Collectives, Tag};
 pub trait Mailboxes: Collectives {
     type Inbox: Inbox;
     type Outbox: Outbox;
+    type UnorderedInbox: Inbox;
+    type MemoryOutbox<'m>: MemoryOutbox;
 
     /// Collective: one-word-to-`words`-words messages under `tag`, from any rank to any other.
     ///
@@ -21,6 +23,23 @@ pub trait Mailboxes: Collectives {
         sends: usize,
         words: usize,
     ) -> (Vec<Self::Inbox>, Self::Outbox);
+    /// Collective: as [`Mailboxes::mailbox`], for messages that are parts of `memory` and are taken in any order. Returns when
+    /// `work` has and its messages have left.
+    fn memory_mailbox<R>(
+        &self,
+        tag: Tag,
+        limits: Limits,
+        memory: &[u64],
+        work: impl FnOnce(&mut Self::UnorderedInbox, &mut Self::MemoryOutbox<'_>) -> R,
+    ) -> R;
+}
+
+/// What a mailbox has room for, as [`Mailboxes::mailbox`] names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub receives: usize,
+    pub sends: usize,
+    pub words: usize,
 }
 
 /// When a receive is posted, where the transport knows posting.
@@ -36,6 +55,14 @@ pub enum Posting {
 pub trait Inbox {
     /// Lends the oldest arrived message and its sender to `read`, then posts its buffer again; `None` if none is there.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
+}
+
+/// Sends in flight, of words that all ranks may read but nobody changes meanwhile.
+pub trait MemoryOutbox {
+    /// As [`Outbox::ready`].
+    fn ready(&mut self) -> bool;
+    /// As [`Outbox::send`], of `words` words at `offset`; from where they stand, if the transport can.
+    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool;
 }
 
 /// Sends in flight. Dropping it waits for them.

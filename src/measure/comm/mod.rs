@@ -18,11 +18,12 @@ pub mod threads;
 mod transport;
 
 pub use buffer::Buffer;
-pub use mailboxes::{Inbox, Mailboxes, Outbox, Posting};
+pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
 pub use transport::{Transport, TransportKind, library, start};
 
+use crate::measure::hardware::Place;
 use arena::Arena;
 
 /// A set of ranks that run the same program.
@@ -35,8 +36,20 @@ pub trait Comm {
     fn ranks_on_node(&self) -> usize;
     /// More ranks than the hardware threads that they may use, on some node.
     fn oversubscribed(&self) -> bool;
+    /// The order in which ranks take processors, where this program places them: threads that a rank starts follow it.
+    fn place(&self) -> Place {
+        Place::default()
+    }
     /// The transport's own clock, in seconds since some moment in the past; under MPI it is `MPI_Wtime`.
     fn now(&self) -> f64;
+    /// Resolution of this clock in seconds: the smallest difference that its readings show.
+    fn clock_resolution(&self) -> f64 {
+        let step = |_| {
+            let start = self.now();
+            std::iter::repeat_with(|| self.now() - start).find(|step| *step > 0.0).unwrap_or(f64::INFINITY)
+        };
+        (0..100).map(step).fold(f64::INFINITY, f64::min)
+    }
     /// Lets others make progress; mandatory in every waiting loop.
     fn relax(&self);
 }

@@ -186,6 +186,10 @@ impl Comm for MpiComm {
         mpi::time()
     }
 
+    fn clock_resolution(&self) -> f64 {
+        mpi::time_resolution()
+    }
+
     /// MPI makes progress when it is polled; ranks that share a processor must leave it to each other.
     fn relax(&self) {
         if self.oversubscribed {

@@ -38,6 +38,11 @@ pub trait GetWindow {
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool;
     /// Lends a fetched block to `read`, in any order; `None` if none has come.
     fn take<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R>;
+    /// As [`GetWindow::take`], for a caller that has other work: where the caller itself completes a get, it stays outstanding
+    /// until all slots are busy.
+    fn take_arrived<R>(&mut self, read: impl FnOnce(&[u64]) -> R) -> Option<R> {
+        self.take(read)
+    }
 }
 
 /// Memory of all ranks, to be written. Lengths and places count items.

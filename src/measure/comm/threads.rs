@@ -43,6 +43,7 @@ pub struct ThreadComm {
     shared: Arc<Shared>,
     /// Every rank has a hardware thread of its own, so waiting ranks may spin.
     spin: bool,
+    place: Place,
     turns: Cell<u32>,
     arrived: Cell<u64>,
     /// This rank's memory is lent to others.
@@ -81,7 +82,7 @@ pub fn run_placed<R: Send>(
     std::thread::scope(|scope| {
         let start = |rank: usize| {
             let (shared, turns, arrived, exposed) = (shared.clone(), Cell::new(0), Cell::new(0), Cell::new(false));
-            let comm = ThreadComm { rank, shared, spin, turns, arrived, exposed, scratch: Cell::default() };
+            let comm = ThreadComm { rank, shared, spin, place, turns, arrived, exposed, scratch: Cell::default() };
             let (body, processor) = (&body, places.get(rank).filter(|_| spin).copied());
             std::thread::Builder::new().spawn_scoped(scope, move || run_rank(&comm, processor, body))
         };
@@ -204,6 +205,10 @@ impl Comm for ThreadComm {
 
     fn oversubscribed(&self) -> bool {
         !self.spin
+    }
+
+    fn place(&self) -> Place {
+        self.place
     }
 
     fn now(&self) -> f64 {

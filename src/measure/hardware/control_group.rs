@@ -131,3 +131,31 @@ fn mounts(system: &dyn Files) -> Vec<Mount> {
     };
     text.lines().filter_map(mount).collect()
 }
+
+/// Where the system counts for how long a limit of processor time stopped the process's control group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Throttling {
+    file: String,
+    second: bool,
+}
+
+impl Throttling {
+    /// `None` where nothing is counted.
+    pub fn find(system: &dyn Files) -> Option<Self> {
+        let own = |group: Group| {
+            let second = group.controllers.is_empty();
+            let cpu = second || group.controllers.iter().any(|name| name == "cpu");
+            let found = Self { file: format!("{}/cpu.stat", group.folders.first()?), second };
+            (cpu && found.seconds(system).is_some()).then_some(found)
+        };
+        groups(system).into_iter().find_map(own)
+    }
+
+    /// Since the group was made, in seconds.
+    pub fn seconds(&self, system: &dyn Files) -> Option<f64> {
+        let text = system.text(&self.file)?;
+        let (name, per_second) = if self.second { ("throttled_usec", 1e6) } else { ("throttled_time", 1e9) };
+        let number = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok())?;
+        Some(number / per_second)
+    }
+}

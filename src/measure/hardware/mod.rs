@@ -8,6 +8,7 @@ mod pages;
 mod place;
 mod processors;
 
+pub use control_group::Throttling;
 pub use files::{Below, Files};
 pub use pages::memory_nodes;
 pub use place::{Place, order};
@@ -106,6 +107,11 @@ impl Hardware {
     pub fn count<T: Ord>(&self, of: impl Fn(&HardwareThread) -> Option<T>) -> Option<usize> {
         let values: Option<BTreeSet<T>> = self.threads.iter().map(of).collect();
         values.map(|values| values.len()).filter(|&count| count > 0)
+    }
+
+    /// The largest last-level cache that one of the hardware threads which this process may use reaches, in bytes.
+    pub fn last_cache_bytes(&self) -> Option<u64> {
+        self.usable().filter_map(|thread| Some(thread.caches.last()?.bytes)).max()
     }
 
     /// Memory that this process may use, in bytes.

@@ -7,9 +7,12 @@ pub mod apex_map;
 pub mod calibrate;
 mod here;
 pub mod message_rate;
+mod parameter;
 pub mod random_access;
 
 pub use here::run_here;
+use parameter::parameter;
+pub use parameter::{Domain, Parameter};
 
 use crate::error::{Error, Result};
 use crate::measure::comm::World;
@@ -73,95 +76,17 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     })
 }
 
-/// Which values a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Domain {
-    /// Whole numbers from `least` to `most`, both included.
-    Integer {
-        /// The smallest value.
-        least: u64,
-        /// The largest value.
-        most: u64,
-        /// Its value where a point names none.
-        default: u64,
-    },
-    /// The same, for the words of memory; sweeps may ask for a share of the memory, and ask for half of it by default.
-    Size {
-        /// The smallest size, in words of 8 bytes.
-        least: u64,
-        /// The largest size, in words of 8 bytes.
-        most: u64,
-        /// Its size in words where a point names none.
-        default: u64,
-    },
-    /// Real numbers greater than `above`, up to and including `most`.
-    Real {
-        /// The bound below, which is no value itself.
-        above: f64,
-        /// The largest value.
-        most: f64,
-        /// Its value where a point names none.
-        default: f64,
-    },
-    /// One of these words; the first is the default.
-    Choice(&'static [&'static str]),
-}
-
-/// A parameter of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
-    /// The paper's name, as in sweeps: `M`, `alpha`, `NSER`.
-    pub name: &'static str,
-    /// Column in stores, with its unit: `memory_words`.
-    pub column: &'static str,
-    /// The base unit of its values: points and results hold them in it.
-    pub unit: Unit,
-    /// What it is, in a few words for help and schemas.
-    pub meaning: &'static str,
-    /// The values that are accepted, and the default.
-    pub domain: Domain,
-}
-
-impl Parameter {
-    /// Its value where a point names none. Sweeps take half of the memory for a [`Domain::Size`] instead.
-    pub fn default_value(&self) -> Value {
-        match self.domain {
-            Domain::Integer { default, .. } | Domain::Size { default, .. } => Value::Integer(default),
-            Domain::Real { default, .. } => Value::Real(default),
-            Domain::Choice(words) => Value::from(words[0]),
-        }
-    }
-
-    /// The value in this parameter's own type: 64.0 becomes an integer where one is asked for.
-    ///
-    /// # Errors
-    /// What is wrong with the value, in one sentence.
-    pub fn accept(&self, value: &Value) -> std::result::Result<Value, String> {
-        let name = self.name;
-        match (self.domain, value) {
-            (Domain::Integer { least, most, .. } | Domain::Size { least, most, .. }, value) => {
-                let number = match value {
-                    Value::Integer(v) => *v,
-                    Value::Real(v) if v.fract() == 0.0 && *v >= 0.0 && *v < 1.8e19 => *v as u64,
-                    other => return Err(format!("{name} must be a whole number, found {other}")),
-                };
-                if number < least || number > most {
-                    return Err(format!("{name} must lie between {least} and {most}, found {number}"));
-                }
-                Ok(Value::Integer(number))
-            }
-            (Domain::Real { above, most, .. }, value) => {
-                let number = value.as_f64().ok_or_else(|| format!("{name} must be a number, found \"{value}\""))?;
-                if !(number > above && number <= most) {
-                    return Err(format!("{name} must be greater than {above} and at most {most}, found {number}"));
-                }
-                Ok(Value::Real(number))
-            }
-            (Domain::Choice(words), Value::Text(text)) if words.contains(&text.as_str()) => Ok(value.clone()),
-            (Domain::Choice(words), other) => Err(format!("{name} must be one of {}, found {other}", words.join(", "))),
-        }
-    }
-}
+/// How a launch spreads its ranks over nodes: parameters that points of every kernel may have, both or none.
+pub const OF_LAUNCHES: [Parameter; 2] = [
+    parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
+    parameter(
+        "ranks_per_node",
+        "ranks_per_node",
+        "ranks on each node; \"cores\", \"hardware threads\" and \"node\" mean those of the machine that reads the sweep",
+        A_COUNT,
+    ),
+];
+const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
 
 /// Something a kernel reports besides its seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,11 +97,6 @@ pub struct Output {
     pub unit: Unit,
     /// What it is, in a few words for help and reports.
     pub meaning: &'static str,
-}
-
-/// A parameter without a unit.
-const fn parameter(name: &'static str, column: &'static str, meaning: &'static str, domain: Domain) -> Parameter {
-    Parameter { name, column, unit: Unit::None, meaning, domain }
 }
 
 const fn output(column: &'static str, unit: Unit, meaning: &'static str) -> Output {
@@ -314,13 +234,21 @@ fn for_several_ranks(kernel: &dyn Kernel) -> String {
 pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     let parameters = kernel.parameters();
-    if let Some(name) = point.params.keys().find(|name| !parameters.iter().any(|p| p.name == name.as_str())) {
+    let is_known = |name: &str| parameters.iter().chain(&OF_LAUNCHES).any(|p| p.name == name);
+    if let Some(name) = point.params.keys().find(|name| !is_known(name)) {
         let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
         return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), known.join(", ")));
     }
     for parameter in parameters {
-        let value = point.params.get(parameter.name).cloned().unwrap_or_else(|| parameter.default_value());
-        point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
+        if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
+            point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
+        }
+    }
+    let size = point.launch_size();
+    if let (Some(nodes), Some(each)) = (size.nodes, size.ranks_per_node)
+        && nodes.checked_mul(each) != Some(point.ranks)
+    {
+        return Err(format!("ranks = {} is not nodes = {nodes} times ranks_per_node = {each}", point.ranks));
     }
     if point.ranks == 0 {
         return Err("at least one rank is needed".into());
@@ -328,6 +256,18 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
     if kernel.about().ranks == Ranks::One && point.ranks != 1 {
         return Err(format!("{} runs on one rank, not on {}{}", kernel.id(), point.ranks, for_several_ranks(kernel)));
     }
+    choose(&mut point);
     kernel.check(&point)?;
     Ok(point)
+}
+
+/// Gives the parameters whose default follows the point their value, where the point has none and all others.
+pub fn choose(point: &mut Point) {
+    let parameters = find(&point.kernel).map_or(&[][..], |kernel| kernel.parameters());
+    for parameter in parameters {
+        if let (Domain::Chosen { choose, .. }, false) = (parameter.domain, point.params.contains_key(parameter.name)) {
+            let value = choose(point);
+            point.params.insert(parameter.name.to_owned(), value.into());
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::pool::{Buffers, Pool};
 use super::{Channel, MpiComm};
-use crate::measure::comm::{Collectives, Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::measure::comm::{Collectives, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
 use std::mem::MaybeUninit;
@@ -16,6 +16,8 @@ const MESSAGE: c_int = 0;
 impl Mailboxes for MpiComm {
     type Inbox = MpiInbox;
     type Outbox = MpiOutbox;
+    type UnorderedInbox = MpiUnorderedInbox;
+    type MemoryOutbox<'m> = MpiMemoryOutbox<'m>;
 
     /// At most one mailbox of a tag may exist at a time. Ends with a barrier: nobody sends before all receives are
     /// posted, and none of its messages finds the receives of an earlier mailbox.
@@ -24,7 +26,7 @@ impl Mailboxes for MpiComm {
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
         let inbox = MpiInbox::post(channel.clone(), any, Posting::Ahead, receives, words);
-        let outbox = MpiOutbox::new(channel, sends, words);
+        let outbox = MpiOutbox(Sends::new(channel, sends, words));
         self.barrier();
         (inbox, outbox)
     }
@@ -41,9 +43,51 @@ impl Mailboxes for MpiComm {
         let channel = self.channel(tag);
         let inbox = |&peer: &usize| MpiInbox::post(channel.clone(), peer as c_int, posted, 1, words);
         let inboxes = peers.iter().map(inbox).collect();
-        let outbox = MpiOutbox::new(channel, sends, words);
+        let outbox = MpiOutbox(Sends::new(channel, sends, words));
         self.barrier();
         (inboxes, outbox)
+    }
+
+    /// As `mailbox`.
+    fn memory_mailbox<R>(
+        &self,
+        tag: Tag,
+        Limits { receives, sends, words }: Limits,
+        memory: &[u64],
+        work: impl FnOnce(&mut MpiUnorderedInbox, &mut MpiMemoryOutbox<'_>) -> R,
+    ) -> R {
+        let channel = self.channel(tag);
+        let mut inbox = MpiUnorderedInbox::post(channel.clone(), receives, words);
+        let mut outbox = MpiMemoryOutbox { memory, longest: words, sends: Sends::new(channel, sends, 0) };
+        self.barrier();
+        work(&mut inbox, &mut outbox)
+    }
+}
+
+/// A persistent receive into a slot, started or not.
+fn receive(channel: &Channel, source: c_int, buffers: &Buffers, slot: usize, start: bool) -> ffi::MPI_Request {
+    let mut request = MaybeUninit::uninit();
+    // SAFETY: the buffer outlives the request, which its owner cancels and frees.
+    unsafe {
+        let (at, count, word) = (buffers.at(slot).cast(), buffers.words as c_int, ffi::RSMPI_UINT64_T);
+        let (world, request_at) = (channel.comm.as_raw(), request.as_mut_ptr());
+        ffi::MPI_Recv_init(at, count, word, source, MESSAGE, world, request_at);
+        if start {
+            ffi::MPI_Start(request_at);
+        }
+        request.assume_init()
+    }
+}
+
+/// Ends a receive, which is cancelled if it is active.
+fn free(request: &mut ffi::MPI_Request, active: bool) {
+    // SAFETY: only an active receive is cancelled.
+    unsafe {
+        if active {
+            ffi::MPI_Cancel(request);
+            ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+        }
+        ffi::MPI_Request_free(request);
     }
 }
 
@@ -66,20 +110,7 @@ impl MpiInbox {
     fn post(channel: Rc<Channel>, source: c_int, posted: Posting, receives: usize, words: usize) -> Self {
         let buffers = Buffers::new(receives, words);
         let started = posted == Posting::Ahead;
-        let post = |slot| {
-            let mut request = MaybeUninit::uninit();
-            // SAFETY: the buffer outlives the request, which `drop` cancels and frees.
-            unsafe {
-                let (at, count, word) = (buffers.at(slot).cast(), words as c_int, ffi::RSMPI_UINT64_T);
-                let (world, request_at) = (channel.comm.as_raw(), request.as_mut_ptr());
-                ffi::MPI_Recv_init(at, count, word, source, MESSAGE, world, request_at);
-                if started {
-                    ffi::MPI_Start(request_at);
-                }
-                request.assume_init()
-            }
-        };
-        let requests = (0..receives).map(post).collect();
+        let requests = (0..receives).map(|slot| receive(&channel, source, &buffers, slot, started)).collect();
         Self { buffers, requests, oldest: 0, posted, started, _channel: channel }
     }
 }
@@ -121,33 +152,89 @@ impl Drop for MpiInbox {
         if panicking() {
             return;
         }
-        for request in &mut self.requests {
-            // SAFETY: only an active receive is cancelled; all are if one is, unless a reader panicked.
-            unsafe {
-                if self.started {
-                    ffi::MPI_Cancel(request);
-                    ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
-                }
-                ffi::MPI_Request_free(request);
-            }
+        // All are active if one is, unless a reader panicked.
+        self.requests.iter_mut().for_each(|request| free(request, self.started));
+    }
+}
+
+/// Receives whose messages are taken as they complete: a message that is matched but late holds up nobody.
+pub struct MpiUnorderedInbox {
+    buffers: Buffers,
+    requests: Vec<ffi::MPI_Request>,
+    /// Of the last test: which receives were complete, with their statuses; those before `next` are posted again.
+    complete: Vec<c_int>,
+    statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
+    count: usize,
+    next: usize,
+    _channel: Rc<Channel>,
+}
+
+impl MpiUnorderedInbox {
+    fn post(channel: Rc<Channel>, receives: usize, words: usize) -> Self {
+        let buffers = Buffers::new(receives, words);
+        // SAFETY: a constant of the library.
+        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
+        let requests = (0..receives).map(|slot| receive(&channel, any, &buffers, slot, true)).collect();
+        let statuses = vec![MaybeUninit::uninit(); receives];
+        Self { buffers, requests, complete: vec![0; receives], statuses, count: 0, next: 0, _channel: channel }
+    }
+
+    fn test(&mut self) {
+        let (mut count, posted) = (0, self.requests.len() as c_int);
+        // SAFETY: the requests are active, as all that were complete have been posted again; there is room for all.
+        unsafe {
+            let (complete, statuses) = (self.complete.as_mut_ptr(), self.statuses.as_mut_ptr().cast());
+            ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, complete, statuses);
+        }
+        (self.count, self.next) = (count.max(0) as usize, 0);
+    }
+}
+
+impl Inbox for MpiUnorderedInbox {
+    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        if self.next == self.count {
+            self.test();
+        }
+        let &slot = self.complete[..self.count].get(self.next)?;
+        let (slot, mut words) = (slot as usize, 0);
+        // SAFETY: the receive is complete: MPI has filled its status, and its buffer is ours until MPI_Start gives it back.
+        let result = unsafe {
+            let status = self.statuses[self.next].assume_init_ref();
+            ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words);
+            read(status.MPI_SOURCE as usize, self.buffers.read(slot, words as usize))
+        };
+        // SAFETY: a complete persistent request may be started again.
+        unsafe { ffi::MPI_Start(&mut self.requests[slot]) };
+        self.next += 1;
+        Some(result)
+    }
+}
+
+impl Drop for MpiUnorderedInbox {
+    fn drop(&mut self) {
+        if panicking() {
+            return;
+        }
+        let complete = &self.complete[self.next..self.count];
+        for (slot, request) in self.requests.iter_mut().enumerate() {
+            free(request, !complete.contains(&(slot as c_int)));
         }
     }
 }
 
-/// A pool of sends.
-pub struct MpiOutbox {
+/// A pool of sends, of buffers that are kept elsewhere.
+struct Sends {
     pool: Pool,
     free: Vec<usize>,
     channel: Rc<Channel>,
 }
 
-impl MpiOutbox {
+impl Sends {
+    /// With a buffer of `words` words each, which may be none.
     fn new(channel: Rc<Channel>, sends: usize, words: usize) -> Self {
         Self { pool: Pool::new(sends, words), free: (0..sends).collect(), channel }
     }
-}
 
-impl Outbox for MpiOutbox {
     fn ready(&mut self) -> bool {
         if self.free.is_empty() {
             self.free.extend(self.pool.completed());
@@ -155,18 +242,62 @@ impl Outbox for MpiOutbox {
         !self.free.is_empty()
     }
 
+    /// # Safety
+    /// The words at `at` stay as they are until the slot, which was free, is free again.
+    unsafe fn start(&mut self, slot: usize, to: usize, at: *const u64, words: usize) {
+        // SAFETY: a free slot has no active request; the caller vouches for the words.
+        unsafe {
+            let (word, count) = (ffi::RSMPI_UINT64_T, words as c_int);
+            let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
+            ffi::MPI_Isend(at.cast(), count, word, to as c_int, MESSAGE, world, request);
+        }
+    }
+}
+
+/// Sends of copies.
+pub struct MpiOutbox(Sends);
+
+impl Outbox for MpiOutbox {
+    fn ready(&mut self) -> bool {
+        self.0.ready()
+    }
+
     fn send(&mut self, to: usize, words: &[u64]) -> bool {
-        if !self.ready() {
+        if !self.0.ready() {
             return false;
         }
-        let Some(slot) = self.free.pop() else { return false };
+        let Some(slot) = self.0.free.pop() else { return false };
         // SAFETY: a free slot has no active request; its buffer is left alone until the send completes.
         unsafe {
-            self.pool.buffers.write(slot, words);
-            let (at, word) = (self.pool.buffers.at(slot).cast(), ffi::RSMPI_UINT64_T);
-            let (request, world) = (&mut self.pool.requests[slot], self.channel.comm.as_raw());
-            ffi::MPI_Isend(at, words.len() as c_int, word, to as c_int, MESSAGE, world, request);
+            self.0.pool.buffers.write(slot, words);
+            let at = self.0.pool.buffers.at(slot);
+            self.0.start(slot, to, at, words.len());
         }
+        true
+    }
+}
+
+/// Sends of parts of a memory that is lent for longer than they take.
+pub struct MpiMemoryOutbox<'m> {
+    memory: &'m [u64],
+    longest: usize,
+    sends: Sends,
+}
+
+impl MemoryOutbox for MpiMemoryOutbox<'_> {
+    fn ready(&mut self) -> bool {
+        self.sends.ready()
+    }
+
+    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
+        assert!(words <= self.longest, "a message longer than its mailbox was made for");
+        if !self.sends.ready() {
+            return false;
+        }
+        let Some(slot) = self.sends.free.pop() else { return false };
+        let at = self.memory[offset..][..words].as_ptr();
+        // SAFETY: the memory is lent until `memory_mailbox` has waited for all sends, which `work` cannot prevent.
+        unsafe { self.sends.start(slot, to, at, words) };
         true
     }
 }

@@ -1,12 +1,12 @@
 //! Mailboxes of threads: a single-producer ring for each pair of ranks.
 //!
 //! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through the ring, and the
-//! receiver reads the slot in place and gives it back. Messages of up to six words travel in the ring itself and need no
-//! send handle, as eager messages of MPI hardly do.
+//! receiver reads the slot in place and gives it back. Messages of up to six words travel in the ring itself. A send handle is
+//! busy until the receiver has taken its message, short or long.
 
 use super::{Shared, ThreadComm};
 use crate::measure::comm::sync::Slot;
-use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::measure::comm::{Comm, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ unsafe impl Send for Parcel {}
 impl Mailboxes for ThreadComm {
     type Inbox = ThreadInbox;
     type Outbox = ThreadOutbox;
+    type UnorderedInbox = ThreadInbox;
+    type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
     fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
         let (to, ends): (Vec<_>, Vec<_>) = (0..self.size()).map(|_| RingBuffer::new(sends.max(receives))).unzip();
@@ -51,6 +53,18 @@ impl Mailboxes for ThreadComm {
             ThreadInbox { from: vec![inbox.from.swap_remove(at)], next: 0 }
         };
         (peers.iter().map(&mut of_peer).collect(), outbox)
+    }
+
+    /// Messages are complete when they are seen, so that none holds up another.
+    fn memory_mailbox<R>(
+        &self,
+        tag: Tag,
+        Limits { receives, sends, words }: Limits,
+        memory: &[u64],
+        work: impl FnOnce(&mut ThreadInbox, &mut ThreadMemoryOutbox<'_>) -> R,
+    ) -> R {
+        let (mut inbox, outbox) = self.mailbox(tag, receives, sends, words);
+        work(&mut inbox, &mut ThreadMemoryOutbox { memory, outbox })
     }
 }
 
@@ -83,6 +97,8 @@ pub struct ThreadOutbox {
     /// Words that a slot has room for.
     longest: usize,
     next: usize,
+    /// At least as many messages as have not been taken.
+    in_flight: usize,
     to: Vec<Producer<Parcel>>,
     shared: Arc<Shared>,
 }
@@ -90,13 +106,12 @@ pub struct ThreadOutbox {
 impl ThreadOutbox {
     fn new(to: Vec<Producer<Parcel>>, sends: usize, longest: usize, shared: Arc<Shared>) -> Self {
         let slots = (0..sends).map(|_| Slot::new(longest)).collect();
-        Self { slots, longest, next: 0, to, shared }
+        Self { slots, longest, next: 0, in_flight: 0, to, shared }
     }
-}
 
-impl Outbox for ThreadOutbox {
+    /// Turns to a slot that its last receiver has given back, if there is one.
     #[inline]
-    fn ready(&mut self) -> bool {
+    fn find_slot(&mut self) -> bool {
         for _ in 0..self.slots.len() {
             if self.slots[self.next].is_free() {
                 return true;
@@ -105,22 +120,55 @@ impl Outbox for ThreadOutbox {
         }
         false
     }
+}
+
+impl Outbox for ThreadOutbox {
+    #[inline]
+    fn ready(&mut self) -> bool {
+        // Counting looks at what the receivers write: it waits until all handles seem busy.
+        if self.in_flight >= self.slots.len() {
+            let waiting = |ring: &Producer<Parcel>| ring.buffer().capacity() - ring.slots();
+            self.in_flight = self.to.iter().map(waiting).sum();
+        }
+        // Who takes a long message gives its slot back a little later.
+        self.in_flight < self.slots.len() && (self.longest <= SHORT || self.find_slot())
+    }
 
     #[inline]
     fn send(&mut self, to: usize, words: &[u64]) -> bool {
         assert!(words.len() <= self.longest, "a message longer than its mailbox was made for");
-        if words.len() <= SHORT {
-            let mut short = [0; SHORT];
-            short[..words.len()].copy_from_slice(words);
-            return self.to[to].push(Parcel { words: words.len(), slot: std::ptr::null(), short }).is_ok();
-        }
         if !self.ready() || self.to[to].is_full() {
             return false;
         }
+        if words.len() <= SHORT {
+            let mut short = [0; SHORT];
+            short[..words.len()].copy_from_slice(words);
+            self.in_flight += 1;
+            return self.to[to].push(Parcel { words: words.len(), slot: std::ptr::null(), short }).is_ok();
+        }
+        self.in_flight += 1;
         let slot = &self.slots[self.next];
         // SAFETY: the slot is free, and this thread's; the ring publishes the words.
         unsafe { slot.fill(words) };
         self.to[to].push(Parcel { words: words.len(), slot, short: [0; SHORT] }).is_ok()
+    }
+}
+
+/// Copies once, into a slot, as an eager send does: a receiver may read it long after `work` has ended.
+pub struct ThreadMemoryOutbox<'m> {
+    memory: &'m [u64],
+    outbox: ThreadOutbox,
+}
+
+impl MemoryOutbox for ThreadMemoryOutbox<'_> {
+    #[inline]
+    fn ready(&mut self) -> bool {
+        self.outbox.ready()
+    }
+
+    #[inline]
+    fn send(&mut self, to: usize, offset: usize, words: usize) -> bool {
+        self.outbox.send(to, &self.memory[offset..][..words])
     }
 }
 

@@ -4,10 +4,9 @@
 //!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
 //!   arrival.
 
-use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, Variant, memory, sum_block,
-    time,
-};
+use super::draw::Location;
+use super::timing::{Arrays, Tally, in_quarters, time};
+use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{GetWindow, Rma};
@@ -30,48 +29,72 @@ const ABOUT: About = About {
 
 pub const ONE_SIDED: Variant = Variant {
     about: &ABOUT,
+    arrays: Arrays::AllBefore,
     buffers: |point| point.integer("B"),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;
-    Ok(comm.get_window(memory, point.integer("B") as usize, block, |mut window| {
-        time(comm, &draw, granted, |locations| pass(comm, memory, block, &mut window, locations))
+    Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {
+        let mut rank =
+            Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Sum::new(block), add: adder() };
+        time(comm, (point, stream), (memory, granted), Arrays::AllBefore, |locations| rank.pass(locations))
     }))
 }
 
-/// Table 1, left column, for all index arrays.
-fn pass<C: Rma>(comm: &C, memory: &[u64], block: usize, window: &mut impl GetWindow, locations: &[Location]) -> Tally {
-    let mut tally = Tally::default();
-    let mut outstanding = 0;
-    let add = |tally: &mut Tally, words: &[u64]| tally.sum = tally.sum.wrapping_add(sum_block(words));
-    for &location in locations {
-        if location.owner() == comm.rank() {
-            add(&mut tally, &memory[location.offset()..][..block]);
-        } else {
-            while !window.get(location.owner(), location.offset(), block) {
-                match window.take(|words| add(&mut tally, words)) {
-                    Some(()) => outstanding -= 1,
-                    None => comm.relax(),
+/// One rank's side.
+struct Rank<'a, C, W> {
+    comm: &'a C,
+    memory: &'a [u64],
+    block: usize,
+    window: W,
+    /// Gets that are not summed yet, at most B.
+    outstanding: usize,
+    remote: u64,
+    sum: Sum,
+    add: fn(&mut Sum, &[u64]),
+}
+
+impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
+    /// Table 1, left column, for all index arrays.
+    fn pass(&mut self, locations: &[Location]) -> Tally {
+        (self.sum, self.remote) = (Sum::new(self.block), 0);
+        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
+        while self.outstanding > 0 {
+            self.wait();
+        }
+        let own_end = self.comm.now();
+        self.comm.barrier();
+        let (sum, remote) = (self.sum.total(), self.remote);
+        Tally { sum, remote, served: 0, quarters, own_end, end: self.comm.now() }
+    }
+
+    fn access(&mut self, locations: &[Location]) {
+        for &location in locations {
+            if location.owner() == self.comm.rank() {
+                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
+            } else {
+                while !self.window.get(location.owner(), location.offset(), self.block) {
+                    self.wait();
                 }
+                self.outstanding += 1;
+                self.remote += 1;
             }
-            outstanding += 1;
-            tally.remote += 1;
-        }
-        while window.take(|words| add(&mut tally, words)).is_some() {
-            outstanding -= 1;
-        }
-    }
-    while outstanding > 0 {
-        match window.take(|words| add(&mut tally, words)) {
-            Some(()) => outstanding -= 1,
-            None => comm.relax(),
+            let (add, sum) = (self.add, &mut self.sum);
+            while self.window.take_arrived(|words| add(sum, words)).is_some() {
+                self.outstanding -= 1;
+            }
         }
     }
-    tally.own_end = comm.now();
-    comm.barrier();
-    tally
+
+    /// Sums a block, if one can be had: one turn of a waiting loop.
+    fn wait(&mut self) {
+        let (add, sum) = (self.add, &mut self.sum);
+        match self.window.take(|words| add(sum, words)) {
+            Some(()) => self.outstanding -= 1,
+            None => self.comm.relax(),
+        }
+    }
 }

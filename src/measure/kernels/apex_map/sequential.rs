@@ -2,7 +2,9 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
 
-use super::{ALPHA, Draw, HEADLINE, I, L, Location, M, METHOD, N, OUTPUTS, PAGES, SEED, Tally, Variant, memory, time};
+use super::draw::Location;
+use super::timing::{Arrays, Tally, time};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -10,7 +12,6 @@ use crate::measure::kernels::{About, Outcome, Ranks};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
-use multiversion::multiversion;
 
 const ABOUT: About = About {
     id: "apex_map.sequential",
@@ -26,18 +27,18 @@ const ABOUT: About = About {
 
 pub const SEQUENTIAL: Variant = Variant {
     about: &ABOUT,
+    arrays: Arrays::OneByOne,
     buffers: |_| 0,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let draw = Draw::new(point, comm.rank(), stream);
     let block = point.integer("L") as usize;
-    Ok(time(comm, &draw, granted, |locations| Tally {
-        sum: sum_located(memory, locations, block),
-        own_end: comm.now(),
-        ..Tally::default()
+    Ok(time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
+        let sum = sum_located(memory, locations, block);
+        let end = comm.now();
+        Tally { sum, own_end: end, end, ..Tally::default() }
     }))
 }
 
@@ -45,32 +46,4 @@ fn sum_located(memory: &[u64], locations: &[Location], block: usize) -> u64 {
     // SAFETY: Location is transparent over u64; on one rank the owner is 0, so that a location is its offset.
     let offsets = unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) };
     sum_all(memory, offsets, block)
-}
-
-/// The timed loop: the wrapping sum of the `block` words at each of `offsets`.
-///
-/// # Panics
-/// If a block does not lie within `memory`.
-#[multiversion(targets("x86_64+avx2"))]
-pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
-    // The length of short blocks is known to the compiler, as there the loop would cost more than the words.
-    match block {
-        1 => sum_short::<1>(memory, offsets),
-        2 => sum_short::<2>(memory, offsets),
-        4 => sum_short::<4>(memory, offsets),
-        8 => sum_short::<8>(memory, offsets),
-        16 => sum_short::<16>(memory, offsets),
-        _ => offsets.iter().fold(0, |sum, &at| {
-            let words = &memory[at as usize..][..block];
-            words.iter().fold(sum, |sum: u64, &word| sum.wrapping_add(word))
-        }),
-    }
-}
-
-#[inline(always)]
-fn sum_short<const L: usize>(memory: &[u64], offsets: &[u64]) -> u64 {
-    offsets.iter().fold(0, |sum, &at| {
-        let words = &memory[at as usize..][..L];
-        words.iter().fold(sum, |sum: u64, &word| sum.wrapping_add(word))
-    })
 }

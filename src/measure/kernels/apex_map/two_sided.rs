@@ -3,26 +3,53 @@
 //! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
 //! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
 //! in the order of their arrival.
+//! DIFFERENCES from the paper: replies are looked for only while some are outstanding. MPI sends a reply from where its words
+//!   stand; threads copy it once, as an eager send does.
 
-use super::{
-    ALPHA, B, Draw, HEADLINE, I, L, Location, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Tally, Variant, memory,
-    sum_block, time,
-};
+use super::draw::Location;
+use super::timing::{Arrays, Tally, in_quarters, time};
+use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{About, Outcome, Ranks};
+use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::measure::numerics::statistics::median;
 use crate::on_transport;
-use crate::point::Point;
+use crate::point::{Point, Value};
 use crate::source;
+use crate::units::Unit;
+
+const POLL_EVERY: Parameter = parameter(
+    "poll_every",
+    "poll_every",
+    "own accesses after which a rank looks for requests and replies; 1 is the paper's Table 1",
+    Domain::Integer { least: 1, most: 1 << 32, default: 1 },
+);
+
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = {
+    let polls = output("polls", Unit::None, "how often all ranks looked for requests, those while waiting included");
+    let seconds = output(
+        "poll_seconds",
+        Unit::Seconds,
+        "time of one look for requests that finds none: median on rank 0, before the run",
+    );
+    let mut all = [polls; OUTPUTS.len() + 2];
+    let mut at = 0;
+    while at < OUTPUTS.len() {
+        all[at] = OUTPUTS[at];
+        at += 1;
+    }
+    all[OUTPUTS.len() + 1] = seconds;
+    all
+};
 
 const ABOUT: About = About {
     id: "apex_map.two_sided",
     summary: "Apex-Map by messages: a request and a reply per remote block",
     source: &source::APEX_MAP,
     place: "Section 2.1, Table 1",
-    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, PAGES, SEED],
-    outputs: OUTPUTS,
+    parameters: &[M, ALPHA, L, I, N, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    outputs: &ALL_OUTPUTS,
     ranks: Ranks::Any,
     headline: HEADLINE,
     method: METHOD,
@@ -30,89 +57,137 @@ const ABOUT: About = About {
 
 pub const TWO_SIDED: Variant = Variant {
     about: &ABOUT,
+    arrays: Arrays::AllBefore,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
-    let draw = Draw::new(point, comm.rank(), stream);
     let count = |name| point.integer(name) as usize;
     let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));
     let (requests_in, requests_out) = comm.mailbox(Tag::Request, buffers, handles, 1);
-    let (replies_in, replies_out) = comm.mailbox(Tag::Reply, buffers, handles, block);
-    let mut rank = Rank {
-        comm,
-        memory,
-        block,
-        requests_in,
-        requests_out,
-        replies_in,
-        replies_out,
-        outstanding: 0,
-        tally: Tally::default(),
-    };
-    Ok(time(comm, &draw, granted, |locations| rank.pass(locations, buffers, count("NSER"))))
+    let limits = Limits { receives: buffers, sends: handles, words: block };
+    Ok(comm.memory_mailbox(Tag::Reply, limits, memory, |replies_in, replies_out| {
+        let mut rank = Rank {
+            comm,
+            memory,
+            block,
+            requests_in,
+            requests_out,
+            replies_in,
+            replies_out,
+            buffers,
+            serve_limit: count("NSER"),
+            poll_every: point.integer("poll_every"),
+            until_poll: 0,
+            outstanding: 0,
+            remote: 0,
+            served: 0,
+            polls: 0,
+            sum: Sum::new(block),
+            add: adder(),
+        };
+        let poll_seconds = rank.poll_seconds();
+        let (run, memory) = ((point, stream), (memory, granted));
+        let mut outcome = time(comm, run, memory, Arrays::AllBefore, |locations| rank.pass(locations));
+        let polls = comm.all_reduce_sum(rank.polls);
+        outcome.outputs.extend([("polls", Value::Integer(polls)), ("poll_seconds", Value::Real(poll_seconds))]);
+        outcome
+    }))
 }
 
 /// One rank's side of the protocol.
-struct Rank<'a, C: Mailboxes> {
+struct Rank<'a, 'm, C: Mailboxes> {
     comm: &'a C,
     memory: &'a [u64],
     block: usize,
     requests_in: C::Inbox,
     requests_out: C::Outbox,
-    replies_in: C::Inbox,
-    replies_out: C::Outbox,
+    replies_in: &'a mut C::UnorderedInbox,
+    replies_out: &'a mut C::MemoryOutbox<'m>,
+    buffers: usize,
+    serve_limit: usize,
+    poll_every: u64,
+    /// Own accesses until the next poll.
+    until_poll: u64,
     /// Requests without a reply so far, at most B: every reply has a posted buffer.
     outstanding: usize,
-    tally: Tally,
+    remote: u64,
+    served: u64,
+    polls: u64,
+    sum: Sum,
+    add: fn(&mut Sum, &[u64]),
 }
 
-impl<C: Mailboxes> Rank<'_, C> {
+impl<C: Mailboxes> Rank<'_, '_, C> {
+    /// What a poll costs while nobody asks for anything. Collective.
+    fn poll_seconds(&mut self) -> f64 {
+        const POLLS: usize = 100;
+        self.comm.barrier();
+        let batch = |_| {
+            let start = self.comm.now();
+            (0..POLLS).for_each(|_| _ = self.serve());
+            (self.comm.now() - start) / POLLS as f64
+        };
+        let times: Vec<f64> = (0..11).map(batch).collect();
+        self.comm.barrier();
+        median(&times).unwrap_or(0.0)
+    }
+
     /// Table 1, right column, for all index arrays, with its "wait for finish".
-    fn pass(&mut self, locations: &[Location], buffers: usize, serve_limit: usize) -> Tally {
-        self.tally = Tally::default();
-        for &location in locations {
-            if location.owner() == self.comm.rank() {
-                let words = &self.memory[location.offset()..][..self.block];
-                self.tally.sum = self.tally.sum.wrapping_add(sum_block(words));
-            } else {
-                let request = [location.offset() as u64];
-                while self.outstanding == buffers || !self.requests_out.send(location.owner(), &request) {
-                    self.make_progress(serve_limit);
-                }
-                self.outstanding += 1;
-                self.tally.remote += 1;
-            }
-            self.serve(serve_limit);
-            self.process_replies();
-        }
+    fn pass(&mut self, locations: &[Location]) -> Tally {
+        (self.sum, self.remote, self.served, self.polls) = (Sum::new(self.block), 0, 0, 0);
+        self.until_poll = self.poll_every;
+        let quarters = in_quarters(self.comm, locations, |part| self.access(part));
         while self.outstanding > 0 {
-            self.make_progress(serve_limit);
+            self.make_progress();
         }
-        self.tally.own_end = self.comm.now();
+        let own_end = self.comm.now();
         // Wait for finish: others may still need this rank's data.
         let mut barrier = self.comm.ibarrier();
         while !self.comm.test(&mut barrier) {
-            self.make_progress(serve_limit);
+            self.make_progress();
         }
-        self.tally
+        let (sum, remote, served) = (self.sum.total(), self.remote, self.served);
+        Tally { sum, remote, served, quarters, own_end, end: self.comm.now() }
+    }
+
+    fn access(&mut self, locations: &[Location]) {
+        for &location in locations {
+            if location.owner() == self.comm.rank() {
+                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
+            } else {
+                let request = [location.offset() as u64];
+                while self.outstanding == self.buffers || !self.requests_out.send(location.owner(), &request) {
+                    self.make_progress();
+                }
+                self.outstanding += 1;
+                self.remote += 1;
+            }
+            self.until_poll -= 1;
+            if self.until_poll == 0 {
+                self.until_poll = self.poll_every;
+                self.serve();
+                self.process_replies();
+            }
+        }
     }
 
     /// One turn of a waiting loop.
     #[inline]
-    fn make_progress(&mut self, serve_limit: usize) {
-        let served = self.serve(serve_limit);
+    fn make_progress(&mut self) {
+        let served = self.serve();
         if !self.process_replies() && !served {
             self.comm.relax();
         }
     }
 
-    /// Answers at most `limit` requests, as long as send handles are free.
+    /// Answers at most NSER requests, as long as send handles are free.
     #[inline]
-    fn serve(&mut self, limit: usize) -> bool {
-        for served in 0..limit {
+    fn serve(&mut self) -> bool {
+        self.polls += 1;
+        for served in 0..self.serve_limit {
             if !self.replies_out.ready() {
                 return served > 0;
             }
@@ -120,8 +195,8 @@ impl<C: Mailboxes> Rank<'_, C> {
                 return served > 0;
             };
             // A rank waits for at most B replies, for which its mailbox has room.
-            assert!(self.replies_out.send(from, &self.memory[offset..][..self.block]), "a reply found no room");
-            self.tally.served += 1;
+            assert!(self.replies_out.send(from, offset, self.block), "a reply found no room");
+            self.served += 1;
         }
         true
     }
@@ -129,9 +204,8 @@ impl<C: Mailboxes> Rank<'_, C> {
     /// Sums what has come.
     #[inline]
     fn process_replies(&mut self) -> bool {
-        let before = self.outstanding;
-        while let Some(sum) = self.replies_in.take(|_, words| sum_block(words)) {
-            self.tally.sum = self.tally.sum.wrapping_add(sum);
+        let (before, add, sum) = (self.outstanding, self.add, &mut self.sum);
+        while self.outstanding > 0 && self.replies_in.take(|_, words| add(sum, words)).is_some() {
             self.outstanding -= 1;
         }
         self.outstanding < before

@@ -6,6 +6,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::statistics::quantile;
+use crate::measure::observer;
 use crate::point::{Point, Value};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -23,6 +24,12 @@ pub trait Exchange {
     fn clear(&mut self);
     /// One round, stamped with its number.
     fn round(&mut self, round: u32);
+    /// The stamps and checks of such a round without its messages; what comes back depends on all of them.
+    fn bookkeeping(&mut self, round: u32) -> u64;
+    /// Ranks whose stamps and checks a round waits for, one after the other.
+    fn in_turn(&self) -> f64 {
+        1.0
+    }
     /// Collective, after all ranks' `rounds` rounds: messages of them that are not here as they were sent.
     fn wrong(&mut self, rounds: u32) -> u64;
 }
@@ -42,8 +49,12 @@ pub fn measure<C: Collectives>(
         (Some(bytes), _) => Some(arena.words(Pages::Huge, bytes.div_ceil(8) as usize, OTHER_MEMORY, |i| i as u64)?.0),
     };
     let (warm_up_rounds, steady) = warm_up(comm, &mut exchange, rounds, other);
+    let bookkeeping = exchange.in_turn() * bookkeeping(comm, &mut exchange, rounds);
     exchange.clear();
-    let pass = pass(comm, &mut exchange, rounds, other);
+    observer::clock_starts();
+    let mut pass = pass(comm, &mut exchange, rounds, other);
+    observer::clock_stops();
+    let subtracted = pass.subtract(bookkeeping);
     comm.barrier();
     let wrong = exchange.wrong(rounds as u32);
 
@@ -59,6 +70,7 @@ pub fn measure<C: Collectives>(
         ("wrong_messages", Value::Integer(wrong)),
     ]);
     outputs.extend(other.map(|words| ("invalidated_bytes", Value::Integer(8 * words.len() as u64))));
+    outputs.extend((messages > 0.0).then(|| ("stamping_seconds", Value::Real(subtracted / messages))));
     outputs.extend(percentiles(pass.rounds, messages));
     let verdict = match wrong {
         0 => Ok(()),
@@ -94,10 +106,39 @@ fn warm_up<C: Collectives>(
     (MOST_PARTS * part, false)
 }
 
+/// Repetitions of the bookkeeping, of which the fastest counts: an interruption would take too much from the rounds.
+const TRIES: usize = 3;
+/// Most of a round that is taken to be bookkeeping.
+const MOST_BOOKKEEPING: f64 = 0.5;
+
+/// Seconds of the stamps and checks of a round on this rank, measured alone.
+fn bookkeeping<C: Collectives>(comm: &C, exchange: &mut impl Exchange, rounds: usize) -> f64 {
+    let rounds = rounds.div_ceil(4) as u32;
+    let mut try_once = || {
+        let start = comm.now();
+        for round in 0..rounds {
+            black_box(exchange.bookkeeping(round));
+        }
+        (comm.now() - start) / f64::from(rounds)
+    };
+    (0..TRIES).map(|_| try_once()).fold(f64::INFINITY, f64::min)
+}
+
 /// The times of a pass, on this rank.
 struct Pass {
     seconds: f64,
     rounds: Vec<f64>,
+}
+
+impl Pass {
+    /// Takes this time from every round, or half of the mean round if that is less. Returns what was taken.
+    fn subtract(&mut self, seconds: f64) -> f64 {
+        let count = self.rounds.len() as f64;
+        let each = seconds.min(MOST_BOOKKEEPING * self.seconds / count);
+        self.rounds.iter_mut().for_each(|round| *round = (*round - each).max(0.0));
+        self.seconds -= each * count;
+        each
+    }
 }
 
 /// From a common start to this rank's end; with other memory to be read before each round, only the rounds count.

@@ -9,6 +9,7 @@ use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Buffer, Rma, RmaWindow};
 use crate::measure::kernels::Outcome;
 use crate::point::Point;
+use std::hint::black_box;
 
 struct Rounds<'a, W, R> {
     window: W,
@@ -53,6 +54,16 @@ pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: 
     })
 }
 
+impl<W: RmaWindow<u32>, R: Route> Rounds<'_, W, R> {
+    #[inline]
+    fn stamp_all(&mut self, round: u32) {
+        let Shape { items, stride, .. } = self.shape;
+        for (buffer, &identity) in self.window.origin().chunks_exact_mut(stride).zip(&self.outgoing) {
+            buffer[items - 1] = stamp(identity, round);
+        }
+    }
+}
+
 impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
     fn clear(&mut self) {
         self.window.fence(|memory| memory.fill(0));
@@ -61,9 +72,7 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
     fn round(&mut self, round: u32) {
         let Some(route) = self.route else { return };
         let Shape { items, stride, one_buffer, .. } = self.shape;
-        for (buffer, &identity) in self.window.origin().chunks_exact_mut(stride).zip(&self.outgoing) {
-            buffer[items - 1] = stamp(identity, round);
-        }
+        self.stamp_all(round);
         if round == 0 {
             self.next.copy_from_slice(&self.first);
         }
@@ -76,6 +85,12 @@ impl<W: RmaWindow<u32>, R: Route> Exchange for Rounds<'_, W, R> {
             next[to] += step;
         });
         window.flush();
+    }
+
+    /// What arrived is looked at after the run.
+    fn bookkeeping(&mut self, round: u32) -> u64 {
+        self.stamp_all(round);
+        black_box(self.window.origin()).len() as u64
     }
 
     fn wrong(&mut self, rounds: u32) -> u64 {

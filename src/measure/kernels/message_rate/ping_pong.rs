@@ -14,6 +14,7 @@ use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Rma, RmaWindow,
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, in_pairs};
 use crate::on_transport;
 use crate::point::Point;
+use std::hint::black_box;
 
 pub const KERNEL: Pattern = Pattern {
     about: &About {
@@ -31,7 +32,7 @@ pub const KERNEL: Pattern = Pattern {
 };
 
 const TOGETHER: Parameter = Parameter {
-    meaning: "window: round trips between two clock readings",
+    meaning: "window: round trips between two clock readings; 1 times single round trips",
     domain: Domain::Integer { least: 1, most: 1 << 20, default: 16 },
     ..WINDOW
 };
@@ -43,7 +44,8 @@ const METHOD: &str = "Each rank of the first half sends a message to its partner
     trip; a sample is one run of all round trips, and its time is that of the slowest rank; percentiles are over \
     groups of round trips (`window`). Before the clock starts, round trips are run until no rank runs a quarter of \
     a run 5 % faster than its fastest before. Every message carries its sender, number and round: its last 4 bytes \
-    are checked on arrival, and all of its content after each run. Bytes are those of the messages' content, each \
+    are checked on arrival, and all of its content after each run. Both sides' stamps and checks are \
+    measured alone and subtracted. Bytes are those of the messages' content, each \
     message counted once: the bandwidth of a pair is the message's length divided by half the round-trip time.";
 
 /// Collective.
@@ -115,18 +117,29 @@ struct TwoSided<M> {
 
 impl<M: Messages> TwoSided<M> {
     #[inline]
-    fn send(&mut self, round: u32, number: usize) {
+    fn stamp(&mut self, round: u32, number: usize) {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
         self.data.outgoing()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
-        self.data.isend(at, items, self.side.partner);
+    }
+
+    /// 1 if the message does not carry its stamp.
+    #[inline]
+    fn unlike(&mut self, round: u32, number: usize) -> u64 {
+        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
+        let last = self.data.incoming()[at + items - 1];
+        u64::from(last != self.side.stamp(self.incoming[buffer], round, number))
+    }
+
+    #[inline]
+    fn send(&mut self, round: u32, number: usize) {
+        self.stamp(round, number);
+        self.data.isend(self.side.buffer(number).1, self.side.shape.items, self.side.partner);
     }
 
     #[inline]
     fn receive(&mut self, round: u32, number: usize) {
-        let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
-        self.data.irecv(at, items, self.side.partner);
-        let last = self.data.incoming()[at + items - 1];
-        self.wrong += u64::from(last != self.side.stamp(self.incoming[buffer], round, number));
+        self.data.irecv(self.side.buffer(number).1, self.side.shape.items, self.side.partner);
+        self.wrong += self.unlike(round, number);
     }
 }
 
@@ -147,6 +160,21 @@ impl<M: Messages> Exchange for TwoSided<M> {
             }
         }
         self.data.wait_all();
+    }
+
+    fn bookkeeping(&mut self, round: u32) -> u64 {
+        let mut wrong = 0;
+        for number in 0..self.side.shape.window {
+            self.stamp(round, number);
+            black_box(self.data.outgoing());
+            wrong += self.unlike(round, number);
+        }
+        wrong
+    }
+
+    /// Nothing else goes on while one side stamps and checks.
+    fn in_turn(&self) -> f64 {
+        2.0
     }
 
     fn wrong(&mut self, rounds: u32) -> u64 {
@@ -172,9 +200,15 @@ const TURNS: u32 = 1 << 12;
 
 impl<C: Comm, W: RmaWindow<u32>> OneSided<'_, C, W> {
     #[inline]
-    fn put(&mut self, round: u32, number: usize) {
+    fn stamp(&mut self, round: u32, number: usize) {
         let ((buffer, at), items) = (self.side.buffer(number), self.side.shape.items);
         self.window.origin()[at + items - 1] = self.side.stamp(self.outgoing[buffer], round, number);
+    }
+
+    #[inline]
+    fn put(&mut self, round: u32, number: usize) {
+        self.stamp(round, number);
+        let (at, items) = (self.side.buffer(number).1, self.side.shape.items);
         // SAFETY: nobody but the partner puts to a rank's memory, and its owner looks at the stamps only, or in fences.
         unsafe { self.window.put(at, items, self.side.partner, at) };
         self.window.flush();
@@ -212,6 +246,20 @@ impl<C: Comm, W: RmaWindow<u32>> Exchange for OneSided<'_, C, W> {
                 self.put(round, number);
             }
         }
+    }
+
+    /// A stamp that is waited for is the message's arrival, no check.
+    fn bookkeeping(&mut self, round: u32) -> u64 {
+        for number in 0..self.side.shape.window {
+            self.stamp(round, number);
+            black_box(self.window.origin());
+        }
+        0
+    }
+
+    /// Nothing else goes on while one side stamps.
+    fn in_turn(&self) -> f64 {
+        2.0
     }
 
     fn wrong(&mut self, rounds: u32) -> u64 {

@@ -9,6 +9,7 @@ use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Messages, PointToPoint, Tag};
 use crate::measure::kernels::Outcome;
 use crate::point::Point;
+use std::hint::black_box;
 
 /// Acknowledgements lie on cache lines of their own.
 const LINE: usize = super::LINE_ITEMS;
@@ -56,6 +57,24 @@ pub fn run<C: PointToPoint, R: Route>(
     measure(comm, point, arena, rounds, messages)
 }
 
+impl<'a, C: PointToPoint + 'a, R: Route> Rounds<'a, C, R> {
+    #[inline]
+    fn stamp_all(&mut self, round: u32) {
+        let Shape { items, stride, .. } = self.shape;
+        for (buffer, &identity) in self.data.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
+            buffer[items - 1] = stamp(identity, round);
+        }
+    }
+
+    /// Messages whose stamp is not that of the round.
+    #[inline]
+    fn unlike(&mut self, round: u32) -> u64 {
+        let Shape { items, stride, .. } = self.shape;
+        let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
+        received.filter(|(buffer, identity)| buffer[items - 1] != stamp(**identity, round)).count() as u64
+    }
+}
+
 impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
     fn clear(&mut self) {
         self.data.incoming().fill(0);
@@ -64,11 +83,8 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
 
     fn round(&mut self, round: u32) {
         let Shape { items, stride, one_buffer, .. } = self.shape;
-        let end = items - 1;
         let (step, next_source) = if one_buffer { (0, stride) } else { (stride, 0) };
-        for (buffer, &identity) in self.data.outgoing().chunks_exact_mut(stride).zip(&self.outgoing) {
-            buffer[end] = stamp(identity, round);
-        }
+        self.stamp_all(round);
         if let Some(acknowledgements) = &mut self.acknowledgements {
             for (i, &(to, _)) in self.peers.to.iter().enumerate() {
                 acknowledgements.irecv(i * LINE, 1, to);
@@ -94,9 +110,13 @@ impl<C: PointToPoint, R: Route> Exchange for Rounds<'_, C, R> {
             self.peers.from.iter().for_each(|&(from, _)| acknowledgements.isend(0, 1, from));
             acknowledgements.wait_all();
         }
-        let received = self.data.incoming().chunks_exact(stride).zip(&self.incoming);
-        let wrong = received.filter(|(buffer, identity)| buffer[end] != stamp(**identity, round));
-        self.wrong += wrong.count() as u64;
+        self.wrong += self.unlike(round);
+    }
+
+    fn bookkeeping(&mut self, round: u32) -> u64 {
+        self.stamp_all(round);
+        black_box(self.data.outgoing());
+        self.unlike(round)
     }
 
     /// Stamps have been looked at round by round; what is left is the content, as the last round brought it.

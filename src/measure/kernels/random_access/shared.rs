@@ -16,7 +16,7 @@
 //!   loads and stores are relaxed atomics, which are plain moves on today's processors. A launcher that binds the rank
 //!   to one core leaves only that core to its threads (see `hardware_threads` among the results): use the threads transport.
 
-mod team;
+pub mod team;
 mod words;
 
 use super::alltoallv::Lists;

@@ -12,6 +12,7 @@ use crate::measure::comm::arena::{Arena, Granted};
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels::Outcome;
 use crate::measure::numerics::mix::{mix, seed};
+use crate::measure::observer;
 use crate::point::Value;
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ impl Rules {
 
 /// The timed interval. By default it lasts from the call of `pass` until it returns.
 pub struct Clock<'a, C: Collectives> {
-    comm: &'a C,
+    pub(super) comm: &'a C,
     started: f64,
     stopped: Option<f64>,
 }
@@ -58,6 +59,7 @@ pub struct Clock<'a, C: Collectives> {
 impl<C: Collectives> Clock<'_, C> {
     /// Collective: what was done up to here does not count.
     pub fn start(&mut self) {
+        observer::clock_starts();
         self.comm.barrier();
         self.started = self.comm.now();
     }
@@ -65,6 +67,7 @@ impl<C: Collectives> Clock<'_, C> {
     /// What is done from here on does not count.
     pub fn stop(&mut self) {
         self.stopped = Some(self.comm.now());
+        observer::clock_stops();
     }
 }
 
@@ -95,7 +98,10 @@ pub fn measure_timed<C: Collectives>(
     let mut clock = Clock { comm, started: 0.0, stopped: None };
     clock.start();
     let tally = pass(&mut table, &mut clock);
-    let seconds = clock.stopped.unwrap_or_else(|| comm.now()) - clock.started;
+    if clock.stopped.is_none() {
+        clock.stop();
+    }
+    let seconds = clock.stopped.unwrap_or(f64::NAN) - clock.started;
     comm.barrier();
 
     // A rank's part of its node's memory: the sum is that of all nodes.

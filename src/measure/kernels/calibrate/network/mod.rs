@@ -19,6 +19,7 @@ use super::{HEADLINE, OUTPUTS};
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::{About, Parameter, Ranks, Work, in_pairs};
 use crate::measure::numerics::mix::mix;
+use crate::measure::observer;
 use crate::point::Point;
 use crate::source;
 
@@ -67,10 +68,12 @@ fn total(words: &[u64]) -> u64 {
 /// What a pass of `count` operations returns, and its time from a common start; half a pass goes before. Collective.
 fn timed<C: Collectives, T>(comm: &C, count: u64, mut pass: impl FnMut(u64) -> T) -> (T, f64) {
     pass(count.div_ceil(2));
+    observer::clock_starts();
     comm.barrier();
     let start = comm.now();
     let found = pass(count);
     let seconds = comm.now() - start;
+    observer::clock_stops();
     comm.barrier();
     (found, seconds)
 }

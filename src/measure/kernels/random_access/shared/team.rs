@@ -44,19 +44,17 @@ impl Drop for Guard<'_> {
 /// Runs `work` once for each of `members`, at the same time; the first on this thread. Returns what each gave.
 ///
 /// The clock starts when all are about to begin, and stops when all have ended. If the transport has pinned this thread,
-/// the others are pinned to the processors that are left, one each if there are enough.
+/// the others are pinned to the processors that are left, one each if there are enough, in the order of `place`.
 pub fn run<C: Collectives, M: Send, R: Send>(
     clock: &mut Clock<C>,
     members: Vec<M>,
     work: impl Fn(M, &Gate) -> R + Sync,
 ) -> Result<Vec<R>> {
     let (hardware, here) = (Hardware::here(), affinity::of_thread().unwrap_or_default());
-    let mut all = order(&hardware.threads, &hardware.allowed, Place::default());
-    all.truncate(hardware.hardware_threads());
+    let all = processors(hardware, clock.comm.place());
     let spin = members.len() <= all.len();
     let gate = Gate { barrier: Barrier::new(members.len()), failure: Failure::default(), spin };
-    let left: Vec<usize> = all.iter().copied().filter(|processor| !here.contains(processor)).collect();
-    let mut places = if spin { left.into_iter().map(|one| vec![one]).collect() } else { Vec::new() }.into_iter();
+    let mut places = if spin { left(&all, &here) } else { Vec::new() }.into_iter().map(|one| vec![one]);
     let (gate, work, all) = (&gate, &work, &all);
     let member = move |member: M, place: &[usize]| {
         let _guard = Guard(gate);
@@ -90,6 +88,18 @@ pub fn run<C: Collectives, M: Send, R: Send>(
         let all: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
         all.ok_or_else(|| Error::internal("a thread of the team ended early"))
     })
+}
+
+/// The processors that a team may use, in the order in which ranks would take them.
+pub fn processors(hardware: &Hardware, place: Place) -> Vec<usize> {
+    let mut all = order(&hardware.threads, &hardware.allowed, place);
+    all.truncate(hardware.hardware_threads());
+    all
+}
+
+/// Those of `all` that the first member does not use, in their order.
+pub fn left(all: &[usize], here: &[usize]) -> Vec<usize> {
+    all.iter().copied().filter(|processor| !here.contains(processor)).collect()
 }
 
 fn no_thread(cause: std::io::Error) -> Error {

@@ -1,0 +1,79 @@
+//! `cargo bench --bench disturbance`: how surely a disturbed run is found out, and how often a quiet one is suspected.
+//!
+//! Runs of a small sweep alternate between an otherwise quiet machine and one where another thread computes on the core of
+//! rank 0. Printed is how many of each are called disturbed; 95 of 100 and at most 5 of 100 are wanted.
+
+use apexmap::explore::store::health::Health;
+use apexmap::explore::store::quietness::Quietness;
+use apexmap::explore::store::{Folder, Samples};
+use apexmap::measure::affinity;
+use apexmap::measure::hardware::{Hardware, Place, order};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const RUNS: usize = 100;
+
+const SWEEP: &str = r#"
+[fixed]
+kernel = "apex_map.sequential"
+M = "4 Mwords"
+I = 1024
+N = 128
+[axes]
+alpha = [0.01, 1]
+L = [1, 64]
+[repeat]
+min = 6
+[launch]
+preflight = "0 s"
+"#;
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("apexmap-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::fs::write(folder.join("noise.toml"), SWEEP).expect("the sweep");
+    let (mut quiet, mut disturbed) = (Vec::new(), Vec::new());
+    for run in 0..RUNS {
+        quiet.push(measure(&folder, &format!("quiet-{run}")));
+        disturbed.push(beside_another_thread(|| measure(&folder, &format!("disturbed-{run}"))));
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    let called = |runs: &[Health]| runs.iter().filter(|health| health.verdict() == Quietness::Disturbed).count();
+    println!("of {RUNS} runs each, called disturbed:");
+    println!("  {:3} with another thread on the core of rank 0", called(&disturbed));
+    println!("  {:3} without", called(&quiet));
+    for health in quiet.iter().filter(|health| health.verdict() == Quietness::Disturbed) {
+        println!("      {}", health.sentence());
+    }
+    let samples: usize = quiet.iter().map(Health::disturbed).sum();
+    println!("  {samples} of {} samples of the runs without", quiet.iter().map(Health::samples).sum::<usize>());
+}
+
+fn measure(folder: &Path, name: &str) -> Health {
+    let out = folder.join(name);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    program.arg("run").arg(folder.join("noise.toml")).arg("--no-report").arg("--out").arg(&out);
+    let ended = program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(ended.expect("the program").success(), "{name}");
+    let table = Folder::open(&out).and_then(|folder| folder.table()).expect("samples");
+    Health::of(&Samples::from(table))
+}
+
+/// Runs something while another thread computes on the hardware thread that rank 0 takes.
+fn beside_another_thread<R>(body: impl FnOnce() -> R) -> R {
+    let hardware = Hardware::here();
+    let first = order(&hardware.threads, &hardware.allowed, Place::default())[0];
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            affinity::bind(&[first]);
+            while !ended.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let result = body();
+        ended.store(true, Ordering::Relaxed);
+        result
+    })
+}

@@ -1,0 +1,164 @@
+//! What may disturb a measurement, as the system tells of it: facts about a run, over all ranks.
+
+use crate::units::Unit;
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// How the facts of several ranks become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    Largest,
+    Smallest,
+    Sum,
+}
+
+/// A fact: its column, what it is, and how ranks are put together.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    pub column: &'static str,
+    pub unit: Unit,
+    pub meaning: &'static str,
+    pub over: Over,
+}
+
+macro_rules! facts {
+    ($($(#[$doc:meta])* $name:ident, $column:literal, $unit:ident, $over:ident, $meaning:literal;)*) => {
+        /// One thing that is watched while a kernel's clock runs, or just before and after.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Fact {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Fact {
+            pub const ALL: &[Fact] = &[$(Fact::$name),*];
+            const ABOUT: &[About] =
+                &[$(About { column: $column, unit: Unit::$unit, meaning: $meaning, over: Over::$over }),*];
+        }
+    };
+}
+
+facts! {
+    WatchedSeconds, "watched_seconds", Seconds, Largest, "time over which switches, faults and waits were counted";
+    OffCoreShare, "off_core_share", None, Largest,
+        "share of that time in which a rank did not run, on the rank that ran least";
+    RunDelayShare, "run_delay_share", None, Largest,
+        "share of that time in which a rank was ready to run and another thread had its core, on the rank that waited longest";
+    InvoluntarySwitches, "involuntary_switches", None, Sum, "how often the system took the core from a rank";
+    VoluntarySwitches, "voluntary_switches", None, Sum, "how often a rank gave up its core";
+    MinorFaults, "minor_faults", None, Sum, "page faults without input or output";
+    MajorFaults, "major_faults", None, Sum, "page faults that read from a disk";
+    Moves, "moved_ranks", None, Sum, "ranks that ended on another hardware thread than they began on";
+    ThrottledSeconds, "throttled_seconds", Seconds, Largest, "time for which a control group's limit stopped the process";
+    StealShare, "steal_share", None, Largest,
+        "share of the time of rank 0's host that the hypervisor gave to others, in about a second before the run's end";
+    OtherCores, "other_cores", None, Largest,
+        "hardware threads of rank 0's host kept busy by other programs, in about a second before the run's end";
+    HertzBefore, "core_hertz_before", Hertz, Smallest, "core clock just before the run, on the slowest rank's core";
+    HertzAfter, "core_hertz_after", Hertz, Smallest, "core clock just after the run, on the slowest rank's core";
+    CacheCanary, "canary_cache_seconds", Seconds, Largest,
+        "time of a fixed piece of work in the first-level cache just before the run, on the slowest rank";
+    MemoryCanary, "canary_memory_seconds", Seconds, Largest,
+        "time of a fixed number of random reads of memory just before the run, on the slowest rank";
+    EnergyJoules, "energy_joules", None, Largest, "energy of the packages of rank 0's node while the clock ran, in joules";
+    CoreCycles, "core_cycles", Cycles, Sum, "core cycles while the clock ran, by hardware counters";
+    CacheMisses, "cache_misses", None, Sum, "last-level cache misses while the clock ran, by hardware counters";
+    TlbMisses, "tlb_misses", None, Sum, "data TLB read misses while the clock ran, by hardware counters";
+}
+
+impl Fact {
+    pub const COUNT: usize = Fact::ALL.len();
+
+    pub fn about(self) -> &'static About {
+        &Self::ABOUT[self as usize]
+    }
+
+    fn of_column(column: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|fact| fact.about().column == column)
+    }
+}
+
+/// Facts about one run. What the system does not tell is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts([Option<f64>; Fact::COUNT]);
+
+impl Facts {
+    pub fn get(&self, fact: Fact) -> Option<f64> {
+        self.0[fact as usize]
+    }
+
+    pub fn set(&mut self, fact: Fact, value: Option<f64>) {
+        self.0[fact as usize] = value;
+    }
+
+    pub fn with(mut self, fact: Fact, value: f64) -> Self {
+        self.set(fact, Some(value));
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// As words, to be gathered; not a number stands for what is absent.
+    pub fn words(&self) -> [u64; Fact::COUNT] {
+        self.0.map(|value| value.unwrap_or(f64::NAN).to_bits())
+    }
+
+    /// Of all ranks, from their words. A fact that some rank lacks is that of the others.
+    pub fn over_ranks(words: &[u64]) -> Self {
+        let mut all = Self::default();
+        for rank in words.chunks_exact(Fact::COUNT) {
+            for (&fact, &word) in Fact::ALL.iter().zip(rank) {
+                let value = f64::from_bits(word);
+                let both = match (all.get(fact), fact.about().over) {
+                    _ if value.is_nan() => continue,
+                    (None, _) => value,
+                    (Some(other), Over::Largest) => other.max(value),
+                    (Some(other), Over::Smallest) => other.min(value),
+                    (Some(other), Over::Sum) => other + value,
+                };
+                all.set(fact, Some(both));
+            }
+        }
+        all
+    }
+}
+
+impl Serialize for Facts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for &fact in Fact::ALL {
+            if let Some(value) = self.get(fact) {
+                map.serialize_entry(fact.about().column, &value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Facts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FactsVisitor;
+        impl<'de> Visitor<'de> for FactsVisitor {
+            type Value = Facts;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("numbers by the names of facts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Facts, A::Error> {
+                let mut facts = Facts::default();
+                while let Some((column, value)) = map.next_entry::<String, f64>()? {
+                    // A fact that a later version wrote is no fact here.
+                    if let Some(fact) = Fact::of_column(&column) {
+                        facts.set(fact, Some(value));
+                    }
+                }
+                Ok(facts)
+            }
+        }
+        deserializer.deserialize_map(FactsVisitor)
+    }
+}

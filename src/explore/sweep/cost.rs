@@ -1,0 +1,48 @@
+//! What a sample is expected to cost, in seconds on the wall clock, before the sweep runs.
+
+use crate::explore::store::journal::{Record, SampleOutcome};
+use crate::measure::hardware::Hardware;
+use crate::measure::kernels;
+use crate::measure::numerics::power_law::remote_share;
+use crate::point::{Point, Value};
+use std::collections::HashMap;
+
+/// Between two samples, besides what a kernel does: the driver, the schedule, barriers.
+pub const OVERHEAD: f64 = 2e-4;
+
+/// Mean wall time of a sample of each point that journals hold, by key: the time since the sample before, so that
+/// verification and all else between two runs count.
+pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
+    let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
+    for record in records {
+        for pair in record.samples.windows(2) {
+            // Clocks may be set back.
+            let cost = pair[1].unix_seconds - pair[0].unix_seconds;
+            if cost > 0.0 {
+                let sum = sums.entry(&pair[1].key).or_default();
+                *sum = (sum.0 + cost, sum.1 + 1.0);
+            }
+        }
+    }
+    sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
+}
+
+/// A rough estimate from the kernel's work, as of a typical machine: 50 ns per operation and 8 GB/s on each rank, five times that
+/// between ranks, half of it on the clock. The fraction of remote accesses is assumed to be Apex-Map's.
+pub fn rough(point: &Point) -> f64 {
+    let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
+    let work = kernel.work(point);
+    let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
+    let far = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
+    let crowded = (point.ranks as f64 / Hardware::here().hardware_threads() as f64).max(1.0);
+    let seconds = far * crowded * (work.operations * 5e-8 + work.bytes / 8e9) / point.ranks as f64;
+    OVERHEAD + bounded(point, seconds / 2.0) * 2.0
+}
+
+/// The time of a run within the point's own time bound, if it has one.
+pub fn bounded(point: &Point, seconds: f64) -> f64 {
+    match point.params.get("time_bound").and_then(Value::as_f64) {
+        Some(bound) if bound > 0.0 => seconds.min(bound),
+        _ => seconds,
+    }
+}

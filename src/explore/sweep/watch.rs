@@ -1,0 +1,67 @@
+//! How quiet the machine is while a launch runs, judged sample by sample.
+
+use crate::disturbance::Facts;
+use crate::explore::store::health::Health;
+use crate::explore::store::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes};
+use crate::sample::{Launch, Sample};
+use std::collections::VecDeque;
+
+/// Facts that say how fast the quiet machine is: the newest of a launch.
+const REMEMBERED: usize = 200;
+/// Samples that the health line is about.
+const RECENT: usize = 20;
+
+/// Follows one launch.
+#[derive(Debug, Default)]
+pub struct Watch {
+    oversubscribed: bool,
+    facts: VecDeque<Facts>,
+    recent: VecDeque<(Quietness, Vec<Cause>)>,
+}
+
+impl Watch {
+    pub fn launched(&mut self, launch: &Launch) {
+        self.oversubscribed = launch.oversubscribed;
+    }
+
+    /// What the canaries before the first sample told; returns the verdict about them, and what to say.
+    pub fn preflight(&mut self, canaries: &[Facts]) -> (Quietness, String) {
+        canaries.iter().for_each(|facts| self.remember(*facts));
+        let causes = preflight_causes(canaries, self.oversubscribed);
+        let verdict = judge(causes.as_deref());
+        let told: Vec<String> = causes.iter().flatten().map(|(cause, amount)| cause.sentence(*amount)).collect();
+        let text = match verdict {
+            Quietness::Disturbed => told.join("; "),
+            Quietness::Quiet => "nothing else takes time from the ranks".into(),
+            Quietness::Unknown => "the system does not tell whether something else takes time from the ranks".into(),
+        };
+        (verdict, text)
+    }
+
+    pub fn sample(&mut self, sample: &Sample) {
+        self.remember(sample.disturbance);
+        let reference = Reference::of(&self.facts);
+        let causes = causes(&sample.disturbance, &reference, self.oversubscribed);
+        let verdict = judge(causes.as_deref());
+        self.recent.push_back((verdict, causes.into_iter().flatten().map(|(cause, _)| cause).collect()));
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+    }
+
+    fn remember(&mut self, facts: Facts) {
+        self.facts.push_back(facts);
+        if self.facts.len() > REMEMBERED {
+            self.facts.pop_front();
+        }
+    }
+
+    /// About the last samples: `quiet: none of 20 samples disturbed`; nothing before the first.
+    pub fn line(&self) -> Option<String> {
+        let mut health = Health::default();
+        for (verdict, causes) in &self.recent {
+            health.add(*verdict, causes.iter().map(|cause| cause.name()));
+        }
+        (!self.recent.is_empty()).then(|| health.sentence())
+    }
+}

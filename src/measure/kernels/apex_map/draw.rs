@@ -1,0 +1,88 @@
+//! The accesses of a rank: drawn from the power law, and what they must sum to.
+
+use super::local_words;
+use crate::measure::numerics::mix::{mix, seed};
+use crate::measure::numerics::power_law::PowerLaw;
+use crate::point::Point;
+use rand::SeedableRng;
+use rand_distr::Distribution;
+use rand_pcg::Pcg64Mcg;
+
+/// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Location(u64);
+
+impl Location {
+    pub(super) const OFFSET_BITS: u32 = 40;
+
+    fn new(owner: u64, offset: u64) -> Self {
+        Self(owner << Self::OFFSET_BITS | offset)
+    }
+
+    #[inline]
+    pub(super) fn owner(self) -> usize {
+        (self.0 >> Self::OFFSET_BITS) as usize
+    }
+
+    #[inline]
+    pub(super) fn offset(self) -> usize {
+        (self.0 & ((1 << Self::OFFSET_BITS) - 1)) as usize
+    }
+}
+
+/// A function of a rank and a word whose differences are the contents of memory.
+pub(super) fn potential(rank: u64, word: u64) -> u64 {
+    mix(rank << Location::OFFSET_BITS ^ word)
+}
+
+/// An endless sequence of accesses of one rank.
+pub(super) struct Draws {
+    law: PowerLaw,
+    random: Pcg64Mcg,
+    block: u64,
+    /// M/P.
+    local: u64,
+    rank: u64,
+    ranks: u64,
+}
+
+impl Draws {
+    /// Sequences of other ranks, streams or purposes are others.
+    pub(super) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
+        let block = point.integer("L");
+        Self {
+            law: PowerLaw::new(point.integer("M") / block, point.real("alpha")),
+            random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
+            block,
+            local: local_words(point),
+            rank: rank as u64,
+            ranks: point.ranks as u64,
+        }
+    }
+
+    /// Fills an index array anew.
+    pub(super) fn fill(&mut self, array: &mut [Location]) {
+        array.fill_with(|| {
+            let word = self.law.sample(&mut self.random) * self.block;
+            // The hot end of the power law is the rank's own memory.
+            Location::new((word / self.local + self.rank) % self.ranks, word % self.local)
+        });
+    }
+
+    /// `accesses` of them.
+    pub(super) fn array(&mut self, accesses: usize) -> Vec<Location> {
+        let mut array = vec![Location(0); accesses];
+        self.fill(&mut array);
+        array
+    }
+
+    /// What the blocks at these places must sum to.
+    pub(super) fn expected(&self, array: &[Location]) -> u64 {
+        let sum_of = |at: &Location| {
+            let (owner, first) = (at.owner() as u64, at.offset() as u64);
+            potential(owner, first + self.block).wrapping_sub(potential(owner, first))
+        };
+        array.iter().fold(0, |sum: u64, at| sum.wrapping_add(sum_of(at)))
+    }
+}

@@ -1,0 +1,78 @@
+//! What is run before the clock: until the caches hold what the point keeps in them.
+
+use super::draw::{Draws, Location};
+use crate::measure::comm::Collectives;
+use std::hint::black_box;
+
+/// Groups of index arrays, each twice as long as the one before, until one takes as long per array as the one before: a
+/// cache that holds n lines needs accesses in proportion to n before its hits settle.
+#[derive(Debug)]
+pub struct WarmUp {
+    arrays: u64,
+    before: Option<f64>,
+    spent: f64,
+    done: bool,
+}
+
+impl WarmUp {
+    /// Two groups are alike if they differ by at most this fraction.
+    pub const ALIKE: f64 = 0.05;
+    /// No further group begins after this time, draws included: seconds.
+    pub const BUDGET: f64 = 0.02;
+
+    /// Arrays of the next group; `None` at the end.
+    pub fn next_group(&self) -> Option<u64> {
+        (!self.done).then_some(self.arrays)
+    }
+
+    /// Takes note of a group: seconds that its accesses took, and seconds spent in all.
+    pub fn note(&mut self, seconds: f64, spent: f64) {
+        let each = seconds / self.arrays as f64;
+        self.spent += spent;
+        let alike = self.before.is_some_and(|before| (each / before - 1.0).abs() <= Self::ALIKE);
+        self.done = alike || self.spent >= Self::BUDGET;
+        self.before = Some(each);
+        self.arrays *= 2;
+    }
+}
+
+impl Default for WarmUp {
+    fn default() -> Self {
+        Self { arrays: 1, before: None, spent: 0.0, done: false }
+    }
+}
+
+/// Words of the rank's own memory that are read first, at most: 64 MiB.
+const PRIMED: usize = 8 << 20;
+/// Words that an index array of the warm-up reads, at most.
+const ARRAY_WORDS: usize = 4 << 20;
+
+/// Warms up, on all ranks alike, and returns the accesses of this rank.
+pub(super) fn run<C: Collectives>(
+    comm: &C,
+    memory: &[u64],
+    (indices, block): (usize, usize),
+    mut draws: Draws,
+    mut pass: impl FnMut(&[Location]),
+) -> u64 {
+    // One word of each line, the hot end last: caches keep what was read last.
+    let lines = memory[..memory.len().min(PRIMED)].iter().step_by(8).rev();
+    black_box(lines.fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+    let mut array = draws.array(indices.min((ARRAY_WORDS / block).max(1)));
+    let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e9) as u64) as f64 * 1e-9 / comm.size() as f64;
+    let (mut warm_up, mut accesses) = (WarmUp::default(), 0);
+    while let Some(arrays) = warm_up.next_group() {
+        let (begin, mut seconds) = (comm.now(), 0.0);
+        for _ in 0..arrays {
+            draws.fill(&mut array);
+            comm.barrier();
+            let start = comm.now();
+            pass(&array);
+            seconds += comm.now() - start;
+        }
+        accesses += arrays * array.len() as u64;
+        // The means are the same on all ranks, and so is what follows from them.
+        warm_up.note(mean(seconds), mean(comm.now() - begin));
+    }
+    accesses
+}

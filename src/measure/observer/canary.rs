@@ -1,0 +1,144 @@
+//! The canary: a fixed short piece of work, and the core clock.
+
+use crate::disturbance::{Fact, Facts};
+use crate::error::Result;
+use crate::measure::comm::arena::{Arena, Pages};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Words of the piece in the first-level cache: 16 KiB.
+const CACHE_WORDS: usize = 2048;
+/// How often they are summed: some ten microseconds.
+const CACHE_PASSES: usize = 24;
+/// Random reads of memory: some ten microseconds.
+const READS: usize = 1024;
+/// Memory that they are spread over. Its size does not matter where lines can be put out of the caches after each piece.
+const BYTES: usize = 16 << 20;
+const WORDS: usize = BYTES / 8;
+const LINE_WORDS: usize = 8;
+const CONTENTS: u64 = u64::from_be_bytes(*b"canary\0\0");
+/// Additions of one chain, and how many chains: the fastest counts, as an interruption makes one slow.
+const CHAIN: u64 = 20_000;
+const CHAINS: usize = 4;
+
+pub struct Canary {
+    cache: Vec<u64>,
+    memory: Arena,
+    /// The line that was read last.
+    line: usize,
+}
+
+impl Canary {
+    pub fn new() -> Result<Self> {
+        let mut memory = Arena::default();
+        let (words, _) = memory.words(Pages::Huge, WORDS, CONTENTS, |place| place as u64)?;
+        words.iter().step_by(LINE_WORDS).for_each(flush);
+        Ok(Self { cache: (0..CACHE_WORDS as u64).collect(), memory, line: 0 })
+    }
+
+    /// The times of both pieces, now.
+    pub fn facts(&mut self) -> Facts {
+        // A kernel leaves caches and translations of addresses as it likes: the first time of each piece brings back the
+        // canary's own. Of two more the shorter counts, as an interruption makes one longer.
+        black_box(self.in_cache());
+        let cache = [(); 2].map(|()| seconds(|| self.in_cache())).into_iter().fold(f64::INFINITY, f64::min);
+        self.in_memory();
+        let memory = [(); 2].map(|()| self.in_memory()).into_iter().fold(f64::INFINITY, f64::min);
+        Facts::default().with(Fact::CacheCanary, cache).with(Fact::MemoryCanary, memory)
+    }
+
+    /// Both pieces so many times.
+    pub fn work(&mut self, times: usize) {
+        for _ in 0..times {
+            black_box(self.in_cache());
+            self.in_memory();
+        }
+    }
+
+    fn in_cache(&self) -> u64 {
+        let words = black_box(&self.cache[..]);
+        let pass = |sum: u64, pass: usize| words.iter().fold(sum ^ pass as u64, |sum, &word| sum.wrapping_add(word));
+        (0..CACHE_PASSES).fold(0, pass)
+    }
+
+    /// The time of random reads of lines that no cache has.
+    fn in_memory(&mut self) -> f64 {
+        let Ok((words, _)) = self.memory.words(Pages::Huge, WORDS, CONTENTS, |place| place as u64) else {
+            return f64::NAN;
+        };
+        let first = self.line;
+        let time = seconds(|| lines(first).fold(0, |sum: u64, line| sum.wrapping_add(words[line * LINE_WORDS])));
+        for line in lines(first) {
+            flush(&words[line * LINE_WORDS]);
+            self.line = line;
+        }
+        time
+    }
+}
+
+/// The lines of the next piece: a sequence that comes back to none before it has met all (Hull and Dobell 1962: the factor is 1
+/// modulo 4, the increment odd, the modulus a power of two).
+fn lines(first: usize) -> impl Iterator<Item = usize> {
+    let next = |line: &usize| Some(line.wrapping_mul(0x9E37_79B5).wrapping_add(0x3C6E_F35F) & (WORDS / LINE_WORDS - 1));
+    std::iter::successors(Some(first), next).skip(1).take(READS)
+}
+
+fn seconds(piece: impl FnOnce() -> u64) -> f64 {
+    let started = Instant::now();
+    black_box(piece());
+    started.elapsed().as_secs_f64()
+}
+
+/// Puts a line out of all caches, where a program may; elsewhere lines come back after so many reads that most are gone.
+fn flush(word: &u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the address is one of a word that is there; the instruction changes no memory.
+    unsafe {
+        std::arch::x86_64::_mm_clflush(std::ptr::from_ref(word).cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("dc civac, {}", in(reg) word, options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = word;
+}
+
+/// Cycles of the core's clock per second: a chain of dependent additions takes one cycle each.
+pub fn core_hertz() -> f64 {
+    let chain = |_| {
+        let started = Instant::now();
+        let sum = additions();
+        let seconds = started.elapsed().as_secs_f64();
+        black_box(sum);
+        CHAIN as f64 / seconds
+    };
+    (0..CHAINS).map(chain).fold(0.0, f64::max)
+}
+
+/// Additions of a register, as recent processors make several additions of a constant in one cycle.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn additions() -> u64 {
+    let (mut sum, one) = (0u64, black_box(1u64));
+    for _ in 0..CHAIN / 100 {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: only the two registers and the flags are touched.
+        unsafe {
+            std::arch::asm!(".rept 100", "add {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
+                options(nomem, nostack));
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!(".rept 100", "add {sum}, {sum}, {one}", ".endr", sum = inout(reg) sum, one = in(reg) one,
+                options(nomem, nostack));
+        }
+    }
+    sum
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn additions() -> u64 {
+    (0..CHAIN).fold(0, |sum: u64, _| black_box(sum).wrapping_add(1))
+}

@@ -1,0 +1,54 @@
+//! Energy of the processor packages, where the system counts it (powercap).
+
+use crate::measure::hardware::{Below, Files};
+use std::path::{Path, PathBuf};
+
+/// Shorter times are not told: the counters move once a millisecond.
+pub const LEAST_SECONDS: f64 = 0.01;
+const FOLDER: &str = "sys/class/powercap";
+
+/// The packages' counters, put together to one that does not wrap.
+pub struct Energy {
+    root: PathBuf,
+    packages: Vec<Package>,
+}
+
+struct Package {
+    file: String,
+    /// Where the counter wraps, in microjoules.
+    range: u64,
+    last: u64,
+    total: u64,
+}
+
+impl Energy {
+    /// Those below this root of the system; `None` where there are none, or they are not for this user.
+    pub fn open(root: &Path) -> Option<Self> {
+        let system: &dyn Files = &Below(root);
+        let mut names = system.names(FOLDER);
+        names.sort();
+        let package = |name: String| {
+            let number = |file: &str| system.text(&format!("{FOLDER}/{name}/{file}"))?.parse().ok();
+            let kind = system.text(&format!("{FOLDER}/{name}/name"))?;
+            let last = number("energy_uj").filter(|_| kind.starts_with("package"))?;
+            let range = number("max_energy_range_uj")?;
+            Some(Package { file: format!("{FOLDER}/{name}/energy_uj"), range, last, total: 0 })
+        };
+        let packages: Vec<Package> = names.into_iter().filter_map(package).collect();
+        (!packages.is_empty()).then(|| Self { root: root.to_owned(), packages })
+    }
+
+    /// Joules of all packages since this was opened; counters that wrapped more than once since the last call lose those turns.
+    pub fn joules(&mut self) -> Option<f64> {
+        let system: &dyn Files = &Below(&self.root);
+        for package in &mut self.packages {
+            let now: u64 = system.text(&package.file)?.parse().ok()?;
+            package.total += match now.checked_sub(package.last) {
+                Some(passed) => passed,
+                None => package.range.saturating_sub(package.last) + now,
+            };
+            package.last = now;
+        }
+        Some(self.packages.iter().map(|package| package.total).sum::<u64>() as f64 / 1e6)
+    }
+}

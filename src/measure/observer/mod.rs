@@ -1,0 +1,156 @@
+//! What disturbs a run, seen from its ranks: what the system counts while a kernel's clock runs, the core clock before and
+//! after, and a fixed short piece of work in the first-level cache and in memory before each run, the canary.
+//!
+//! A kernel says when its clock runs by [`clock_starts`] and [`clock_stops`]; where it does not, the whole run is watched.
+
+mod canary;
+pub mod counters;
+pub mod energy;
+pub mod host;
+mod thread;
+
+use crate::disturbance::{Fact, Facts};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::hardware::{Below, Hardware, Throttling};
+use canary::Canary;
+use counters::Counters;
+use energy::Energy;
+use host::HostWatch;
+use std::cell::RefCell;
+use std::path::Path;
+use thread::ThreadTimes;
+
+thread_local! {
+    /// What is watched on this thread; a rank is a thread.
+    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+/// The counts of one rank while its clock runs.
+struct Watch {
+    counters: Option<Counters>,
+    energy: Option<Energy>,
+    started: Option<Reading>,
+    /// Of the clock that ran last.
+    facts: Option<Facts>,
+}
+
+struct Reading {
+    thread: ThreadTimes,
+    joules: Option<f64>,
+}
+
+impl Watch {
+    fn start(&mut self) {
+        let joules = self.energy.as_mut().and_then(Energy::joules);
+        self.started = Some(Reading { thread: ThreadTimes::now(), joules });
+        if let Some(counters) = &mut self.counters {
+            counters.start();
+        }
+    }
+
+    fn stop(&mut self) {
+        let counts = self.counters.as_mut().map(Counters::stop);
+        let now = ThreadTimes::now();
+        let Some(started) = self.started.take() else { return };
+        let mut facts = now.since(&started.thread);
+        if let Some(counts) = counts {
+            for (fact, count) in counts {
+                facts.set(fact, Some(count));
+            }
+        }
+        let joules = self.energy.as_mut().and_then(Energy::joules);
+        let long_enough = facts.get(Fact::WatchedSeconds) >= Some(energy::LEAST_SECONDS);
+        let spent = started.joules.zip(joules).map(|(before, after)| after - before);
+        facts.set(Fact::EnergyJoules, spent.filter(|_| long_enough));
+        self.facts = Some(facts);
+    }
+}
+
+/// The kernel's clock is about to start on this rank: call it before the barrier that all start from.
+pub fn clock_starts() {
+    WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::start));
+}
+
+/// The kernel's clock has stopped on this rank.
+pub fn clock_stops() {
+    WATCH.with_borrow_mut(|watch| watch.as_mut().into_iter().for_each(Watch::stop));
+}
+
+/// Watches the runs of one rank.
+pub struct Observer {
+    canary: Canary,
+    /// On rank 0 only, like the energy of its node.
+    host: Option<HostWatch>,
+    throttling: Option<Throttling>,
+    throttled: Option<f64>,
+    before: Facts,
+}
+
+impl Observer {
+    /// For the calling rank.
+    ///
+    /// # Errors
+    /// If there is no memory for the canary.
+    pub fn new<C: Collectives>(comm: &C) -> Result<Self> {
+        let first = comm.rank() == 0;
+        let energy = if first { Energy::open(Path::new("/")) } else { None };
+        WATCH.set(Some(Watch { counters: Counters::hardware(), energy, started: None, facts: None }));
+        Ok(Self {
+            canary: Canary::new()?,
+            host: first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::here().threads.len())),
+            throttling: Throttling::find(&Below(Path::new("/"))),
+            throttled: None,
+            before: Facts::default(),
+        })
+    }
+
+    /// Just before a run, on all ranks.
+    pub fn before(&mut self) {
+        self.before = self.canary.facts().with(Fact::HertzBefore, canary::core_hertz());
+        self.throttled = self.throttled_seconds();
+        WATCH.with_borrow_mut(|watch| {
+            if let Some(watch) = watch {
+                watch.facts = None;
+                watch.start();
+            }
+        });
+    }
+
+    /// Just after it: what this rank saw.
+    pub fn after(&mut self) -> Facts {
+        let watched = WATCH.with_borrow_mut(|watch| {
+            let watch = watch.as_mut()?;
+            if watch.facts.is_none() {
+                watch.stop();
+            }
+            watch.facts.take()
+        });
+        let mut facts = watched.unwrap_or_default().with(Fact::HertzAfter, canary::core_hertz());
+        for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary] {
+            facts.set(fact, self.before.get(fact));
+        }
+        let throttled = self.throttled_seconds().zip(self.throttled);
+        facts.set(Fact::ThrottledSeconds, throttled.map(|(now, before)| now - before));
+        if let Some(host) = &mut self.host {
+            host.look();
+            facts.set(Fact::StealShare, host.steal_share());
+            facts.set(Fact::OtherCores, host.other_cores());
+        }
+        facts
+    }
+
+    fn throttled_seconds(&self) -> Option<f64> {
+        self.throttling.as_ref()?.seconds(&Below(Path::new("/")))
+    }
+
+    /// Some ten milliseconds of the canary's work, to be watched where nothing is measured.
+    pub fn work(&mut self) {
+        clock_starts();
+        self.canary.work(PREFLIGHT_WORK);
+        clock_stops();
+    }
+}
+
+/// How often a preflight does the canary's work between two looks.
+const PREFLIGHT_WORK: usize = 100;

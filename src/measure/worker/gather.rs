@@ -1,0 +1,72 @@
+//! What rank 0 tells all ranks, and what they tell it.
+
+use super::Job;
+use crate::disturbance::Facts;
+use crate::error::{Error, Result};
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Arena;
+use crate::provenance::{self, MemoryPlacement, Placement};
+
+/// Rank 0's job, on all ranks.
+pub fn broadcast_job<C: Collectives>(comm: &C, job: Option<Job>) -> Result<Job> {
+    let text = match job {
+        Some(job) => serde_json::to_vec(&job).map_err(|e| Error::internal(e.to_string()))?,
+        None => Vec::new(),
+    };
+    let mut length = [text.len() as u64];
+    comm.broadcast(&mut length);
+    let mut words = pack(&text, (length[0] as usize).div_ceil(8));
+    comm.broadcast(&mut words);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(length[0] as usize).collect();
+    serde_json::from_slice(&bytes).map_err(|e| Error::internal(format!("the job was garbled on its way: {e}")))
+}
+
+/// Bytes as words, padded with zeros or cut to `words` words.
+fn pack(bytes: &[u8], words: usize) -> Vec<u64> {
+    let mut packed: Vec<u64> = bytes
+        .chunks(8)
+        .map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        })
+        .collect();
+    packed.resize(words, 0);
+    packed
+}
+
+/// The facts of all ranks; on rank 0, on others their own.
+pub fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
+    comm.gather(&own.words()).map_or(*own, |words| Facts::over_ranks(&words))
+}
+
+/// Words that carry a rank's placement.
+const PLACEMENT_WORDS: usize = 64;
+
+pub fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
+    let mut own = provenance::placement(comm.rank());
+    own.node.truncate(255);
+    let text = serde_json::to_vec(&own).unwrap_or_default();
+    let all = comm.gather(&pack(&text, PLACEMENT_WORDS))?;
+    let read = |words: &[u64]| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
+        serde_json::from_slice(&bytes).ok()
+    };
+    Some(all.chunks_exact(PLACEMENT_WORDS).filter_map(read).collect())
+}
+
+/// Where the memory of each rank is; on rank 0.
+pub fn gather_memory<C: Collectives>(comm: &C, arena: &Arena) -> Option<Vec<Option<MemoryPlacement>>> {
+    let own = MemoryPlacement::of(&arena.memory_nodes());
+    let words = own.map_or([0; 4], |own| [1, own.numa_node.into(), own.memory_node.into(), own.elsewhere.to_bits()]);
+    let all = comm.gather(&words)?;
+    let read = |words: &[u64]| match *words {
+        [1, numa_node, memory_node, elsewhere] => Some(MemoryPlacement {
+            numa_node: numa_node as u32,
+            memory_node: memory_node as u32,
+            elsewhere: f64::from_bits(elsewhere),
+        }),
+        _ => None,
+    };
+    Some(all.chunks_exact(words.len()).map(read).collect())
+}

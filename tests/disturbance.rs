@@ -1,0 +1,309 @@
+//! What disturbs a run: facts over ranks, verdicts with their limits, corrected rates, and what the system tells.
+
+use crate::common::{Scratch, host, launch, sample, small_point};
+use crate::mock::noise;
+use apexmap::disturbance::{Fact, Facts};
+use apexmap::explore::calibrate;
+use apexmap::explore::store::Samples;
+use apexmap::explore::store::correction::{Run, factors};
+use apexmap::explore::store::health::Health;
+use apexmap::explore::store::journal::Record;
+use apexmap::explore::store::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes, together};
+use apexmap::explore::store::tabulate::tabulate;
+use apexmap::measure::hardware::{Below, Throttling};
+use apexmap::measure::observer::counters::Counters;
+use apexmap::measure::observer::energy::Energy;
+use apexmap::measure::observer::host::{HostTimes, HostWatch};
+use apexmap::sample::{Launch, Sample};
+use perf_event::events::{Event, Software};
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+
+/// A run of 10 ms that nothing disturbed.
+fn quiet() -> Facts {
+    let zero = [Fact::OffCoreShare, Fact::RunDelayShare, Fact::StealShare, Fact::OtherCores, Fact::ThrottledSeconds];
+    let facts = zero.into_iter().fold(Facts::default(), |facts, fact| facts.with(fact, 0.0));
+    let facts = facts.with(Fact::WatchedSeconds, 0.01).with(Fact::MinorFaults, 0.0).with(Fact::MajorFaults, 0.0);
+    let facts = facts.with(Fact::HertzBefore, 3e9).with(Fact::HertzAfter, 3e9);
+    facts.with(Fact::CacheCanary, 20e-6).with(Fact::MemoryCanary, 15e-6)
+}
+
+fn reference() -> Reference {
+    Reference::of(&vec![quiet(); 4])
+}
+
+#[test]
+fn facts_of_ranks_are_put_together_as_each_says() {
+    let one = Facts::default().with(Fact::RunDelayShare, 0.1).with(Fact::InvoluntarySwitches, 2.0);
+    let one = one.with(Fact::HertzBefore, 3e9);
+    let two = Facts::default().with(Fact::RunDelayShare, 0.4).with(Fact::InvoluntarySwitches, 5.0);
+    let two = two.with(Fact::HertzBefore, 2e9).with(Fact::StealShare, 0.2);
+    let all = Facts::over_ranks(&[one.words(), two.words()].concat());
+    assert_eq!(all.get(Fact::RunDelayShare), Some(0.4), "the largest");
+    assert_eq!(all.get(Fact::InvoluntarySwitches), Some(7.0), "the sum");
+    assert_eq!(all.get(Fact::HertzBefore), Some(2e9), "the smallest");
+    assert_eq!(all.get(Fact::StealShare), Some(0.2), "that of the rank that has it");
+    assert_eq!(all.get(Fact::EnergyJoules), None);
+}
+
+proptest! {
+    #[test]
+    fn facts_come_back_from_json_as_they_were(values in prop::collection::vec(prop::option::of(-1e12..1e12f64), Fact::COUNT)) {
+        let mut facts = Facts::default();
+        Fact::ALL.iter().zip(values).for_each(|(&fact, value)| facts.set(fact, value));
+        let text = serde_json::to_string(&facts).expect("JSON");
+        let back: Facts = serde_json::from_str(&text).expect("facts");
+        prop_assert!(Fact::ALL.iter().all(|&fact| back.get(fact) == facts.get(fact)));
+    }
+}
+
+#[test]
+fn facts_that_this_version_does_not_know_and_samples_without_any_are_read() {
+    let facts: Facts = serde_json::from_str(r#"{"run_delay_share":0.5,"phase_of_the_moon":1.0}"#).expect("facts");
+    assert_eq!(facts.get(Fact::RunDelayShare), Some(0.5));
+    let old = sample(&small_point("apex_map.sequential", 1), "k", 0, 1.0);
+    let text = serde_json::to_string(&old).expect("JSON");
+    assert!(!text.contains("disturbance"), "{text}");
+    assert!(serde_json::from_str::<Sample>(&text).expect("a sample").disturbance.is_empty());
+}
+
+#[test]
+fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
+    assert_eq!(judge(causes(&quiet(), &reference(), false).as_deref()), Quietness::Quiet);
+    let cases = [
+        (Cause::RunDelay, Fact::RunDelayShare, 0.009, 0.011),
+        (Cause::OffCore, Fact::OffCoreShare, 0.019, 0.021),
+        (Cause::Steal, Fact::StealShare, 0.009, 0.011),
+        (Cause::OtherPrograms, Fact::OtherCores, 0.24, 0.26),
+        (Cause::Throttling, Fact::ThrottledSeconds, 0.0, 1e-6),
+        // A page fault costs at least half a microsecond: 200 are 1 % of 10 ms.
+        (Cause::PageFaults, Fact::MinorFaults, 199.0, 201.0),
+        (Cause::PageFaults, Fact::MajorFaults, 0.0, 1.0),
+        (Cause::CoreClock, Fact::HertzBefore, 2.86e9, 2.84e9),
+        (Cause::CoreClock, Fact::HertzAfter, 2.86e9, 2.84e9),
+        (Cause::CacheCanary, Fact::CacheCanary, 22.9e-6, 23.1e-6),
+        (Cause::MemoryCanary, Fact::MemoryCanary, 22.4e-6, 22.6e-6),
+    ];
+    for (cause, fact, below, above) in cases {
+        let found = |value| causes(&quiet().with(fact, value), &reference(), false).expect("known");
+        assert!(found(below).is_empty(), "{cause} at {below}");
+        assert_eq!(found(above).iter().map(|(cause, _)| *cause).collect::<Vec<_>>(), [cause], "at {above}");
+    }
+}
+
+#[test]
+fn what_is_not_told_is_unknown_and_so_is_an_oversubscribed_run() {
+    assert_eq!(causes(&Facts::default(), &reference(), false), None);
+    let silent = Facts::default().with(Fact::WatchedSeconds, 0.01).with(Fact::CacheCanary, 20e-6);
+    assert_eq!(causes(&silent, &reference(), false), None, "who waited is not told");
+    assert_eq!(causes(&noise(), &reference(), true), None, "ranks wait for each other");
+    assert_eq!(judge(None), Quietness::Unknown);
+}
+
+#[test]
+fn the_reference_is_the_quietest_quarter_and_needs_four_runs() {
+    let with = |seconds: f64| quiet().with(Fact::CacheCanary, seconds).with(Fact::HertzBefore, 1e9 * seconds);
+    let runs = [1.0, 2.0, 3.0, 4.0, 9.0].map(with);
+    let reference = Reference::of(&runs);
+    assert_eq!((reference.cache_seconds, reference.hertz), (Some(2.0), Some(4e9)), "quartiles of five");
+    assert_eq!(Reference::of(&runs[..3]), Reference::default());
+}
+
+#[test]
+fn several_samples_are_disturbed_when_more_than_a_quarter_is_and_unknown_when_most_are() {
+    use Quietness::{Disturbed, Quiet, Unknown};
+    assert_eq!(together(&[Quiet, Quiet, Quiet, Disturbed]), Quiet);
+    assert_eq!(together(&[Quiet, Quiet, Disturbed, Disturbed]), Disturbed);
+    assert_eq!(together(&[Quiet, Unknown, Unknown]), Unknown);
+    assert_eq!(together(&[]), Unknown);
+}
+
+#[test]
+fn one_interruption_in_a_second_does_not_make_a_machine_disturbed_before_a_run() {
+    let mut canaries = vec![quiet(); 100];
+    canaries[40] = noise().with(Fact::CacheCanary, 40e-6);
+    assert_eq!(preflight_causes(&canaries, false), Some(Vec::new()));
+    assert_eq!(preflight_causes(&vec![noise(); 100], false).expect("known")[0], (Cause::RunDelay, 0.5));
+}
+
+/// Two points of twenty runs; the machine is up to twice as slow in some, and the second point does not follow it.
+fn runs() -> Vec<(f64, Facts, bool)> {
+    let of = |number: usize| {
+        let slow = 1.0 + (number * 7 % 20) as f64 / 20.0;
+        let jitter = 1.0 + 0.01 * ((number * 13 % 5) as f64 - 2.0);
+        let facts = quiet().with(Fact::MemoryCanary, 15e-6 * slow);
+        [(0.5 * slow * jitter, facts, true), (0.5 * jitter, facts, false)]
+    };
+    (0..20).flat_map(of).collect()
+}
+
+#[test]
+fn a_common_factor_is_taken_out_of_the_rates_of_points_that_follow_it_and_of_no_others() {
+    let (reference, runs) = (reference(), runs());
+    for follows in [true, false] {
+        let point: Vec<Run> = (runs.iter().filter(|run| run.2 == follows))
+            .map(|(seconds, facts, _)| Run { seconds: *seconds, facts, reference: &reference })
+            .collect();
+        let factors = factors(&point);
+        let corrected = point.iter().zip(&factors).map(|(run, factor)| (run.seconds / factor).ln()).collect::<Vec<_>>();
+        let mean = corrected.iter().sum::<f64>() / 20.0;
+        let spread = (corrected.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 19.0).sqrt();
+        assert!(spread < 0.025, "{spread}: what is left is the jitter of 1.4 %");
+        assert!((mean.exp() / 0.5 - 1.0).abs() < 0.02, "the quiet machine takes 0.5 s, found {}", mean.exp());
+    }
+}
+
+#[test]
+fn two_runs_are_too_few_to_correct() {
+    let (reference, slow) = (reference(), quiet().with(Fact::CacheCanary, 40e-6));
+    let run = |seconds, facts| Run { seconds, facts, reference: &reference };
+    assert_eq!(factors(&[run(1.0, &quiet()), run(2.0, &slow)]), [1.0, 1.0]);
+}
+
+/// Samples of two ranks, the first `noisy` of twenty disturbed.
+fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
+    let point = small_point("apex_map.two_sided", 2);
+    let of = |number: u32| {
+        let disturbed = (number as usize) < noisy;
+        let disturbance = if disturbed { noise().with(Fact::CacheCanary, 20e-6) } else { quiet() };
+        Sample { disturbance, ..sample(&point, "k", number, if disturbed { 2.0 } else { 1.0 }) }
+    };
+    let launch = Launch { oversubscribed, ..launch("0001", 2, "b1") };
+    vec![Record { launch: Some(launch), samples: (0..20).map(of).collect(), ..Record::default() }]
+}
+
+fn stored(noisy: usize, oversubscribed: bool) -> Samples {
+    tabulate(&journal(noisy, oversubscribed), |_| true).into()
+}
+
+#[test]
+fn stores_have_the_facts_the_verdict_and_the_corrected_rates_of_each_sample() {
+    let samples = stored(6, false);
+    let table = samples.table();
+    assert_eq!((table.word("quietness", 0), table.word("disturbed_by", 0)), ("disturbed", "run delay, off core"));
+    assert_eq!((table.word("quietness", 19), table.word("disturbed_by", 19)), ("quiet", ""));
+    assert_eq!(table.number("run_delay_share", 0), 0.5);
+    let [raw, corrected, factor] =
+        ["bytes_per_second", "bytes_per_second_corrected", "correction"].map(|name| table.number(name, 19));
+    assert_eq!(corrected, raw * factor);
+    assert_eq!(samples.words("quietness").len(), 2);
+    let old = tabulate(
+        &[Record { samples: vec![sample(&small_point("apex_map.sequential", 1), "k", 0, 1.0)], ..Record::default() }],
+        |_| true,
+    );
+    assert!(old.column("quietness").is_none(), "samples without facts have no verdict");
+}
+
+#[test]
+fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
+    let sentence = |samples: &Samples| Health::of(samples).sentence();
+    assert_eq!(sentence(&stored(0, false)), "quiet: none of 20 samples disturbed");
+    assert_eq!(sentence(&stored(5, false)), "quiet: 5 of 20 samples disturbed (off core 5, run delay 5)");
+    assert_eq!(Health::of(&stored(5, false)).banner(), None);
+    calibrate::require_quiet(&stored(5, false)).expect("quiet enough");
+    let noisy = stored(6, false);
+    assert_eq!(Health::of(&noisy).verdict(), Quietness::Disturbed);
+    let banner = Health::of(&noisy).banner().expect("a banner");
+    assert!(banner.starts_with("DISTURBED: something else took time from 6 of 20 samples"), "{banner}");
+    let error = calibrate::require_quiet(&noisy).expect_err("refused");
+    assert!(error.what.starts_with("no card was written"), "{}", error.what);
+    let card = calibrate::card(&[], &noisy, "m", &host()).expect("a card, if told to");
+    assert!(calibrate::card_text(&card, None).starts_with("DISTURBED"));
+    assert!(card.to_toml().contains("DISTURBED"));
+    assert_eq!(Health::of(&stored(20, true)).verdict(), Quietness::Unknown, "ranks shared hardware threads");
+}
+
+fn recorded(files: &[(&str, &str)]) -> Scratch {
+    let scratch = Scratch::new();
+    for (path, text) in files {
+        let path = scratch.join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, text).expect("written");
+    }
+    scratch
+}
+
+const STAT: &str = "cpu  3678911 10239 440960 725082 16523 0 3947 21655 0 0\ncpu0 1791029 4582 205586 431815 4169 0 721 10741 0 0\n\
+    intr 1 2 3\nctxt 99\n";
+
+#[test]
+fn times_of_the_host_are_read_and_told_over_a_second() {
+    let stat = recorded(&[("proc/stat", STAT)]);
+    let first = HostTimes::read(&Below(&stat)).expect("times");
+    assert_eq!(first, HostTimes { busy: 3678911 + 10239 + 440960 + 3947, idle: 725082 + 16523, stolen: 21655 });
+    assert_eq!(HostTimes::read(&Below(&recorded(&[("proc/stat", "cpu  1 2\n")]))), None);
+    // Four hardware threads, one rank: in a second 100 ticks each, of which 20 stolen, 230 busy.
+    let (mut watch, start) = (HostWatch::new(1, 4), Instant::now());
+    watch.note(start, first);
+    assert_eq!((watch.steal_share(), watch.other_cores()), (None, None), "nothing has passed");
+    let later = HostTimes { busy: first.busy + 230, idle: first.idle + 150, stolen: first.stolen + 20 };
+    watch.note(start + Duration::from_secs(1), later);
+    assert_eq!(watch.steal_share(), Some(0.05));
+    assert_eq!(watch.other_cores().map(|cores| (cores * 1e6).round()), Some(1.3e6), "2.3 busy, 1 of them ours");
+    // What is long ago no longer counts.
+    let idle = HostTimes { idle: later.idle + 400, ..later };
+    watch.note(start + Duration::from_secs(2), idle);
+    assert_eq!((watch.steal_share(), watch.other_cores()), (Some(0.0), Some(0.0)));
+}
+
+#[test]
+fn throttling_is_read_from_both_versions_of_control_groups() {
+    let second = recorded(&[
+        ("proc/self/cgroup", "0::/job\n"),
+        ("proc/self/mountinfo", "30 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+        ("sys/fs/cgroup/job/cpu.stat", "usage_usec 500\nnr_throttled 3\nthrottled_usec 2500000\n"),
+    ]);
+    let first = recorded(&[
+        ("proc/self/cgroup", "4:cpu,cpuacct:/job\n"),
+        ("proc/self/mountinfo", "30 20 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"),
+        ("sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000000\n"),
+    ]);
+    for (files, seconds) in [(&second, 2.5), (&first, 1.5)] {
+        let system = Below(files);
+        assert_eq!(Throttling::find(&system).and_then(|file| file.seconds(&system)), Some(seconds));
+    }
+    assert_eq!(Throttling::find(&Below(&recorded(&[("proc/self/cgroup", "0::/\n")]))), None);
+}
+
+#[test]
+fn energy_is_that_of_all_packages_and_survives_a_counter_that_wraps() {
+    let zone = |number: u32, name: &str, energy: &str| {
+        let folder = format!("sys/class/powercap/intel-rapl:{number}");
+        [("name", name), ("energy_uj", energy), ("max_energy_range_uj", "1000000")]
+            .map(|(file, text)| (format!("{folder}/{file}"), text.to_owned()))
+    };
+    let files: Vec<(String, String)> =
+        [zone(0, "package-0", "900000"), zone(1, "package-1", "100000"), zone(2, "dram", "5")].concat();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let folder = recorded(&files);
+    let mut energy = Energy::open(&folder).expect("two packages");
+    assert_eq!(energy.joules(), Some(0.0));
+    std::fs::write(folder.join("sys/class/powercap/intel-rapl:0/energy_uj"), "50000").expect("written");
+    std::fs::write(folder.join("sys/class/powercap/intel-rapl:1/energy_uj"), "150000").expect("written");
+    assert_eq!(energy.joules(), Some(0.2), "0.15 J over the end of the range, and 0.05 J");
+    assert!(Energy::open(&recorded(&[])).is_none());
+}
+
+/// Counters of software, which every system has, in place of the hardware's: a virtual machine may hide those.
+#[test]
+fn counters_count_between_start_and_stop_only() {
+    let events = [(Fact::CacheMisses, Event::Software(Software::PAGE_FAULTS))];
+    let Some(mut counters) = Counters::of(events) else {
+        eprintln!("skipped: this system does not let a program count its own page faults (perf_event_paranoid)");
+        return;
+    };
+    let touch = || {
+        std::hint::black_box(memmap2::MmapMut::map_anon(64 * 4096).expect("memory"))
+            .chunks_mut(4096)
+            .for_each(|page| page[0] = 1)
+    };
+    touch();
+    counters.start();
+    let none = counters.stop();
+    counters.start();
+    touch();
+    let some = counters.stop();
+    assert!(none.iter().all(|(_, count)| *count < 8.0), "{none:?}");
+    assert!(some.iter().all(|(fact, count)| *fact == Fact::CacheMisses && *count >= 1.0), "{some:?}");
+    assert!(some.first().map(|found| found.1) > none.first().map(|found| found.1), "{some:?} {none:?}");
+}

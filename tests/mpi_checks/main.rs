@@ -1,0 +1,126 @@
+//! A program for three ranks of MPI that checks what its mailboxes and windows promise; `tests/mpi.rs` builds and starts it.
+//!
+//! Ranks that must not let MPI make progress wait for each other by files in the folder that is the only argument.
+
+use apexmap::measure::comm::mpi::MpiComm;
+use apexmap::measure::comm::{
+    Collectives, Comm, GetWindow, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Rma, Tag, Transport, TransportKind,
+    start,
+};
+use apexmap::measure::hardware::Place;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Words of a message that no MPI library sends before its receiver has asked for it: 32 MiB.
+const LONG: usize = 4 << 20;
+
+fn main() {
+    let folder = PathBuf::from(std::env::args().nth(1).expect("a folder"));
+    let run = |transport: Transport| match transport {
+        Transport::Mpi(comm) => {
+            a_late_message_blocks_nobody(comm, &folder);
+            a_send_handle_is_busy_until_its_message_has_left(comm, &folder);
+            gets_are_as_many_as_there_are_slots(comm);
+        }
+        Transport::Threads(_) => panic!("this is for MPI"),
+    };
+    let program = |transport: Transport, _: &mut _| {
+        run(transport);
+        Ok(())
+    };
+    start(TransportKind::Mpi, 3, Place::default(), program, |message| eprintln!("{message}")).expect("three ranks");
+    println!("checked");
+}
+
+fn tell(folder: &Path, what: &str) {
+    std::fs::write(folder.join(what), "").expect("a file");
+}
+
+/// Waits without MPI; long enough, so that what should have come by then has.
+fn await_file(folder: &Path, what: &str) {
+    let start = Instant::now();
+    while !folder.join(what).exists() && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The oldest receive of rank 0 is matched by a long message whose sender then does nothing; rank 2's messages come after it.
+fn a_late_message_blocks_nobody(comm: &MpiComm, folder: &Path) {
+    const SHORT: usize = 5;
+    let memory: Vec<u64> = (0..LONG as u64).map(|word| word << 8 | comm.rank() as u64).collect();
+    let (mut go_in, mut go_out) = comm.mailbox(Tag::Request, 1, 1, 1);
+    let limits = Limits { receives: SHORT + 1, sends: SHORT, words: LONG };
+    let order = comm.memory_mailbox(Tag::Reply, limits, &memory, |inbox, outbox| {
+        let mut order = Vec::new();
+        match comm.rank() {
+            0 => {
+                while order.len() < SHORT + 1 {
+                    let came = inbox.take(|from, words| {
+                        let start = words[0] >> 8;
+                        let right = (start..).zip(words).all(|(word, found)| *found == word << 8 | from as u64);
+                        assert!(right, "it was changed on its way");
+                        (from, words.len())
+                    });
+                    order.extend(came);
+                    if order.len() == SHORT {
+                        tell(folder, "short");
+                    }
+                }
+            }
+            1 => {
+                assert!(outbox.send(0, 0, LONG) && go_out.send(2, &[0]));
+                await_file(folder, "short");
+            }
+            _ => {
+                while go_in.take(|_, _| ()).is_none() {}
+                (0..SHORT).for_each(|k| assert!(outbox.send(0, 100 * k, 10)));
+            }
+        }
+        order
+    });
+    if comm.rank() == 0 {
+        let mut expected = vec![(2, 10); SHORT];
+        expected.push((1, LONG));
+        assert_eq!(order, expected, "the late message comes last");
+    }
+    comm.barrier();
+}
+
+/// What its receiver has not asked for is on its way: one handle, one message.
+fn a_send_handle_is_busy_until_its_message_has_left(comm: &MpiComm, folder: &Path) {
+    let memory = vec![7; LONG];
+    let limits = Limits { receives: 4, sends: 2, words: LONG };
+    comm.memory_mailbox(Tag::Reply, limits, &memory, |inbox, outbox| match comm.rank() {
+        0 => {
+            assert!(outbox.send(1, 0, LONG) && outbox.send(1, 0, LONG), "two handles");
+            assert!(!outbox.ready() && !outbox.send(1, 0, LONG), "two are on their way");
+            tell(folder, "sent");
+            while !outbox.ready() {}
+            assert!(outbox.send(1, 1, 1), "one has left");
+        }
+        1 => {
+            await_file(folder, "sent");
+            let mut came = 0;
+            while came < 3 {
+                came += usize::from(inbox.take(|_, _| ()).is_some());
+            }
+        }
+        _ => {}
+    });
+    comm.barrier();
+}
+
+fn gets_are_as_many_as_there_are_slots(comm: &MpiComm) {
+    let memory: Vec<u64> = (0..100).map(|word| word + 100 * comm.rank() as u64).collect();
+    let other = (comm.rank() + 1) % comm.size();
+    comm.get_window(&memory, 2, 1, |mut window| {
+        assert!(window.get(other, 5, 1) && window.get(other, 6, 1), "two slots");
+        assert!(!window.get(other, 7, 1), "two are outstanding");
+        let mut came = Vec::new();
+        while came.len() < 2 {
+            came.extend(window.take_arrived(|words| words[0]));
+        }
+        came.sort_unstable();
+        assert_eq!(came, [5, 6].map(|word| word + 100 * other as u64));
+    });
+}

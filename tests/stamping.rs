@@ -1,0 +1,144 @@
+//! What stamps and checks of messages cost is subtracted, by a clock that the test moves.
+
+use apexmap::error::Result;
+use apexmap::measure::comm::arena::Arena;
+use apexmap::measure::comm::threads::{self, ThreadComm};
+use apexmap::measure::comm::{Collectives, Comm};
+use apexmap::measure::kernels::message_rate::measure::{Exchange, measure};
+use apexmap::measure::kernels::{self, Outcome};
+use apexmap::point::Point;
+use std::cell::Cell;
+
+/// One rank whose clock stands unless it is moved.
+struct Clocked<'a> {
+    comm: &'a ThreadComm,
+    now: &'a Cell<f64>,
+}
+
+impl Comm for Clocked<'_> {
+    fn rank(&self) -> usize {
+        self.comm.rank()
+    }
+    fn size(&self) -> usize {
+        self.comm.size()
+    }
+    fn ranks_on_node(&self) -> usize {
+        self.comm.ranks_on_node()
+    }
+    fn oversubscribed(&self) -> bool {
+        self.comm.oversubscribed()
+    }
+    fn now(&self) -> f64 {
+        self.now.get()
+    }
+    fn relax(&self) {
+        self.comm.relax();
+    }
+}
+
+impl Collectives for Clocked<'_> {
+    type BarrierRequest = <ThreadComm as Collectives>::BarrierRequest;
+
+    fn barrier(&self) {
+        self.comm.barrier();
+    }
+    fn ibarrier(&self) -> Self::BarrierRequest {
+        self.comm.ibarrier()
+    }
+    fn test(&self, request: &mut Self::BarrierRequest) -> bool {
+        self.comm.test(request)
+    }
+    fn broadcast(&self, words: &mut [u64]) {
+        self.comm.broadcast(words);
+    }
+    fn gather(&self, words: &[u64]) -> Option<Vec<u64>> {
+        self.comm.gather(words)
+    }
+    fn all_reduce_sum(&self, value: u64) -> u64 {
+        self.comm.all_reduce_sum(value)
+    }
+    fn all_to_all_v(&self, send: &[u64], counts: &[usize], receive: &mut Vec<u64>) {
+        self.comm.all_to_all_v(send, counts, receive);
+    }
+}
+
+/// Rounds and bookkeeping of known times.
+struct Known<'a> {
+    now: &'a Cell<f64>,
+    /// Of round k: the k-th, over and over.
+    rounds: &'a [f64],
+    bookkeeping: f64,
+    in_turn: f64,
+    stamped: u64,
+}
+
+impl Exchange for Known<'_> {
+    fn clear(&mut self) {}
+    fn round(&mut self, round: u32) {
+        self.now.set(self.now.get() + self.rounds[round as usize % self.rounds.len()]);
+    }
+    fn bookkeeping(&mut self, _: u32) -> u64 {
+        self.now.set(self.now.get() + self.bookkeeping);
+        self.stamped += 1;
+        self.stamped
+    }
+    fn in_turn(&self) -> f64 {
+        self.in_turn
+    }
+    fn wrong(&mut self, _: u32) -> u64 {
+        0
+    }
+}
+
+/// Eight rounds of four messages.
+fn run(rounds: &[f64], bookkeeping: f64, in_turn: f64) -> Outcome {
+    let point = Point::new("message_rate.streaming", 2).with("window", 4u64).with("messages", 32u64);
+    let point = kernels::complete(point).expect("a point");
+    let one = |comm: &ThreadComm, arena: &mut Arena| -> Result<Outcome> {
+        let now = Cell::new(0.0);
+        let exchange = Known { now: &now, rounds, bookkeeping, in_turn, stamped: 0 };
+        measure(&Clocked { comm, now: &now }, &point, arena, exchange, 4.0)
+    };
+    threads::run(1, one).remove(0).expect("no panic").expect("an outcome")
+}
+
+fn output(outcome: &Outcome, name: &str) -> f64 {
+    outcome.outputs[name].as_f64().expect("a number")
+}
+
+#[test]
+fn the_bookkeeping_of_every_round_is_subtracted() {
+    let outcome = run(&[8.0, 16.0], 2.0, 1.0);
+    assert_eq!(outcome.seconds, 8.0 * 10.0);
+    assert_eq!(output(&outcome, "stamping_seconds"), 0.5);
+    assert_eq!(output(&outcome, "message_seconds_min"), 6.0 / 4.0);
+    assert_eq!(output(&outcome, "message_seconds_max"), 14.0 / 4.0);
+}
+
+#[test]
+fn a_round_that_waits_for_two_ranks_bookkeeping_loses_both() {
+    let outcome = run(&[8.0], 1.0, 2.0);
+    assert_eq!((outcome.seconds, output(&outcome, "stamping_seconds")), (8.0 * 6.0, 0.5));
+}
+
+#[test]
+fn no_more_than_half_of_a_round_is_subtracted_and_no_time_falls_below_zero() {
+    let outcome = run(&[2.0, 14.0], 100.0, 1.0);
+    assert_eq!((outcome.seconds, output(&outcome, "stamping_seconds")), (8.0 * 4.0, 1.0));
+    assert_eq!(output(&outcome, "message_seconds_min"), 0.0);
+    assert_eq!(output(&outcome, "message_seconds_max"), 10.0 / 4.0);
+}
+
+/// Every pattern reports what it subtracted from its real rounds.
+#[test]
+fn every_pattern_measures_its_own_bookkeeping() {
+    for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("message_rate.")) {
+        for operation in ["send", "put"] {
+            let point = Point::new(kernel.id(), 2).with("operation", operation).with("messages", 256u64);
+            let outcome = kernels::run_here(&point, 0).expect("a run");
+            let stamping = output(&outcome, "stamping_seconds");
+            assert!(stamping > 0.0 && stamping <= output(&outcome, "message_seconds_max"), "{}", kernel.id());
+            assert!(outcome.seconds > 0.0);
+        }
+    }
+}
