@@ -56,13 +56,14 @@ const RECEIVES: Parameter = parameter(
 const OWN_UPDATES: Parameter = parameter(
     "own_updates",
     "own_updates",
-    "updates of a rank's own words: deferred to the end of the round, or applied immediately (at_once)",
+    "updates of a rank's own words: deferred until the round's last message is sent, or applied immediately (at_once)",
     Domain::Choice(&["deferred", "at_once"]),
 );
 const WAITS: Parameter = parameter(
     "waits",
     "waits",
-    "wait for a message: late, after the rank has divided its own list for the next dimension, or early, before",
+    "wait for a message: late, after the rank has divided its own list for the next dimension (for the last: made its own \
+     updates), or early, before",
     Domain::Choice(&["late", "early"]),
 );
 
