@@ -94,7 +94,7 @@ impl Progress {
             None => String::new(),
         };
         let asked =
-            self.repeat.width.map_or(String::new(), |width| format!(" of {}", units::significant(50.0 * width)));
+            self.repeat.width.map_or(String::new(), |width| format!(" ({} % asked)", units::significant(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
         format!("{launch}: {}, sample {}{precision}{asked}", label(point, &self.varied), self.seconds.len() + 1)
     }
