@@ -295,7 +295,7 @@ fn counters_count_between_start_and_stop_only() {
     let touch = || {
         std::hint::black_box(memmap2::MmapMut::map_anon(64 * 4096).expect("memory"))
             .chunks_mut(4096)
-            .for_each(|page| page[0] = 1)
+            .for_each(|page| page[0] = 1);
     };
     touch();
     counters.start();

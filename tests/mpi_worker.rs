@@ -62,13 +62,13 @@ impl Mpi {
         folder.join("release")
     }
 
-    /// Runs the program in `tests/mpi_checks` on three ranks. Messages between them need both sides, as on a network.
+    /// Runs the program in `tests/mpi_checks` on three ranks, with these settings of the MPI library in the environment.
     /// They leave files in the folder, which is empty.
-    pub fn check(&self, folder: &Path) -> Output {
+    pub fn check(&self, what: &str, folder: &Path, settings: &[(&str, &str)]) -> Output {
         let program = self.build(&["--example", "mpi_checks"]).join("examples/mpi_checks");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let starter = check(self.launcher, &program, &path).unwrap_or_else(|error| panic!("{error}"));
-        let arguments = vec![folder.to_str().unwrap().to_owned()];
+        let arguments = vec![what.to_owned(), folder.to_str().unwrap().to_owned()];
         let (ranks, here) = (3, Here::look());
         let launch =
             LaunchJob { program: starter, worker: program, arguments, ranks, nodes: None, ranks_per_node: None, here };
@@ -76,8 +76,7 @@ impl Mpi {
         let (program, arguments) = command.argv.split_first().unwrap();
         let _alone = alone();
         let mut start = Command::new(program);
-        // Open MPI's receivers would read a sender's memory by themselves.
-        start.args(arguments).envs(command.env).env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+        start.args(arguments).envs(command.env).envs(settings.iter().copied());
         start.stdin(Stdio::null()).output().unwrap()
     }
 

@@ -1,10 +1,14 @@
 //! Where ranks and their memory were: what the report warns of, and what older results tell.
 
 use crate::common::{host, launch, manifest, sample, small_point};
+use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::report::caches::{RankCache, of_rank};
 use apexmap::explore::report::placement;
+use apexmap::explore::report::regimes::regime;
 use apexmap::explore::store::journal::Record;
 use apexmap::explore::store::tabulate::tabulate;
-use apexmap::provenance::{Host, MemoryPlacement, Placement};
+use apexmap::measure::hardware::Place;
+use apexmap::provenance::{Cache, Host, MemoryPlacement, Placement};
 use apexmap::sample::{Launch, Sample};
 use std::collections::BTreeMap;
 
@@ -67,4 +71,34 @@ fn results_of_before_cores_were_told_apart_can_be_read() {
     let old = r#"{ "rank": 1, "node": "n", "core": 5, "pinned": true }"#;
     let place: Placement = serde_json::from_str(old).expect("a placement");
     assert_eq!((place.hardware_thread, place.physical_core, place.memory), (Some(5), None, None));
+}
+
+/// A host with an L3 for each two of eight hardware threads.
+fn several_caches(ranks: usize, place: Option<Place>) -> Launch {
+    let mut launch = Launch { place, ..launch("0001", ranks, "b1") };
+    launch.host.processors.machine_hardware_threads = Some(8);
+    launch.host.caches =
+        vec![Cache { level: 1, bytes: 32 << 10, shared_by: 1 }, Cache { level: 3, bytes: 32 << 20, shared_by: 2 }];
+    launch
+}
+
+#[test]
+fn a_rank_has_its_part_of_a_cache_that_other_ranks_share() {
+    let l3 = |ranks, place| of_rank(&several_caches(ranks, place), None)[1].bytes / f64::from(1 << 20);
+    assert_eq!(l3(4, Some(Place::Spread)), 32.0, "one rank on each of the four caches");
+    assert_eq!(l3(8, Some(Place::Spread)), 16.0);
+    assert_eq!(l3(4, Some(Place::Compact)), 16.0, "two on each of the first two");
+    assert_eq!((l3(1, None), l3(2, None)), (32.0, 16.0), "where a launcher puts them is not known");
+}
+
+#[test]
+fn the_measured_size_of_a_cache_counts_where_the_system_reports_another() {
+    let launch = several_caches(1, None);
+    let mut card = Card::new("m", "a machine", "measured");
+    card.set("l3_bytes", Number::new(16e6, "B", "random reads")).expect("a number of cards");
+    let caches = of_rank(&launch, Some(&card));
+    assert_eq!((caches[0].bytes, caches[0].label().as_str()), (32768.0, "L1"));
+    assert_eq!((caches[1].bytes, caches[1].label().as_str()), (16e6, "L3 (15.3 MiB measured, 32 MiB reported)"));
+    let share = |caches: &[RankCache]| regime(1.0, 64e6, 1, caches, None, &launch.host).levels[1].1;
+    assert!(share(&caches) < share(&of_rank(&launch, None)));
 }

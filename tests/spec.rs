@@ -337,7 +337,7 @@ fn sweeps_and_their_schema_know_every_launcher() {
 #[test]
 fn the_quickstart_spans_the_papers_ranges_at_one_and_at_all_cores() {
     let sweep = read(Path::new("sweeps/quickstart.toml"), machine(CORES)).unwrap();
-    assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * 8 * 2));
+    assert_eq!((sweep.name.as_str(), sweep.points.len()), ("quickstart", 7 * (8 + 1) * 2));
     assert_eq!((sweep.launch.transport, sweep.launch.launcher.id), (TransportKind::Threads, "local"));
     let ends = |name: &str| {
         let values: Vec<f64> = sweep.points.iter().map(|p| p.real(name)).collect();

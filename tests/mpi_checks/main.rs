@@ -1,6 +1,6 @@
 //! A program for three ranks of MPI that checks what its mailboxes and windows promise; `tests/mpi.rs` builds and starts it.
 //!
-//! Ranks that must not let MPI make progress wait for each other by files in the folder that is the only argument.
+//! Its arguments: what to check, and a folder. Ranks that must not let MPI make progress wait for each other by files there.
 
 use apexmap::measure::comm::mpi::MpiComm;
 use apexmap::measure::comm::{
@@ -15,14 +15,15 @@ use std::time::{Duration, Instant};
 const LONG: usize = 4 << 20;
 
 fn main() {
-    let folder = PathBuf::from(std::env::args().nth(1).expect("a folder"));
-    let run = |transport: Transport| match transport {
-        Transport::Mpi(comm) => {
+    let argument = |at| std::env::args().nth(at).expect("what to check, and a folder");
+    let (what, folder) = (argument(1), PathBuf::from(argument(2)));
+    let run = |transport: Transport| match (transport, what.as_str()) {
+        (Transport::Mpi(comm), "mailboxes") => {
             a_late_message_blocks_nobody(comm, &folder);
             a_send_handle_is_busy_until_its_message_has_left(comm, &folder);
-            gets_are_as_many_as_there_are_slots(comm);
         }
-        Transport::Threads(_) => panic!("this is for MPI"),
+        (Transport::Mpi(comm), "windows") => gets_are_as_many_as_there_are_slots(comm),
+        _ => panic!("there is nothing to check"),
     };
     let program = |transport: Transport, _: &mut _| {
         run(transport);

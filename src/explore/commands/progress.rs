@@ -43,6 +43,7 @@ pub struct Progress {
     point: Option<Point>,
     seconds: Vec<f64>,
     position: u64,
+    /// How quiet the machine is.
     health: String,
 }
 
@@ -81,8 +82,7 @@ impl Progress {
         }
         let total = units::number(self.samples as f64 + samples, NumberStyle::Rounded(2));
         line.push_str(&format!(", {} of about {total} samples", self.samples));
-        let health = if self.health.is_empty() { String::new() } else { format!("; {}", self.health) };
-        format!("{line}, {}, {} left{health}", units::seconds(self.elapsed().floor()), about(left))
+        format!("{line}, {}, {} left", units::seconds(self.elapsed().floor()), about(left))
     }
 
     /// What is being measured, and how precise it is.
@@ -94,7 +94,7 @@ impl Progress {
             None => String::new(),
         };
         let asked =
-            self.repeat.width.map_or(String::new(), |width| format!(" of {}", units::significant(50.0 * width)));
+            self.repeat.width.map_or(String::new(), |width| format!(" ({} % asked)", units::significant(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
         format!("{launch}: {}, sample {}{precision}{asked}", label(point, &self.varied), self.seconds.len() + 1)
     }
@@ -108,16 +108,19 @@ impl Progress {
         let elapsed = self.elapsed();
         let outlook = self.forecast.outlook(elapsed);
         let (counts, now) = (self.counts(outlook.seconds, outlook.samples), self.now());
+        let health = &self.health;
         match &self.bar {
             Some(bar) => {
                 let part = elapsed / (elapsed + outlook.seconds).max(1e-9);
                 self.position = self.position.max((part * STEPS as f64) as u64);
                 let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0.into());
                 bar.set_position(self.position);
-                bar.set_prefix(cut(&now, width));
+                let below = if health.is_empty() { String::new() } else { format!("\n{}", cut(health, width)) };
+                bar.set_prefix(cut(&now, width) + &below);
                 bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
             }
-            None => eprintln!("{counts}; {now}"),
+            None if health.is_empty() => eprintln!("{counts}; {now}"),
+            None => eprintln!("{counts}; {now}; {health}"),
         }
         let pause = if self.bar.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);

@@ -2,6 +2,7 @@
 //!
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
+pub mod caches;
 mod input;
 mod live;
 mod model_fits;
@@ -18,9 +19,11 @@ use crate::error::{Error, Result};
 use crate::explore::bounds;
 use crate::explore::html::{self, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
+use crate::explore::store::disturbance_columns::QUIETNESS;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
+use crate::explore::store::quietness::Cause;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
@@ -58,6 +61,12 @@ struct Context<'a> {
     overview: Overview,
     viewer: Viewer,
     summary: &'a [summary::SummaryRow],
+    /// The samples tell what disturbed them.
+    watched: bool,
+    /// Groups, and how quiet the machine was for each.
+    quietness: Vec<(String, String)>,
+    /// Name, meaning and limit of what disturbs a sample.
+    causes: Vec<(&'static str, &'static str, String)>,
     /// Some of its kernels have rules to follow.
     ruled: bool,
     shares: Option<share::Shares>,
@@ -144,6 +153,9 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         overview: overview::overview(&input, &held)?,
         viewer: live::viewer(&input.groups, &manifest.machine),
         summary: &summary,
+        watched: current.has(QUIETNESS),
+        quietness: quietness(&input),
+        causes: Cause::ALL.map(|cause| (cause.name(), cause.meaning(), units::significant(cause.limit()))).into(),
         ruled: summary.iter().any(|row| !row.conformant.is_empty()),
         shares: share::of(&input)?,
         surfaces,
@@ -157,6 +169,13 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     folder.replace_text(&folder.report(), &page)?;
     let health = Health::of(&current);
     Ok(ReportOutput { rows: summary, health, warnings: placement::warnings(&manifest, &current) })
+}
+
+/// The groups of a result with something disturbed, and what that was.
+fn quietness(input: &Input) -> Vec<(String, String)> {
+    let of = |group: &SampleGroup| (group.label(), Health::of(&group.samples));
+    let found = input.groups.iter().map(of).filter(|(_, health)| health.disturbed() > 0);
+    found.map(|(label, health)| (label, health.sentence())).collect()
 }
 
 impl<'a> Head<'a> {
@@ -193,7 +212,7 @@ impl Surfaces {
 
 impl Parameters {
     fn of(input: &Input) -> Result<Self> {
-        let (mut effects, undrawn) = pictures::of_parameters(input.folder, input.samples, input.manifest)?;
+        let (mut effects, undrawn) = pictures::of_parameters(input)?;
         effects.extend(ratio::of_ping_pong(input.folder, input.samples)?);
         effects.extend(nic_figures::of_streams(input)?);
         Ok(Self { effects, undrawn })
@@ -253,7 +272,7 @@ fn section(input: &Input, group: &SampleGroup, number: usize) -> Result<Section>
             levels.push(units::significant(level / 1e6));
         }
     }
-    let regimes = regimes(group, input.manifest);
+    let regimes = regimes(group, input);
     Ok(Section {
         label: group.label(),
         pictures: pictures::of_group(input.folder, group, number)?,
@@ -275,15 +294,16 @@ fn bandwidths(group: &SampleGroup) -> Result<Vec<Vec<f64>>> {
 }
 
 /// Only where memory size, ranks and host are the same all over the group.
-fn regimes(group: &SampleGroup, manifest: &Manifest) -> Vec<Regime> {
+fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let number = |name: &str| group.samples.same(name).and_then(|value| value.as_f64());
     let launch = group.samples.first_word("launch");
-    let Some(launch) = manifest.launches.iter().find(|end| end.launch.launch == launch) else { return Vec::new() };
+    let Some(launch) = input.manifest.launches.iter().find(|end| end.launch.launch == launch) else {
+        return Vec::new();
+    };
     let (Some(words), Some(ranks)) = (number("memory_words"), number("ranks")) else { return Vec::new() };
-    let on_node = launch.launch.placement.iter().filter(|place| place.node == launch.launch.host.name).count().max(1);
     let page = number("page_bytes");
-    let of =
-        |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, on_node as u32, page, &launch.launch.host);
+    let caches = caches::of_rank(&launch.launch, input.card.as_ref());
+    let of = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
     group.alphas.iter().map(of).collect()
 }
 

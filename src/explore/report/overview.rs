@@ -140,7 +140,8 @@ impl Extremes {
         }
         let ratio = self.factor().map_or(String::new(), |factor| format!(", a factor of {factor} apart"));
         overview.sentences.push(format!(
-            "{group}highest {name} {highest}{}; lowest {lowest}{}{ratio}.",
+            "{group}{} {name} {highest}{}; lowest {lowest}{}{ratio}.",
+            if group.is_empty() { "Highest" } else { "highest" },
             at(&self.highest.1),
             at(&self.lowest.1)
         ));

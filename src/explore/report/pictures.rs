@@ -1,15 +1,17 @@
 //! Which figures a result deserves.
 
+use super::caches::{self, RankCache};
+use super::input::Input;
 use crate::error::Result;
 use crate::explore::figure::{Figure, Landmark, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
+use crate::explore::machine::Card;
 use crate::explore::plot::{FigureKind, Request, figure, with_bounds};
 use crate::explore::store::columns::{self, ALPHA, BLOCK};
 use crate::explore::store::derive::SHARE;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
-use crate::provenance::Cache;
 use crate::units::Unit;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
@@ -100,7 +102,8 @@ fn thin(series: &mut Vec<Series>) {
 
 /// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
 /// and, in words, what could not be drawn.
-pub fn of_parameters(folder: &Folder, samples: &Samples, manifest: &Manifest) -> Result<(Vec<Picture>, Vec<String>)> {
+pub fn of_parameters(input: &Input) -> Result<(Vec<Picture>, Vec<String>)> {
+    let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
         let (headline, rows) = (kernel.about().headline, samples.rows());
@@ -125,7 +128,7 @@ pub fn of_parameters(folder: &Folder, samples: &Samples, manifest: &Manifest) ->
                 }
             };
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
-                curves.marks = landmarks(&chosen, manifest);
+                curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
             }
             let caption = "Medians with 95 % intervals; parameters not named have their most frequent values.";
             let file = format!("effect-of-{}{which}", columns::short(axis));
@@ -241,21 +244,22 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
 }
 
 /// The global memory at which the ranks' shares outgrow a cache or the reach of the TLB.
-fn landmarks(samples: &Samples, manifest: &Manifest) -> Vec<Landmark> {
+fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec<Landmark> {
     let number = |name: &str| samples.first(name).and_then(|value| value.as_f64()).unwrap_or(f64::NAN);
     let launch = manifest.launches.iter().find(|end| end.launch.launch == samples.first_word("launch"));
     let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
     let host = &launch.launch.host;
-    let on_node = launch.launch.placement.iter().filter(|place| place.node == host.name).count().max(1) as u32;
     let words = |bytes: f64| bytes / 8.0 * ranks;
-    let cache = |cache: &Cache| Landmark {
-        x: words(cache.bytes as f64 / f64::from(cache.shared_by.min(on_node).max(1))),
-        label: format!("L{}", cache.level),
-    };
+    let cache = |cache: RankCache| Landmark { x: words(cache.bytes), label: format!("L{}", cache.level) };
     let page = number("page_bytes");
     let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
     let reach = entries.map(|entries| Landmark { x: words(f64::from(entries) * page), label: "TLB reach".into() });
-    host.caches.iter().map(cache).chain(reach).filter(|mark| mark.x.is_finite()).collect()
+    caches::of_rank(&launch.launch, card)
+        .into_iter()
+        .map(cache)
+        .chain(reach)
+        .filter(|mark| mark.x.is_finite())
+        .collect()
 }
 
 /// Those at the value of `column` that occurs with the most values of `axis`.

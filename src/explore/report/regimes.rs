@@ -1,9 +1,10 @@
 //! Which level of the memory the accesses of a point are expected to reach, from the power law and the level sizes.
 //!
 //! The hottest addresses are the lowest of a rank's own memory: P(address < c) = (c/M)^alpha (Apex-Map paper, Section
-//! 2). A cache is taken to hold the hottest addresses that fit; a shared one is split evenly over its processors.
+//! 2). A cache is taken to hold the hottest addresses that fit; a shared one is split evenly over the ranks that share it.
 //! What a cache really holds is for measurements to say.
 
+use super::caches::RankCache;
 use crate::measure::numerics::power_law::remote_share;
 use crate::provenance::Host;
 use serde::Serialize;
@@ -20,12 +21,12 @@ pub struct Regime {
     pub beyond_tlb: Option<f64>,
 }
 
-/// `memory_bytes` is M in bytes; `sharing` the ranks on a node, which split shared caches.
+/// `memory_bytes` is M in bytes; the caches are those of a rank.
 pub fn regime(
     alpha: f64,
     memory_bytes: f64,
     ranks: usize,
-    sharing: u32,
+    caches: &[RankCache],
     page_bytes: Option<f64>,
     host: &Host,
 ) -> Regime {
@@ -33,11 +34,10 @@ pub fn regime(
     let below = |bytes: f64| (bytes.min(local) / memory_bytes).powf(alpha);
     let mut levels = Vec::new();
     let mut held = 0.0;
-    for cache in &host.caches {
-        let bytes = cache.bytes as f64 / f64::from(cache.shared_by.min(sharing).max(1));
-        let share = (below(bytes) - held).max(0.0);
+    for cache in caches {
+        let share = (below(cache.bytes) - held).max(0.0);
         held += share;
-        levels.push((format!("L{}", cache.level), share));
+        levels.push((cache.label(), share));
     }
     levels.push(("DRAM".into(), (below(local) - held).max(0.0)));
     if ranks > 1 {

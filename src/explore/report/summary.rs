@@ -3,8 +3,11 @@
 use crate::error::Result;
 use crate::explore::store::Samples;
 use crate::explore::store::cells::Cell;
-use crate::explore::store::derive::{BOUND_BY, SHARE};
+use crate::explore::store::derive::{BOUND_BY, SHARE, corrected_column};
+use crate::explore::store::disturbance_columns::QUIETNESS;
 use crate::explore::store::groups::SampleGroup;
+use crate::explore::store::health::Health;
+use crate::explore::store::quietness::Quietness;
 use crate::measure::numerics::statistics::Summary;
 use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit};
@@ -21,6 +24,10 @@ pub struct SummaryRow {
     pub place: String,
     /// The kernel's headline: median and, if there are samples enough, its 95 % interval.
     pub rate: String,
+    /// The median of the headline's rates as corrected by the canary; empty where there is none.
+    pub corrected: String,
+    /// The verdict about the samples, with the number of disturbed ones; empty where nothing was watched.
+    pub quietness: String,
     /// Bandwidth of all ranks.
     pub aggregate: String,
     pub cycles: String,
@@ -84,6 +91,8 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
         which,
         place: group.place(cell),
         rate: format!("{}{interval}", rate(summary.median)),
+        corrected: of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
+        quietness: quietness(&cell.samples),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
         limit: of(SHARE)
@@ -91,6 +100,18 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
             .unwrap_or_default(),
         conformant: conformant(&cell.samples),
         samples: summary.n,
+    }
+}
+
+/// `quiet`, `disturbed, 3 of 6`.
+fn quietness(samples: &Samples) -> String {
+    if !samples.has(QUIETNESS) {
+        return String::new();
+    }
+    let health = Health::of(samples);
+    match health.disturbed() {
+        0 => health.verdict().name().into(),
+        disturbed => format!("{}, {disturbed} of {}", health.verdict().name(), health.samples()),
     }
 }
 
@@ -123,13 +144,16 @@ pub fn text(rows: &[SummaryRow]) -> String {
     let mut aligned = vec![Align::Left; 4];
     aligned.extend([Align::Right; 2]);
     let ruled = rows.iter().any(|row| !row.conformant.is_empty());
+    let noisy = rows.iter().any(|row| !row.quietness.is_empty() && !row.quietness.starts_with(Quietness::Quiet.name()));
     aligned.extend(limited.then_some(Align::Left));
     aligned.extend(ruled.then_some(Align::Left));
+    aligned.extend(noisy.then_some(Align::Left));
     aligned.push(Align::Right);
     let mut table = TextTable::new(aligned);
     let mut head = vec!["", "", "configuration", "median (95 % CI)", "total", "cycles/op"];
     head.extend(limited.then_some("% of limit"));
     head.extend(ruled.then_some("conformant"));
+    head.extend(noisy.then_some("quietness"));
     head.push("n");
     table.row(head);
     for row in rows {
@@ -137,6 +161,7 @@ pub fn text(rows: &[SummaryRow]) -> String {
         let mut cells = vec![group, &row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
         cells.extend(limited.then_some(row.limit.as_str()));
         cells.extend(ruled.then_some(row.conformant.as_str()));
+        cells.extend(noisy.then_some(row.quietness.as_str()));
         let samples = row.samples.to_string();
         cells.push(&samples);
         table.row(cells);

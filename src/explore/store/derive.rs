@@ -43,6 +43,11 @@ pub const CORRECTED: [Derived; 3] = [
         "bandwidth per process, corrected by the canary",
     ),
 ];
+/// The column of a rate as corrected.
+pub fn corrected_column(rate: &str) -> String {
+    format!("{rate}_corrected")
+}
+
 /// Column of the corrected rate over the measured one.
 pub const CORRECTION: &str = "correction";
 

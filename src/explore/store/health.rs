@@ -55,6 +55,7 @@ impl Health {
         match self.verdict() {
             Quietness::Unknown => format!("unknown: the system does not tell enough about {all}"),
             verdict if self.disturbed() == 0 => format!("{}: none of {all} disturbed", verdict.name()),
+            Quietness::Disturbed => format!("disturbed: {} of {all} ({})", self.disturbed(), self.cause_list()),
             verdict => format!("{}: {} of {all} disturbed ({})", verdict.name(), self.disturbed(), self.cause_list()),
         }
     }

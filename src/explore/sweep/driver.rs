@@ -23,12 +23,12 @@ pub trait Watcher {
     /// What is still to be measured, in the order of the launches.
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
+    /// A run of this point begins; these are its samples in this block so far.
+    fn started(&mut self, point: &Point, seconds: &[f64]);
     /// The machine was watched before the first sample: the verdict about it, and why.
     fn preflight(&mut self, verdict: Quietness, text: &str);
     /// How quiet the machine was over the last samples.
     fn health(&mut self, line: &str);
-    /// A run of this point begins; these are its samples in this block so far.
-    fn started(&mut self, point: &Point, seconds: &[f64]);
     /// A sample came; `finished` if its point needs no more.
     fn sample(&mut self, sample: &Sample, finished: bool);
     /// Nothing has come for a moment.
@@ -318,15 +318,6 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
     attempt.journal.append(&event)
 }
 
-/// For a machine that is disturbed before anything is measured.
-fn noisy(why: &str) -> Error {
-    Error::new(
-        ErrorKind::Regression,
-        format!("the machine is disturbed: {why}"),
-        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
-    )
-}
-
 /// Not every launcher objects to nodes that it does not have.
 fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
     let Some(asked) = size.nodes else { return Ok(()) };
@@ -338,6 +329,15 @@ fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
         format!("launch {} was to have {size}, but its ranks are on {}", launch.launch, nodes.len()),
         "ask the batch system for as many nodes, or name fewer in the sweep",
     ))
+}
+
+/// For a machine that is disturbed before anything is measured.
+fn noisy(why: &str) -> Error {
+    Error::new(
+        ErrorKind::Regression,
+        format!("the machine is disturbed: {why}"),
+        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
+    )
 }
 
 /// Settles what the end of a launch means for its points, and drops those that need no other.

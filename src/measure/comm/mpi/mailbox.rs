@@ -5,6 +5,7 @@ use super::{Channel, MpiComm};
 use crate::measure::comm::{Collectives, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use mpi::ffi;
 use mpi::traits::AsRaw;
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -158,15 +159,33 @@ impl Drop for MpiInbox {
 }
 
 /// Receives whose messages are taken as they complete: a message that is matched but late holds up nobody.
+///
+/// Mostly the oldest receive completes first. A test of it costs 20 to 30 ns, of 16 receives together 40 (Open MPI 4.1) to 180
+/// (MPICH 4.0), which is why all are tested only now and then.
 pub struct MpiUnorderedInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
-    /// Of the last test: which receives were complete, with their statuses; those before `next` are posted again.
-    complete: Vec<c_int>,
+    /// The slots of active receives, in the order in which they were posted.
+    active: VecDeque<usize>,
+    /// Complete receives that have not been read: the slot, the sender and the words.
+    complete: VecDeque<(usize, usize, usize)>,
+    /// Tests of the oldest since something came.
+    misses: u32,
+    /// For tests of all.
+    indices: Vec<c_int>,
     statuses: Vec<MaybeUninit<ffi::MPI_Status>>,
-    count: usize,
-    next: usize,
     _channel: Rc<Channel>,
+}
+
+/// Tests of the oldest receive in vain before all are tested.
+const MISSES: u32 = 16;
+
+/// Who sent a message, and how many words.
+fn sent(status: &ffi::MPI_Status) -> (usize, usize) {
+    let mut words = 0;
+    // SAFETY: MPI has filled the status.
+    unsafe { ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words) };
+    (status.MPI_SOURCE as usize, words as usize)
 }
 
 impl MpiUnorderedInbox {
@@ -175,49 +194,77 @@ impl MpiUnorderedInbox {
         // SAFETY: a constant of the library.
         let any = unsafe { ffi::RSMPI_ANY_SOURCE };
         let requests = (0..receives).map(|slot| receive(&channel, any, &buffers, slot, true)).collect();
-        let statuses = vec![MaybeUninit::uninit(); receives];
-        Self { buffers, requests, complete: vec![0; receives], statuses, count: 0, next: 0, _channel: channel }
+        Self {
+            buffers,
+            requests,
+            active: (0..receives).collect(),
+            complete: VecDeque::with_capacity(receives),
+            misses: 0,
+            indices: vec![0; receives],
+            statuses: vec![MaybeUninit::uninit(); receives],
+            _channel: channel,
+        }
     }
 
-    fn test(&mut self) {
-        let (mut count, posted) = (0, self.requests.len() as c_int);
-        // SAFETY: the requests are active, as all that were complete have been posted again; there is room for all.
+    fn test_oldest(&mut self) {
+        let Some(&slot) = self.active.front() else { return };
+        let (mut arrived, mut status) = (0, MaybeUninit::<ffi::MPI_Status>::uninit());
+        // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
         unsafe {
-            let (complete, statuses) = (self.complete.as_mut_ptr(), self.statuses.as_mut_ptr().cast());
-            ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, complete, statuses);
+            ffi::MPI_Test(&mut self.requests[slot], &mut arrived, status.as_mut_ptr());
+            if arrived != 0 {
+                self.active.pop_front();
+                let (from, words) = sent(status.assume_init_ref());
+                self.complete.push_back((slot, from, words));
+            }
         }
-        (self.count, self.next) = (count.max(0) as usize, 0);
+    }
+
+    fn test_all(&mut self) {
+        let (mut count, posted) = (0, self.requests.len() as c_int);
+        // SAFETY: inactive requests are skipped, and there is room for all.
+        unsafe {
+            let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr().cast());
+            ffi::MPI_Testsome(posted, self.requests.as_mut_ptr(), &mut count, indices, statuses);
+        }
+        // The count is MPI_UNDEFINED, a negative number, if no request is active.
+        let found = self.indices.iter().zip(&self.statuses).take(count.max(0) as usize);
+        self.complete.extend(found.map(|(&slot, status)| {
+            // SAFETY: MPI has filled as many statuses as it found.
+            let (from, words) = sent(unsafe { status.assume_init_ref() });
+            (slot as usize, from, words)
+        }));
+        self.active.retain(|slot| self.complete.iter().all(|(other, ..)| other != slot));
     }
 }
 
 impl Inbox for MpiUnorderedInbox {
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        if self.next == self.count {
-            self.test();
+        if self.complete.is_empty() {
+            self.test_oldest();
+            self.misses = if self.complete.is_empty() { self.misses + 1 } else { 0 };
+            if self.misses == MISSES {
+                self.misses = 0;
+                self.test_all();
+            }
         }
-        let &slot = self.complete[..self.count].get(self.next)?;
-        let (slot, mut words) = (slot as usize, 0);
-        // SAFETY: the receive is complete: MPI has filled its status, and its buffer is ours until MPI_Start gives it back.
-        let result = unsafe {
-            let status = self.statuses[self.next].assume_init_ref();
-            ffi::MPI_Get_count(status, ffi::RSMPI_UINT64_T, &mut words);
-            read(status.MPI_SOURCE as usize, self.buffers.read(slot, words as usize))
-        };
+        let &(slot, from, words) = self.complete.front()?;
+        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
+        let result = read(from, unsafe { self.buffers.read(slot, words) });
         // SAFETY: a complete persistent request may be started again.
         unsafe { ffi::MPI_Start(&mut self.requests[slot]) };
-        self.next += 1;
+        self.complete.pop_front();
+        self.active.push_back(slot);
         Some(result)
     }
 }
 
 impl Drop for MpiUnorderedInbox {
     fn drop(&mut self) {
-        if panicking() {
-            return;
-        }
-        let complete = &self.complete[self.next..self.count];
-        for (slot, request) in self.requests.iter_mut().enumerate() {
-            free(request, !complete.contains(&(slot as c_int)));
+        if !panicking() {
+            for (slot, request) in self.requests.iter_mut().enumerate() {
+                free(request, self.active.contains(&slot));
+            }
         }
     }
 }

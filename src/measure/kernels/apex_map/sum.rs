@@ -1,83 +1,139 @@
 //! The compute of Table 1: the wrapping sum of all words read. Every L runs the same loop.
+//!
+//! Words are added in lanes that last from block to block, so that a block costs its words and nothing else. What compilers make of
+//! such a loop differs from version to version; where AVX2 is there, its instructions are named.
 
-use multiversion::{inherit_target, multiversion};
-use std::hint::black_box;
+/// Words of a vector.
+const VECTOR: usize = 4;
+/// Vectors that are added side by side.
+const LANES: usize = 4;
 
-/// Words of a step, which are added side by side.
-const STEP: usize = 4;
-/// Steps that are added side by side.
-const STEPS: usize = 2;
-
-type Lanes = [u64; STEP];
-
-/// A sum under way. Its lanes are added up at the end only, so that a block costs its words and nothing else.
+/// A sum under way, of blocks of one length.
 pub(super) struct Sum {
-    lanes: [Lanes; STEPS],
-    /// Of blocks shorter than a step.
-    short: u64,
-    /// Keeps of the last step of a block the words that the whole steps before it have not counted.
-    last: Lanes,
-}
-
-#[inline(always)]
-fn add(lanes: Lanes, words: &Lanes) -> Lanes {
-    std::array::from_fn(|k| lanes[k].wrapping_add(words[k]))
+    lanes: [[u64; VECTOR]; LANES],
+    /// All ones for the words of a block beyond its whole vectors.
+    rest: [u64; VECTOR],
 }
 
 impl Sum {
     /// Of blocks of `block` words, at least one.
-    #[inline(always)]
     pub(super) fn new(block: usize) -> Self {
-        let counted = block.next_multiple_of(STEP) - block;
-        let last: Lanes = std::array::from_fn(|k| if k < counted { 0 } else { u64::MAX });
-        // The compiler takes lanes apart whose masks it knows to differ.
-        Self { lanes: [[0; STEP]; STEPS], short: 0, last: black_box(last) }
-    }
-
-    /// Adds a block; its length is the one that was announced.
-    #[inline(always)]
-    fn add(&mut self, words: &[u64]) {
-        let Some((before, last)) = words.split_last_chunk::<STEP>() else {
-            let word = |k: usize| words.get(k).copied().unwrap_or(0);
-            self.short = self.short.wrapping_add(word(0)).wrapping_add(word(1).wrapping_add(word(2)));
-            return;
-        };
-        // The last step overlaps these where L is no multiple of a step.
-        let steps = words[..before.len().next_multiple_of(STEP)].as_chunks::<STEP>().0;
-        let (wide, narrow) = steps.as_chunks::<STEPS>();
-        for chunk in wide {
-            self.lanes = std::array::from_fn(|k| add(self.lanes[k], &chunk[k]));
-        }
-        if let Some(step) = narrow.first() {
-            self.lanes[0] = add(self.lanes[0], step);
-        }
-        self.lanes[1] = add(self.lanes[1], &std::array::from_fn(|k| last[k] & self.last[k]));
+        let of_rest = |word: usize| if word < block % VECTOR { u64::MAX } else { 0 };
+        Self { lanes: [[0; VECTOR]; LANES], rest: [of_rest(0), of_rest(1), of_rest(2), of_rest(3)] }
     }
 
     pub(super) fn total(&self) -> u64 {
-        // Else the compiler takes the lanes apart, as it sees them added one by one.
-        let lanes = black_box(self.lanes);
-        lanes.as_flattened().iter().fold(self.short, |sum, &lane| sum.wrapping_add(lane))
+        self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
+    }
+
+    /// Adds a block; its length is the one that was announced.
+    fn add(&mut self, words: &[u64]) {
+        let (vectors, rest) = words.as_chunks::<VECTOR>();
+        for (number, vector) in vectors.iter().enumerate() {
+            let lane = &mut self.lanes[number % LANES];
+            lane.iter_mut().zip(vector).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
+        }
+        let lane = &mut self.lanes[LANES - 1];
+        lane.iter_mut().zip(rest).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{LANES, Sum, VECTOR};
+    use std::arch::x86_64::{
+        __m256i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_maskload_epi64, _mm256_storeu_si256,
+    };
+
+    struct Lanes {
+        lanes: [__m256i; LANES],
+        rest: __m256i,
+        has_rest: bool,
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn load(words: &[u64; VECTOR]) -> __m256i {
+        // SAFETY: the words are there; the instruction needs no alignment.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn begin(sum: &Sum) -> Lanes {
+        let [a, b, c, d] = &sum.lanes;
+        Lanes { lanes: [load(a), load(b), load(c), load(d)], rest: load(&sum.rest), has_rest: sum.rest[0] != 0 }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn end(lanes: &Lanes, sum: &mut Sum) {
+        for (lane, to) in lanes.lanes.iter().zip(&mut sum.lanes) {
+            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), *lane) };
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn block(lanes: &mut Lanes, words: &[u64]) {
+        let (vectors, rest) = words.as_chunks::<VECTOR>();
+        let (groups, single) = vectors.as_chunks::<LANES>();
+        let [mut a, mut b, mut c, mut d] = lanes.lanes;
+        for [e, f, g, h] in groups {
+            (a, b) = (_mm256_add_epi64(a, load(e)), _mm256_add_epi64(b, load(f)));
+            (c, d) = (_mm256_add_epi64(c, load(g)), _mm256_add_epi64(d, load(h)));
+        }
+        for vector in single {
+            a = _mm256_add_epi64(a, load(vector));
+        }
+        if lanes.has_rest {
+            // SAFETY: the mask has as many words as are left; others are not read.
+            let rest = unsafe { _mm256_maskload_epi64(rest.as_ptr().cast(), lanes.rest) };
+            b = _mm256_add_epi64(b, rest);
+        }
+        lanes.lanes = [a, b, c, d];
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add(sum: &mut Sum, words: &[u64]) {
+        let mut lanes = begin(sum);
+        block(&mut lanes, words);
+        end(&lanes, sum);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn add_all(sum: &mut Sum, memory: &[u64], offsets: &[u64], length: usize) {
+        let mut lanes = begin(sum);
+        for &at in offsets {
+            block(&mut lanes, &memory[at as usize..][..length]);
+        }
+        end(&lanes, sum);
     }
 }
 
 /// How a block is added on this processor: chosen once, before the clock runs.
-#[multiversion(targets("x86_64+avx2"))]
 pub(super) fn adder() -> fn(&mut Sum, &[u64]) {
-    #[inherit_target]
-    fn add(sum: &mut Sum, words: &[u64]) {
-        sum.add(words);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return |sum, words| unsafe { avx2::add(sum, words) };
     }
-    add
+    Sum::add
 }
 
 /// The timed loop of one rank: the wrapping sum of the `block` words at each of `offsets`.
 ///
 /// # Panics
 /// If a block does not lie within `memory`.
-#[multiversion(targets("x86_64+avx2"))]
 pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     let mut sum = Sum::new(block);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        unsafe { avx2::add_all(&mut sum, memory, offsets, block) };
+        return sum.total();
+    }
     for &at in offsets {
         sum.add(&memory[at as usize..][..block]);
     }
