@@ -466,7 +466,7 @@ proptest! {
                 pending.end().push(value);
             }
             made += pending.make(&mut table);
-            prop_assert!(pending.len() <= pending.stay());
+            prop_assert!(pending.count() <= pending.stay());
         }
         made += pending.make_last(&mut table);
         prop_assert_eq!(made as usize, portions.iter().sum::<usize>());

@@ -140,7 +140,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut values[..size]);
-            self.tally.store(size + self.own.len());
+            self.tally.store(size + self.own.count());
             if self.at_once {
                 size = self.make_own_updates(&mut values[..size], table);
             }
@@ -148,7 +148,7 @@ impl<C: Mailboxes> Cube<'_, C> {
             for stage in 0..self.stages.len() {
                 self.exchange(stage, table);
                 let next = &self.lists[(stage + 1) % 2];
-                self.tally.store(next.keep.len() + next.send.len() + self.own.len());
+                self.tally.store(next.keep.len() + next.send.len() + self.own.count());
             }
             self.tally.applied += self.own.make(table);
         }

@@ -160,7 +160,7 @@ impl Pending {
         self.stay
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.values.len()
     }
 
