@@ -58,15 +58,14 @@ impl Canary {
     /// Multiplies in four chains, a word a cycle: neither vectors nor the width of loads make it faster, and another thread on the
     /// same core makes it slower.
     fn in_cache(&self) -> u64 {
-        let mut chains = [1u64; 4];
+        let next = |chain: u64, word: u64| (chain ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let (mut a, mut b, mut c, mut d) = (1, 2, 3, 4);
         for _ in 0..CACHE_PASSES {
-            for words in black_box(&self.cache[..]).as_chunks::<4>().0 {
-                for (chain, word) in chains.iter_mut().zip(words) {
-                    *chain = (*chain ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                }
+            for &[e, f, g, h] in black_box(&self.cache[..]).as_chunks::<4>().0 {
+                (a, b, c, d) = (next(a, e), next(b, f), next(c, g), next(d, h));
             }
         }
-        chains.iter().fold(0, |sum: u64, chain| sum ^ chain)
+        a ^ b ^ c ^ d
     }
 
     /// The time of random reads of lines that no cache has.
