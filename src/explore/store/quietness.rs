@@ -201,17 +201,31 @@ pub fn together(verdicts: &[Quietness]) -> Quietness {
     }
 }
 
-/// What disturbed the machine before a run, from the facts of each of its canaries: the median of what each tells, so that
-/// one interruption in a second is none.
+/// What disturbed the machine before a run, from the facts of each of its canaries: waits as shares of the whole time, of all else
+/// the median, so that one interruption in a second is none.
 pub fn preflight_causes(canaries: &[Facts], oversubscribed: bool) -> Option<Vec<(Cause, f64)>> {
     let mut middle = Facts::default();
     for &fact in Fact::ALL {
         let values: Vec<f64> = canaries.iter().filter_map(|facts| facts.get(fact)).collect();
         middle.set(fact, median(&values));
     }
+    // A thread that shares the core takes turns of some milliseconds, longer than what is watched at a time.
+    for fact in [Fact::RunDelayShare, Fact::OffCoreShare] {
+        middle.set(fact, whole_share(canaries, fact));
+    }
     // The host's own times take a second to be told.
     for fact in [Fact::StealShare, Fact::OtherCores] {
         middle.set(fact, canaries.last().and_then(|facts| facts.get(fact)));
     }
     causes(&middle, &Reference::of(canaries), oversubscribed)
+}
+
+/// A share of the time watched by all canaries together.
+fn whole_share(canaries: &[Facts], share: Fact) -> Option<f64> {
+    let watched = |facts: &Facts| Some((facts.get(share)?, facts.get(Fact::WatchedSeconds)?));
+    let (taken, all) = canaries
+        .iter()
+        .filter_map(watched)
+        .fold((0.0, 0.0), |(taken, all), (share, seconds)| (taken + share * seconds, all + seconds));
+    (all > 0.0).then(|| taken / all)
 }
