@@ -23,7 +23,10 @@ impl<'a> Input<'a> {
     pub fn of(folder: &'a Folder, manifest: &'a Manifest, samples: &'a Samples) -> Result<Self> {
         let card = folder.card()?;
         let terms = card.as_ref().map(|card| terms(samples, manifest, &Limits::of(card))).unwrap_or_default();
-        Ok(Self { folder, manifest, samples, groups: samples.groups()?, card, terms })
+        let mut groups = samples.groups()?;
+        // Surfaces first: what was measured at one value of an axis only is for comparison with them.
+        groups.sort_by_key(|group| !group.is_surface());
+        Ok(Self { folder, manifest, samples, groups, card, terms })
     }
 }
 

@@ -165,7 +165,8 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
         true => at_corners(chosen, &others, axis)?,
         false => by_words(chosen, &others, axis, &by)?,
     };
-    if chosen.is_empty() || chosen.cells(&[axis])?.len() < 2 {
+    // A parameter that follows from those of the curves varies, but not along any of them.
+    if !chosen.cells(&by)?.iter().any(|curve| curve.samples.varies(axis)) {
         return Ok(None);
     }
     let title = format!("{} over {}", capital(&samples.describe(headline).label), columns::describe(axis).label);
