@@ -265,11 +265,13 @@ fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u
 
 #[test]
 fn the_warm_up_doubles_until_an_array_takes_as_long_as_before() {
-    let quick = |_| 1e-6;
+    let quick = |group| if group == 0 { WarmUp::LEAST } else { 1e-6 };
     // Steady at once; after getting faster by 6 % four times; after getting slower, as what was read ahead leaves the caches.
     assert_eq!(groups(|_| 1e-4, quick), [1, 2]);
     assert_eq!(groups(|group| 1e-4 * 0.94_f64.powi(group.min(4) as i32), quick), [1, 2, 4, 8, 16, 32]);
     assert_eq!(groups(|group| 1e-4 * 1.5_f64.powi(group.min(2) as i32), quick), [1, 2, 4, 8]);
+    // Steady at once, but not yet for long enough.
+    assert_eq!(groups(|_| 1e-4, |_| WarmUp::LEAST / 2.5), [1, 2, 4]);
     // Never steady: the time of all groups together is bounded.
     assert_eq!(groups(|group| 1e-4 * 0.9_f64.powi(group as i32), |_| WarmUp::BUDGET / 2.5), [1, 2, 4]);
     assert_eq!(groups(|_| 1.0, |_| 1.0), [1]);

@@ -14,6 +14,7 @@ pub mod ratio;
 pub mod regimes;
 pub mod share;
 pub mod summary;
+mod warnings;
 
 use crate::error::{Error, Result};
 use crate::explore::bounds;
@@ -185,7 +186,7 @@ impl<'a> Head<'a> {
             made: html::utc(manifest.unix_seconds),
             facts: facts(manifest, samples),
             disturbed: Health::of(samples).banner(),
-            warnings: warnings(manifest, samples, stale),
+            warnings: warnings::of(manifest, samples, stale),
             launches: manifest.launches.iter().map(Launched::of).collect(),
             samples_good: samples.good().len(),
             manifest,
@@ -334,40 +335,6 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Transport", distinct("library").join(", ")));
     facts.push(("Quietness", Health::of(samples).sentence()));
     facts
-}
-
-/// What a reader must know before using a number.
-fn warnings(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if samples.oversubscribed() {
-        warnings.push(
-            "Oversubscribed: some launches had more ranks than hardware threads. Their times do not represent a \
-             machine with a hardware thread for each rank."
-                .into(),
-        );
-    }
-    warnings.extend(placement::warnings(manifest, samples));
-    if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
-        warnings.push(
-            "Ranks were threads of one process and exchanged messages through shared memory. No network \
-             was measured."
-                .into(),
-        );
-    }
-    if stale > 0 {
-        warnings.push(format!(
-            "{} of another build, machine or plan in the result, not in this report.",
-            plural(stale, "sample")
-        ));
-    }
-    if manifest.launches.iter().any(|l| l.budget_spent) {
-        warnings.push(
-            "The time budget was used up before every point reached the requested precision; n and the \
-             interval show the precision of each point."
-                .into(),
-        );
-    }
-    warnings
 }
 
 fn failures(samples: &Samples) -> Vec<Failure> {

@@ -113,7 +113,7 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts f
     over a global memory of M words, rotated so that each rank accesses its own memory most often. One sample is \
     one run of N x I accesses on every rank, from a common start until every rank has its data and no request is \
     outstanding; its time is that of the slowest rank. Before the clock starts, each rank reads the hot end of its \
-    memory once, at most 64 MiB, and runs other index arrays until their time per access settles, for 20 ms at most. \
+    memory once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms. \
     Indices are drawn off the clock: on one process one array at a time, into one buffer, with the clock running over \
     each array and its own cost subtracted; on several all N arrays before, so that their 8 bytes per access are streamed \
     beside the data. In every run and on every rank, the sum of all words read was checked against the sum that the \

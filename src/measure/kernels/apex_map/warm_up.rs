@@ -17,8 +17,10 @@ pub struct WarmUp {
 impl WarmUp {
     /// Two groups are alike if they differ by at most this fraction.
     pub const ALIKE: f64 = 0.05;
+    /// Time for which arrays are run at least, draws included: groups that are alike may still be part of a slow descent.
+    pub const LEAST: f64 = 0.008;
     /// No further group begins after this time, draws included: seconds.
-    pub const BUDGET: f64 = 0.02;
+    pub const BUDGET: f64 = 0.025;
 
     /// Arrays of the next group; `None` at the end.
     pub fn next_group(&self) -> Option<u64> {
@@ -30,7 +32,7 @@ impl WarmUp {
         let each = seconds / self.arrays as f64;
         self.spent += spent;
         let alike = self.before.is_some_and(|before| (each / before - 1.0).abs() <= Self::ALIKE);
-        self.done = alike || self.spent >= Self::BUDGET;
+        self.done = self.spent >= if alike { Self::LEAST } else { Self::BUDGET };
         self.before = Some(each);
         self.arrays *= 2;
     }

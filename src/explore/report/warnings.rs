@@ -1,0 +1,57 @@
+//! What a reader must know before using a number.
+
+use super::placement;
+use crate::explore::store::Samples;
+use crate::explore::store::manifest::Manifest;
+use crate::units::plural;
+
+/// Each as a sentence or two; `stale` samples are left out of the report.
+pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if samples.oversubscribed() {
+        warnings.push(
+            "Oversubscribed: some launches had more ranks than hardware threads. Their times do not represent a \
+             machine with a hardware thread for each rank."
+                .into(),
+        );
+    }
+    warnings.extend(placement::warnings(manifest, samples));
+    if manifest.launches.iter().any(|l| l.launch.transport == "threads") {
+        warnings.push(
+            "Ranks were threads of one process and exchanged messages through shared memory. No network \
+             was measured."
+                .into(),
+        );
+    }
+    warnings.extend(unsteady(samples));
+    if stale > 0 {
+        warnings.push(format!(
+            "{} of another build, machine or plan in the result, not in this report.",
+            plural(stale, "sample")
+        ));
+    }
+    if manifest.launches.iter().any(|l| l.budget_spent) {
+        warnings.push(
+            "The time budget was used up before every point reached the requested precision; n and the \
+             interval show the precision of each point."
+                .into(),
+        );
+    }
+    warnings
+}
+
+/// Share of samples that drifted from which a reader is told.
+const UNSTEADY: f64 = 0.1;
+
+/// About samples whose rate was another at their end than at their beginning.
+fn unsteady(samples: &Samples) -> Option<String> {
+    let steady = samples.good().numbers("steady");
+    let drifted = steady.iter().filter(|&&steady| steady == 0.0).count();
+    (drifted as f64 > UNSTEADY * steady.len() as f64).then(|| {
+        format!(
+            "In {drifted} of {} the last quarter of the run was more than 10 % faster or slower than the first (column drift): \
+             caches that were not yet warm, ranks that ended at different times, or a disturbance.",
+            plural(steady.len(), "sample")
+        )
+    })
+}
