@@ -126,7 +126,8 @@ fn one_interruption_in_a_second_does_not_make_a_machine_disturbed_before_a_run()
     assert_eq!(preflight_causes(&vec![noise(); 100], false).expect("known")[0], (Cause::RunDelay, 0.5));
     // A thread on the same core takes turns longer than a canary is watched: most see nothing of it.
     let turns: Vec<Facts> = (0..100).map(|canary| if canary % 4 == 0 { noise() } else { quiet() }).collect();
-    assert_eq!(preflight_causes(&turns, false).expect("known")[0], (Cause::RunDelay, 0.125));
+    let (cause, amount) = preflight_causes(&turns, false).expect("known")[0];
+    assert!(cause == Cause::RunDelay && (amount - 0.125).abs() < 1e-12, "{cause} {amount}");
 }
 
 /// Two points of twenty runs; the machine is up to twice as slow in some, and the second point does not follow it.

@@ -30,7 +30,7 @@ use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
 use crate::point::Value;
 use crate::sample::Status;
-use crate::units::{self, plural};
+use crate::units;
 use input::Input;
 use overview::Overview;
 use placement::Launched;
