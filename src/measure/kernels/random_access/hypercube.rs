@@ -94,7 +94,7 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
         own: Pending::new(problem.look_ahead),
         tally: Tally::default(),
     };
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.named() {
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| match table.named(problem.pages) {
         Named::Lowest(mut table) => cube.pass(&problem, &mut table),
         Named::Above(mut table) => cube.pass(&problem, &mut table),
         Named::Part(mut table) => cube.pass(&problem, &mut table),

@@ -68,14 +68,14 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) ->
     let mut streams: Vec<_> = problem.mine.clone().map(|s| (problem.generator(s), problem.share(s))).collect();
     if point.text("method") == "immediate" || problem.look_ahead == 1 {
         let rules = Rules { conformant: streams.len() <= problem::LOOK_AHEAD_LIMIT, ..Rules::STRICT };
-        measure(comm, &problem, arena, rules, |table| match table.named() {
+        measure(comm, &problem, arena, rules, |table| match table.named(problem.pages) {
             Named::Lowest(table) => immediate(table, &mut streams),
             Named::Above(table) => immediate(table, &mut streams),
             Named::Part(table) => immediate(table, &mut streams),
         })
     } else {
         let mut values = vec![0; stored(point)];
-        measure(comm, &problem, arena, Rules::STRICT, |table| match table.named() {
+        measure(comm, &problem, arena, Rules::STRICT, |table| match table.named(problem.pages) {
             Named::Lowest(table) => look_ahead(table, &mut streams, &mut values),
             Named::Above(table) => look_ahead(table, &mut streams, &mut values),
             Named::Part(table) => look_ahead(table, &mut streams, &mut values),
