@@ -4,6 +4,7 @@ use crate::error::Result;
 use crate::explore::bounds::{Limits, Terms};
 use crate::explore::machine::Card;
 use crate::explore::store::groups::SampleGroup;
+use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, bound_columns};
 use std::collections::HashMap;
@@ -14,6 +15,8 @@ pub struct Input<'a> {
     /// Those of the present plan.
     pub samples: &'a Samples,
     pub groups: Vec<SampleGroup>,
+    /// How quiet the machine was.
+    pub health: Health,
     pub card: Option<Card>,
     /// The limits at every point, by key; empty without a card.
     pub terms: HashMap<String, Terms>,
@@ -26,7 +29,7 @@ impl<'a> Input<'a> {
         let mut groups = samples.groups()?;
         // Surfaces first: what was measured at one value of an axis only is for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
-        Ok(Self { folder, manifest, samples, groups, card, terms })
+        Ok(Self { folder, manifest, samples, groups, health: Health::of(samples), card, terms })
     }
 }
 

@@ -168,8 +168,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    let health = Health::of(&current);
-    Ok(ReportOutput { rows: summary, health, warnings: placement::warnings(&manifest, &current) })
+    Ok(ReportOutput { rows: summary, health: input.health, warnings: placement::warnings(&manifest, &current) })
 }
 
 /// The groups of a result with something disturbed, and what that was.
@@ -181,11 +180,11 @@ fn quietness(input: &Input) -> Vec<(String, String)> {
 
 impl<'a> Head<'a> {
     fn of(input: &Input<'a>, stale: usize) -> Self {
-        let Input { manifest, samples, .. } = *input;
+        let Input { manifest, samples, ref health, .. } = *input;
         Self {
             made: html::utc(manifest.unix_seconds),
-            facts: facts(manifest, samples),
-            disturbed: Health::of(samples).banner(),
+            facts: facts(manifest, samples, health),
+            disturbed: health.banner(),
             warnings: warnings::of(manifest, samples, stale),
             launches: manifest.launches.iter().map(Launched::of).collect(),
             samples_good: samples.good().len(),
@@ -308,7 +307,7 @@ fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     group.alphas.iter().map(of).collect()
 }
 
-fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
+fn facts(manifest: &Manifest, samples: &Samples, health: &Health) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
         values.sort();
@@ -333,7 +332,7 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
-    facts.push(("Quietness", Health::of(samples).sentence()));
+    facts.push(("Quietness", health.sentence()));
     facts
 }
 

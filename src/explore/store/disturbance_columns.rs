@@ -34,7 +34,8 @@ pub fn add(table: &mut Table, records: &[Record]) {
             table.insert(fact.about().column, Column::Numbers(values));
         }
     }
-    let references = References::of(records);
+    let of_hosts = References::of(records);
+    let references: Vec<Reference> = rows.iter().map(|(_, launch)| of_hosts.get(*launch)).collect();
     add_verdicts(table, &rows, &references);
     add_corrections(table, &rows, &references);
 }
@@ -60,11 +61,11 @@ impl<'a> References<'a> {
     }
 }
 
-fn add_verdicts(table: &mut Table, rows: &Rows, references: &References) {
+fn add_verdicts(table: &mut Table, rows: &Rows, references: &[Reference]) {
     let (mut verdicts, mut by) = (WordsBuilder::default(), WordsBuilder::default());
-    for (sample, launch) in rows {
+    for ((sample, launch), reference) in rows.iter().zip(references) {
         let oversubscribed = launch.is_some_and(|launch| launch.oversubscribed);
-        let causes = causes(&sample.disturbance, &references.get(*launch), oversubscribed);
+        let causes = causes(&sample.disturbance, reference, oversubscribed);
         verdicts.push(Some(judge(causes.as_deref()).name()));
         let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
         by.push((!names.is_empty()).then(|| names.join(", ")).as_deref());
@@ -73,8 +74,7 @@ fn add_verdicts(table: &mut Table, rows: &Rows, references: &References) {
     table.insert(DISTURBED_BY, by.finish());
 }
 
-fn add_corrections(table: &mut Table, rows: &Rows, references: &References) {
-    let references: Vec<Reference> = rows.iter().map(|(_, launch)| references.get(*launch)).collect();
+fn add_corrections(table: &mut Table, rows: &Rows, references: &[Reference]) {
     let mut points: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (row, (sample, _)) in rows.iter().enumerate() {
         let told = sample.disturbance.get(Fact::CacheCanary).is_some();
