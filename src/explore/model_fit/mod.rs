@@ -111,6 +111,7 @@ fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> R
         given
             .or(ranks)
             .or(index.map(|index| index as f64))
+            .or_else(|| model.of_kernel(samples.first_word("kernel"), name))
             .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
     };
     model.variables(&known)

@@ -201,6 +201,11 @@ pub trait Model: Sync {
         variables.map(value).collect()
     }
 
+    /// The value that a kernel settles for a variable, such as the number of dimensions of its exchange.
+    fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
+        None
+    }
+
     /// Variables of which a fit may have one value only: the parameters are those of that value.
     fn apart(&self) -> &'static [&'static str] {
         &[]
