@@ -206,6 +206,11 @@ pub trait Model: Sync {
         None
     }
 
+    /// Numbers that no real machine has in another order, each list from the least: a nearer cache is no slower than a farther one.
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// Variables of which a fit may have one value only: the parameters are those of that value.
     fn apart(&self) -> &'static [&'static str] {
         &[]
