@@ -138,7 +138,7 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
 }
 
 /// Head of the column of bootstrap intervals.
-const BOOTSTRAP: &str = "bootstrap over launches";
+const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
 /// Points shown at most in the table of residuals.
 const MOST_POINTS: usize = 24;
