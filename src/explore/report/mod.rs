@@ -73,6 +73,8 @@ struct Context<'a> {
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
+    /// How medians and their intervals come about.
+    intervals: String,
 }
 
 /// What was measured, where and when.
@@ -164,6 +166,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         parameters: Parameters::of(&input)?,
         sources: Sources::of(&current),
         failures: failures(&current),
+        intervals: current.method(),
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;

@@ -68,7 +68,7 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
             "bandwidth over L",
             BLOCK,
             ALPHA,
-            "Medians; the bands are 95 % intervals of the median.",
+            "Medians; the bands are their 95 % intervals (see Method).",
         )?;
     }
     if group.alphas.len() > 1 {
@@ -77,7 +77,7 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
             "bandwidth over alpha",
             ALPHA,
             BLOCK,
-            "Medians; the bands are 95 % intervals of the median.",
+            "Medians; the bands are their 95 % intervals (see Method).",
         )?;
     }
     if group.is_surface() && group.samples.has(SHARE) {
