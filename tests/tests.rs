@@ -45,6 +45,7 @@
 //! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
+//! - `intervals`: intervals cover, over launches and within one; samples that are alike
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
@@ -87,6 +88,7 @@ mod forecast;
 mod gf2;
 mod hardware;
 mod identity;
+mod intervals;
 mod launch;
 mod licences;
 mod machine;

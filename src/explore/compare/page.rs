@@ -318,6 +318,7 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
+            Basis::Pairs => format!("{points} from launches of one run, compared in pairs"),
             Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {
                 format!(

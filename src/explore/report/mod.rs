@@ -77,6 +77,8 @@ struct Context<'a> {
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
+    /// How medians and their intervals come about.
+    intervals: String,
 }
 
 /// What was measured, where and when.
@@ -177,6 +179,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         parameters,
         sources: Sources::of(&current),
         failures: failures(&current),
+        intervals: current.method(),
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
