@@ -74,6 +74,9 @@ impl Design {
     }
 }
 
+/// Link and packets of Blue Gene/P.
+const TORUS: [(f64, bool); 5] = [(425e6, false), (32.0, false), (256.0, false), (16.0, false), (14.0, false)];
+
 /// Designs of `n` points of every model that can be fitted, with truths inside their bounds.
 fn designs(n: usize) -> Vec<Design> {
     // A point again is a little beside itself: intervals count points, and of four there would be little left to tell.
@@ -104,10 +107,20 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "random_access.roles",
-            &[(388e-9, false), (105e-9, false), (49e-9, true), (1e-8, false), (1e-8, false), (1e-8, false)],
-            powers(&[1024.0], 64.0),
+            &[
+                [(388e-9, false), (105e-9, false), (49e-9, true), (1e-8, false), (1e-8, false), (1e-8, false)]
+                    .as_slice(),
+                &[(114e-9, false)],
+                &TORUS,
+            ]
+            .concat(),
+            powers(&[1024.0, 0.0], 64.0),
         ),
-        Design::new("random_access.routed", &[(108e-9, true), (190e-9, true)], powers(&[], 1.0)),
+        Design::new(
+            "random_access.routed",
+            &[[(108e-9, true), (190e-9, true)].as_slice(), &TORUS].concat(),
+            powers(&[1024.0], 1.0),
+        ),
         Design::new(
             "message_rate.nic",
             &[
@@ -134,8 +147,18 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "random_access.lost_updates",
-            &[(10e-9, true), (100e-9, false)],
-            cycle(&[&[2.0, 1e6], &[4.0, 1e6], &[4.0, 4e6]]),
+            &[(1e-7, true), (10e-9, true), (100e-9, false)],
+            cycle(&[&[2.0, 1e6, 4.0], &[4.0, 1e6, 2.0], &[4.0, 4e6, 32.0], &[1.0, 1e6, 4.0]]),
+        ),
+        Design::new(
+            "random_access.locks",
+            &[(130e-9, true), (93e-9, true)],
+            cycle(&[&[4.0, 1.0], &[4.0, 16.0], &[1.0, 1.0], &[2.0, 4.0]]),
+        ),
+        Design::new(
+            "message_rate.nic_latency",
+            &[(250e-9, false), (50e-9, false), (114e-9, true)],
+            cycle(&[&[2.0], &[4.0]]),
         ),
         surface(n),
     ]

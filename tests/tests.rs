@@ -46,6 +46,7 @@
 //! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
+//! - `intervals`: intervals cover, over launches and within one; samples that are alike
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
@@ -89,6 +90,7 @@ mod forecast;
 mod gf2;
 mod hardware;
 mod identity;
+mod intervals;
 mod launch;
 mod licences;
 mod machine;

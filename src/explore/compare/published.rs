@@ -122,6 +122,7 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         samples: samples(&rates),
         manifest: None,
         card: Some(card),
+        run: None,
     })
 }
 
