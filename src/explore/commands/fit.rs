@@ -82,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "oversubscribed": data.oversubscribed,
             "baseline": curve,
             "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+            "doubts": model_fit::doubts(model, &fit),
             "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
         }))?,
         Format::Toml => fit.card(&manifest.machine, &source)?.to_toml(),
