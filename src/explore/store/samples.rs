@@ -17,13 +17,13 @@
 //! # Ok::<(), apexmap::Error>(())
 //! ```
 
-use super::autocorrelation::{self, Autocorrelation};
 use super::columns;
 use super::design::Design;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
 use crate::explore::condition::Condition;
 use crate::measure::kernels::{self, Kernel};
+use crate::measure::numerics::autocorrelation::Autocorrelation;
 use crate::nearest::suggest;
 use crate::point::Value;
 use crate::sample::Status;
@@ -36,7 +36,7 @@ pub struct Samples {
     table: Arc<Table>,
     rows: Vec<usize>,
     /// Of the whole table, computed when first asked for.
-    correlation: Arc<OnceLock<Option<Autocorrelation>>>,
+    pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
 }
 
 impl From<Table> for Samples {
@@ -271,9 +271,9 @@ impl Samples {
         values
     }
 
-    /// How alike successive samples of the whole table are; `None` with too few to tell.
-    pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| autocorrelation::of_samples(&Self::at(self, (0..self.table.rows).collect())))
+    /// All samples of the table.
+    pub fn whole(&self) -> Self {
+        self.at((0..self.table.rows).collect())
     }
 
     /// Whether some of them had to share a processor.
