@@ -78,7 +78,7 @@ impl Model for AllToAll {
                 Parameter::given("network_bandwidth_bytes_per_second", "bandwidth", 1e5, 1e13, 1e9),
                 Parameter::fitted("copy_seconds_per_byte", "copy", 1e-13, 1e-6, 1e-9),
             ],
-            explains: &["random_access.hypercube", "random_access.alltoallv"],
+            explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
