@@ -43,6 +43,7 @@
 //!      observer     what disturbs a run: what the system counts while its clock runs, the core clock, canaries
 //! 1    numerics     mixing, power law, statistics: no input, no output
 //! 0    affinity     which processors a thread may use
+//!      prefetch     hints to fetch words before they are used
 //!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
 //! 0  error units source point provenance disturbance sample nearest terminal text_table: the vocabulary of both wings

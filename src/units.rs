@@ -193,6 +193,15 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
+/// An interval, with its unit once if both ends have the same: `682 to 709 MB/s`.
+pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
+    let (low, high) = (quantity(low, unit), quantity(high, unit));
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, low)), Some((_, high_unit))) if low == high_unit => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
 /// A value with its unit, for printing, whatever the unit.
 pub fn amount(value: f64, unit: Unit) -> String {
     match unit {

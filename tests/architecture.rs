@@ -16,6 +16,7 @@ const FLOORS: [&[&str]; 10] = [
         "hardware",
         "nearest",
         "point",
+        "prefetch",
         "provenance",
         "sample",
         "source",

@@ -415,7 +415,7 @@ updates = 0.25
 
 /// The card that some probes give and the samples of some points, interleaved: what slows the machine slows both.
 fn measured(scratch: &Scratch, probes: &[Probe], launch: &str, points: &str, more: &[&str]) -> (Folder, Card) {
-    let sweep = calibrate::sweep(probes, launch) + points;
+    let sweep = calibrate::sweep(probes, launch, 1) + points;
     let sweep = sweep.replace("max = 20", "max = 6").replace("budget = \"2 min\"", "budget = \"1 h\"");
     std::fs::write(scratch.join("sweep.toml"), sweep).expect("written");
     let out = scratch.join("out");

@@ -23,7 +23,7 @@ fn small() -> Host {
 }
 
 fn points(host: &Host, cores: usize) -> Vec<Point> {
-    let text = sweep(&probes(host, cores), "transport = \"threads\"\n");
+    let text = sweep(&probes(host, cores), "transport = \"threads\"\n", 1);
     parse(&text, Path::new("sweep.toml"), Machine::plain(cores, host.memory_bytes)).expect("a valid sweep").points
 }
 

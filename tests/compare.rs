@@ -8,9 +8,10 @@ use apexmap::explore::compare::overview::Overview;
 use apexmap::explore::compare::points::{Matching, PointData};
 use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap::explore::compare::regression::{SlowdownLimit, check};
-use apexmap::explore::compare::statistics::{MannWhitney, Mean, adjusted};
+use apexmap::explore::compare::statistics::{MannWhitney, adjusted};
 use apexmap::explore::compare::{Comparison, cards, compare, published};
 use apexmap::explore::machine::Card;
+use apexmap::explore::store::estimate::{LaunchValues, Mean};
 use apexmap::explore::store::{Table, TableBuilder};
 use apexmap::point::Value;
 use proptest::prelude::*;
@@ -87,8 +88,14 @@ proptest! {
 }
 
 fn point_data(launches: &[&[f64]]) -> PointData {
-    let launches = launches.iter().map(|samples| logs(samples)).collect();
-    PointData { launches, failures: Vec::new(), facts: Default::default(), exact: false }
+    let one = |(at, values): (usize, &&[f64])| LaunchValues {
+        launch: format!("{at:04}"),
+        block: Some(at as u64),
+        values: values.to_vec(),
+    };
+    let launches = launches.iter().enumerate().map(one).collect();
+    let (failures, facts) = (Vec::new(), Default::default());
+    PointData { launches, run: None, widening: Some(1.0), failures, facts, exact: false }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What people read stays true: commands and snippets run, links lead somewhere, generated parts are up to date.
 
-mod generated;
+pub mod generated;
 
 use super::common::{Scratch, manifest, sample, table, write};
 use apexmap::explore::machine::Card;

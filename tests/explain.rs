@@ -360,3 +360,19 @@ fn a_saved_fit_is_a_card_for_predictions_and_reports() {
     let (_, predicted) = predict(&samples, model, &Card::read(&path).expect("a card")).expect("predictions");
     assert!(predicted.smape < 0.02 && (predicted.bias - 1.0).abs() < 0.01, "{predicted:?}");
 }
+
+#[test]
+fn an_all_to_all_is_an_exchange_in_one_dimension() {
+    let scratch = Scratch::new();
+    let points = [1, 2, 4, 8].map(|ranks| {
+        let point = Point::new("random_access.alltoallv", ranks).with("N_words", 4096 * ranks as u64);
+        kernels::complete(point).expect("a valid point")
+    });
+    let samples = Samples::from(result(&scratch, &points).table().expect("a table"));
+    let model = models::find("random_access.all_to_all").expect("a model");
+    let data = model_fit::observations(&samples, model, &[]).expect("observations");
+    assert!(data.observations.iter().all(|seen| seen.x[2] == 1.0), "{:?}", data.observations);
+    // What the user says counts more than what the kernel settles.
+    let data = model_fit::observations(&samples, model, &[("d".into(), 2.0)]).expect("observations");
+    assert!(data.observations.iter().all(|seen| seen.x[2] == 2.0), "{:?}", data.observations);
+}

@@ -3,7 +3,7 @@
 use apexmap::explore::fit::interval::t_quantile;
 use apexmap::explore::fit::nnls::nnls;
 use apexmap::explore::fit::quality::{aicc, smape};
-use apexmap::explore::fit::{self, Fit, Observation, Options, Role, baseline, identify};
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role, identify};
 use apexmap::explore::models::{self, Model};
 use apexmap::explore::published;
 use nalgebra::{DMatrix, DVector};
@@ -411,22 +411,6 @@ fn bands_hold_new_measurements() {
     }
     let share = f64::from(inside as u32) / f64::from(all as u32);
     assert!((0.90..0.99).contains(&share), "{share}");
-}
-
-#[test]
-fn the_baseline_finds_the_terms_that_made_the_data() {
-    let data: Vec<Observation> = (0..8)
-        .map(|i| 2f64.powi(i))
-        .map(|ranks| Observation { x: vec![ranks, 1024.0], y: ranks / (5e-6 + 3e-6 * ranks.log2()), launch: 0 })
-        .collect();
-    let found = baseline::choose(&data, &|x| x[0]).expect("enough points");
-    assert_eq!(found.terms.len(), 1);
-    let (term, coefficient) = found.terms[0];
-    assert_eq!((term.variable, term.power, term.logarithm), (0, 0.0, 1));
-    near(coefficient, 3e-6, 1e-9);
-    near(found.constant, 5e-6, 1e-9);
-    assert!(found.left_out < 1e-9);
-    assert!(baseline::choose(&data[..3], &|x| x[0]).is_none());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::Watcher;
 use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
 use apexmap::explore::sweep::forecast::OpenLaunch;
+use apexmap::explore::sweep::watch::Watch;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Event, Sample, Status};
@@ -188,9 +189,7 @@ impl Watcher for Recorder {
         self.preflights.push((verdict, text.to_owned()));
     }
 
-    fn health(&mut self, _: &str) {}
-
-    fn sample(&mut self, _: &Sample, finished: bool) {
+    fn sample(&mut self, _: &Sample, finished: bool, _: &Watch) {
         self.finished += usize::from(finished);
     }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as parts %}
 {% block title %}{{ title }}{% endblock %}
-{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences, tiles) }}{{ parts.warnings(sentences) }}
+{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences) }}{{ parts.tiles(tiles) }}{{ parts.warnings(sentences) }}
 {{ parts.viewer(viewer) }}{% for picture in pictures %}{{ parts.figure(picture) }}{% endfor %}
 <h2>A table</h2><div class="scroll"><table><tr><th>{{ title }}</th><td>1,5</td></tr></table></div>{% endblock %}"##;
 

@@ -58,12 +58,17 @@ fn the_report_opens_in_a_browser_without_a_complaint_and_without_anything_from_o
         &report,
         "await frame(); const section = document.querySelector('.viewer');
          return { title: document.title, drawn: section.dataset.cells, kernels: section.querySelector('select').options.length,
-           lead: document.querySelectorAll('.overview p').length, tiles: document.querySelectorAll('.tiles > div').length,
+           lead: document.querySelectorAll('.overview p').length, corners: document.querySelectorAll('.corners td strong').length,
+           below: ['.viewer canvas', '.corners'].map((part) => document.querySelector(part).getBoundingClientRect().bottom),
+           screens: document.documentElement.scrollHeight / 800, folded: document.querySelectorAll('details.fold').length,
            rows: document.querySelectorAll('figure[data-file=heat-map-1] tbody tr').length };",
     );
     assert!(told["title"].as_str().unwrap().starts_with("<script>document.title='stolen'"), "{told}");
     assert_eq!((&told["drawn"], &told["kernels"], &told["rows"]), (&"4".into(), &2.into(), &9.into()));
-    assert!((4..=6).contains(&told["lead"].as_u64().unwrap()) && told["tiles"].as_u64().unwrap() >= 4, "{told}");
+    assert!(told["lead"].as_u64().unwrap() >= 2 && told["corners"] == 8, "four corners of two kernels: {told}");
+    let first_screen = told["below"].as_array().unwrap().iter().all(|bottom| bottom.as_f64().unwrap() <= 800.0);
+    assert!(first_screen, "map and corners are on the first screen of 1280 by 800: {told}");
+    assert!(told["screens"].as_f64().unwrap() <= 12.0 && told["folded"].as_u64().unwrap() >= 8, "{told}");
 }
 
 #[test]

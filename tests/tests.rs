@@ -43,8 +43,10 @@
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, inspected
+//! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
+//! - `intervals`: intervals cover, over launches and within one; samples that are alike
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
 //! - `notebooks`: run to the end; no outputs are committed
@@ -64,6 +66,7 @@ mod needs;
 mod apex_map;
 mod architecture;
 mod arena;
+mod baseline;
 mod bounds;
 mod breaks;
 mod browser;
@@ -87,6 +90,7 @@ mod forecast;
 mod gf2;
 mod hardware;
 mod identity;
+mod intervals;
 mod launch;
 mod licences;
 mod machine;

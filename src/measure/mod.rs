@@ -6,4 +6,5 @@ pub mod hardware;
 pub mod kernels;
 pub mod numerics;
 pub mod observer;
+pub mod prefetch;
 pub mod worker;

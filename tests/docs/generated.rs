@@ -18,7 +18,7 @@ use std::path::Path;
 const REWRITE: &str = "APEXMAP_WRITE_DOCS=1 cargo test --release docs::generated";
 
 /// Compares a part of a page with what the program says now; rewrites it if the environment asks for that.
-fn check(page: &str, name: &str, generated: &str) {
+pub fn check(page: &str, name: &str, generated: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = std::fs::read_to_string(&path).expect("a page");
     let begin = format!("<!-- generated: {name} -->\n");

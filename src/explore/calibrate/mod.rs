@@ -90,17 +90,19 @@ impl Probe {
 
     /// Median, interval and best run, if there are samples.
     fn measured(&self, samples: &Samples) -> Option<Number> {
-        let Summary { n, min, median, max, interval, .. } = self.chosen(samples).good().summary(self.column)?;
+        let found = self.chosen(samples).good().summary(self.column)?;
+        let Summary { min, median, max, interval, .. } = found;
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
-        let number = Number::new(value(median), self.number.entry.unit.symbol(), self.how(n)).with_best(value(best));
+        let number =
+            Number::new(value(median), self.number.entry.unit.symbol(), self.how(&found)).with_best(value(best));
         Some(match interval.map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
             None => number,
         })
     }
 
-    fn how(&self, n: usize) -> String {
+    fn how(&self, found: &Summary) -> String {
         let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
         let settings: String = settings.collect();
         let what = match (self.inverse, self.times) {
@@ -108,7 +110,11 @@ impl Probe {
             (false, times) => format!("{} x {}", units::significant(times), self.column),
             (true, times) => format!("{} over {}", units::significant(times), self.column),
         };
-        format!("{what} of {} on {} ranks{settings}; median of {n} runs", self.kernel, self.ranks)
+        let known = match found.launches {
+            1 => format!("median of {} runs within one launch", found.n),
+            launches => format!("geometric mean of the medians of {launches} launches, {} runs", found.n),
+        };
+        format!("{what} of {} on {} ranks{settings}; {known}", self.kernel, self.ranks)
     }
 }
 
@@ -216,12 +222,14 @@ fn network() -> Vec<Probe> {
     ]
 }
 
-/// The sweep that measures them, as a text; `launch` is the content of its table of that name.
-pub fn sweep(probes: &[Probe], launch: &str) -> String {
+/// The sweep that measures them, as a text; `launch` is the content of its table of that name but for the launches of each
+/// rank count, of which each takes two minutes at most.
+pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     let mut text = format!(
         "# Made by `apexmap calibrate` for this machine's caches and cores: the numbers of a machine card.\n\n\
-         title = \"Calibration\"\nname = \"calibrate\"\nseed = 1\n\n[launch]\n{launch}\n\
-         [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"2 min\"\n"
+         title = \"Calibration\"\nname = \"calibrate\"\nseed = 1\n\n[launch]\n{launch}launches = {launches}\n\n\
+         [repeat]\nmin = 6\nmax = 20\nwidth = 0.05\nbudget = \"{} min\"\n",
+        2 * launches
     );
     for (at, probe) in probes.iter().enumerate() {
         if probes[..at].iter().any(|known| known.point() == probe.point()) {

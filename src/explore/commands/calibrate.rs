@@ -38,6 +38,9 @@ pub struct Arguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
+    /// Launches of each rank count: with several, intervals of the card's numbers include how launches differ
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    launches: u32,
     /// Write the card also if the machine was disturbed while it was measured; the card then says so
     #[arg(long)]
     allow_disturbed: bool,
@@ -64,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         launch.push_str(&format!("ranks_per_node = {number}\n"));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
-    let text = calibrate::sweep(&probes, &launch);
+    let text = calibrate::sweep(&probes, &launch, arguments.launches);
     let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
     let setup = Setup::of(
         sweep,

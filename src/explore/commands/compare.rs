@@ -211,6 +211,7 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
     let samples = chosen(given, &samples, [everywhere, own])?;
     let mut machine = Machine::measured(given, samples, manifest)?;
     machine.card = card.or(machine.card);
+    machine.run = file.canonicalize().ok().map(|path| path.to_string_lossy().into());
     Ok(machine)
 }
 

@@ -5,6 +5,7 @@ use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
 use crate::explore::sweep::forecast::{Forecast, OpenLaunch};
 use crate::explore::sweep::plan::Plan;
+use crate::explore::sweep::watch::Watch;
 use crate::measure::numerics::statistics::Summary;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point, Value};
@@ -214,12 +215,7 @@ impl Watcher for Progress {
         self.say(&format!("machine before the first sample: {}: {text}", verdict.name()));
     }
 
-    fn health(&mut self, line: &str) {
-        self.health.clear();
-        self.health.push_str(line);
-    }
-
-    fn sample(&mut self, sample: &Sample, finished: bool) {
+    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
         self.samples += 1;
         let good = sample.status == Status::Ok;
         let seconds = sample.seconds.filter(|_| good);
@@ -229,6 +225,9 @@ impl Watcher for Progress {
             self.say(&format!("{}: {}: {}", sample.status.name(), sample.point.label(), sample.message));
         } else if finished {
             self.done += 1;
+        }
+        if Instant::now() >= self.due {
+            self.health = watch.line().unwrap_or_default();
         }
         self.show();
     }

@@ -6,6 +6,7 @@ use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
 use crate::measure::kernels;
 use crate::provenance::Host;
+use std::sync::Arc;
 
 /// Where a machine's numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Machine {
     pub samples: Samples,
     pub manifest: Option<Manifest>,
     pub card: Option<Card>,
+    /// The run that measured the samples: results of the same run share their launches. `None` if unknown.
+    pub run: Option<Arc<str>>,
 }
 
 impl Machine {
@@ -50,7 +53,7 @@ impl Machine {
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
         let card = manifest.as_ref().map(|manifest| reported_by_os(manifest, &name));
-        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card })
+        Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
     /// The host of rank 0 of its first launch.

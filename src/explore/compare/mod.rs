@@ -8,6 +8,7 @@
 mod about;
 pub mod cards;
 pub mod comparability;
+mod corners;
 pub mod facts;
 pub mod fits;
 pub mod groups;

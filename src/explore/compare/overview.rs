@@ -75,6 +75,7 @@ impl MachineOverview<'_> {
         let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
         let known = match (mean.basis, mean.interval) {
             (_, None) => "without an interval",
+            (Basis::Pairs, _) => "95 % interval over launches of one run, compared in pairs",
             (Basis::Launches, _) => "95 % interval over launches",
             (Basis::Samples, _) => "95 % interval within single launches; launch-to-launch variation is not included",
             (Basis::Nothing, _) => {
@@ -114,7 +115,7 @@ impl MachineOverview<'_> {
         let tile = |label: String, value: String, note: String| Tile { value, label, note };
         let times = |ratio: f64| format!("{} \u{d7}", written(ratio));
         let interval = match (self.mean.interval, self.mean.basis) {
-            (Some((low, high)), Basis::Launches | Basis::Samples) => {
+            (Some((low, high)), Basis::Pairs | Basis::Launches | Basis::Samples) => {
                 format!("95 % interval {} to {}, ", written(low), written(high))
             }
             _ => String::new(),

@@ -16,7 +16,7 @@ use super::statistics::MannWhitney;
 use super::summary::{self, Checked, MeanLine};
 use super::{cards, tables};
 use crate::error::{Error, Result};
-use crate::explore::html::{self, Picture, Tile, Viewer};
+use crate::explore::html::{self, Corners, Picture, Tile, Viewer};
 use crate::units::plural;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -95,6 +95,9 @@ struct Matched {
 #[derive(Serialize)]
 struct Surfaces {
     viewer: Viewer,
+    /// The first map of ratios; the others are with their sections.
+    lead: Option<Picture>,
+    corners: Option<Corners>,
     sections: Vec<Section>,
     unshown: Vec<String>,
 }
@@ -218,9 +221,18 @@ impl Surfaces {
                 unshown.push(group.label.clone());
             }
         }
-        sections.retain(|section| !section.pictures.is_empty());
+        sections.retain(|section| !(section.shown.is_empty() && section.folded.is_empty()));
         let surfaces = sections.iter().flat_map(|section| section.surfaces.clone()).collect();
-        Ok(Self { viewer: Viewer { surfaces }, sections, unshown })
+        let with = sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);
+        let first = sections.get_mut(with).filter(|section| !section.shown.is_empty());
+        let lead = first.map(|section| section.shown.remove(0));
+        Ok(Self {
+            viewer: Viewer { surfaces },
+            lead,
+            corners: super::corners::of(comparison, groups),
+            sections,
+            unshown,
+        })
     }
 }
 
@@ -306,6 +318,7 @@ fn bases(comparison: &Comparison) -> Vec<String> {
             continue;
         }
         let say = |(basis, points): (&Basis, &usize)| match basis {
+            Basis::Pairs => format!("{points} from launches of one run, compared in pairs"),
             Basis::Launches => format!("{points} from the variation between launches"),
             Basis::Samples => {
                 format!(

@@ -19,7 +19,10 @@ use std::path::Path;
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Section {
     pub label: String,
-    pub pictures: Vec<Picture>,
+    /// Maps and curves of ratios.
+    pub shown: Vec<Picture>,
+    /// The same as contours and surfaces, and the medians themselves.
+    pub folded: Vec<Picture>,
     /// The surface of each machine, to be turned.
     #[serde(skip)]
     pub surfaces: Vec<ViewerSurface>,
@@ -27,7 +30,8 @@ pub struct Section {
 
 /// All figures of a group; `number` is part of their files' names.
 pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Section> {
-    let mut drawer = Drawer { comparison, group, number, folder, pictures: Vec::new(), surfaces: Vec::new() };
+    let mut drawer =
+        Drawer { comparison, group, number, folder, shown: Vec::new(), folded: Vec::new(), surfaces: Vec::new() };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
             drawer.ratios(of)?;
@@ -41,7 +45,8 @@ pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, fo
     if group.is_surface() {
         drawer.contours()?;
     }
-    Ok(Section { label: group.label.clone(), pictures: drawer.pictures, surfaces: drawer.surfaces })
+    let Drawer { shown, folded, surfaces, .. } = drawer;
+    Ok(Section { label: group.label.clone(), shown, folded, surfaces })
 }
 
 struct Drawer<'a> {
@@ -49,14 +54,22 @@ struct Drawer<'a> {
     group: &'a MatchedGroup,
     number: usize,
     folder: &'a Path,
-    pictures: Vec<Picture>,
+    shown: Vec<Picture>,
+    folded: Vec<Picture>,
     surfaces: Vec<ViewerSurface>,
 }
 
 impl Drawer<'_> {
     fn add(&mut self, drawn: &Figure, name: &str, title: String, caption: String) -> Result<()> {
         let file = format!("{name}-{}", self.number);
-        self.pictures.push(picture(self.folder, drawn, file, title, caption)?);
+        // Between two machines the ratio tells who wins.
+        let several = self.comparison.machines.len() > 2;
+        let list = match drawn {
+            Figure::RatioMap(_) | Figure::RatioCurve(_) => &mut self.shown,
+            Figure::Winners(_) if several => &mut self.shown,
+            _ => &mut self.folded,
+        };
+        list.push(picture(self.folder, drawn, file, title, caption)?);
         Ok(())
     }
 

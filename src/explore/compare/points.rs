@@ -5,19 +5,25 @@ use super::machine::{Machine, Origin};
 use crate::error::{Error, Result};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
 use crate::explore::store::design::Design;
+use crate::explore::store::estimate::{self, LaunchValues};
 use crate::explore::store::{Samples, cells};
 use crate::measure::kernels::{self, Kernel};
+use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::sample::Status;
 use crate::units::Unit;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// What a machine holds of one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointData {
-    /// Logarithms of the speed of each good sample, by launch, each ascending. A speed is a rate, or one over a time: more is
-    /// better.
-    pub launches: Vec<Vec<f64>>,
+    /// The speeds of its good samples, by launch. A speed is a rate, or one over a time: more is better.
+    pub launches: Vec<LaunchValues>,
+    /// The run that they are of: results of the same run share their launches. `None` if unknown.
+    pub run: Option<Arc<str>>,
+    /// By what intervals within single launches are widened; `None` refuses them.
+    pub widening: Option<f64>,
     /// Status of the samples that gave no number.
     pub failures: Vec<Status>,
     pub facts: Facts,
@@ -26,33 +32,36 @@ pub struct PointData {
 }
 
 impl PointData {
-    /// The median speed of all samples; `None` if none is good.
+    /// Median, interval and extremes of its speed; `None` if no sample is good.
+    pub fn summary(&self) -> Option<Summary> {
+        estimate::summary(&self.launches, self.widening)
+    }
+
+    /// The median speed; `None` if no sample is good.
     pub fn speed(&self) -> Option<f64> {
-        let all = self.all();
-        let middle = all.len().checked_sub(1)? / 2;
-        let median =
-            if all.len() % 2 == 1 { all[middle] } else { (all[middle].exp() + all[middle + 1].exp()).ln() - 2f64.ln() };
-        Some(median.exp())
+        self.summary().map(|summary| summary.median)
     }
 
     pub fn samples(&self) -> usize {
-        self.launches.iter().map(Vec::len).sum()
+        self.launches.iter().map(|launch| launch.values.len()).sum()
     }
 
-    /// Logarithms of all samples, ascending.
+    /// Logarithms of the speeds of all samples, ascending.
     pub fn all(&self) -> Vec<f64> {
-        let mut all: Vec<f64> = self.launches.iter().flatten().copied().collect();
+        let mut all: Vec<f64> =
+            self.launches.iter().flat_map(|launch| &launch.values).map(|speed| speed.ln()).collect();
         all.sort_by(f64::total_cmp);
         all
     }
 
     /// Logarithms of the launches' medians.
     pub fn medians(&self) -> Vec<f64> {
-        let middle = |v: &Vec<f64>| {
-            let half = v.len() / 2;
-            if v.len() % 2 == 1 { v[half] } else { ((v[half - 1].exp() + v[half].exp()) / 2.0).ln() }
-        };
-        self.launches.iter().map(middle).collect()
+        estimate::log_medians(&self.launches)
+    }
+
+    /// Whether both were measured in the same run.
+    pub fn same_run(&self, other: &Self) -> bool {
+        self.run.is_some() && self.run == other.run
     }
 }
 
@@ -309,19 +318,19 @@ fn point_data(
             format!("choose one: '{}[{}]'", machine.given, mixed.choice),
         )
     })?;
-    let speeds = |samples: &Samples| -> Vec<f64> {
-        let speed = |value: f64| if smaller_is_better { -value.ln() } else { value.ln() };
-        let mut speeds: Vec<f64> = samples.numbers(headline).into_iter().map(speed).filter(|s| s.is_finite()).collect();
-        speeds.sort_by(f64::total_cmp);
-        speeds
-    };
+    let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
+    let exact = machine.origin == Origin::Published;
+    let widening = samples.widening();
     let found = |cell: cells::Cell| {
-        let mut launches: Vec<Vec<f64>> = cell.samples.launches().values().map(speeds).collect();
-        launches.retain(|launch| !launch.is_empty());
-        let unusable = cell.samples.len() - launches.iter().map(Vec::len).sum::<usize>();
-        let facts = Facts::of(&cell.samples);
-        let exact = machine.origin == Origin::Published;
-        (cell.by, PointData { launches, failures: cell.failures, facts, exact }, unusable)
+        let mut launches = cell.samples.by_launch(headline);
+        for launch in &mut launches {
+            launch.values.iter_mut().for_each(|value| *value = speed(*value));
+            launch.values.retain(|speed| speed.is_finite() && *speed > 0.0);
+        }
+        launches.retain(|launch| !launch.values.is_empty());
+        let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
+        let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
+        (cell.by, PointData { launches, run, widening, failures: cell.failures, facts, exact }, unusable)
     };
     Ok(cells.into_iter().map(found).collect())
 }

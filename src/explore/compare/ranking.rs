@@ -5,7 +5,8 @@
 use super::Comparison;
 use super::points::{Point, PointData};
 use super::ratio::{GeometricMean, geometric_mean, over_points};
-use super::statistics::{MannWhitney, Mean};
+use super::statistics::MannWhitney;
+use crate::explore::store::estimate::Mean;
 use rand::SeedableRng;
 use rand_distr::{Distribution, StudentT};
 use rand_pcg::Pcg64Mcg;

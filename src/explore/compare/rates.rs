@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
 use crate::explore::store::columns::{self, Described, label};
-use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::units::{Unit, exact};
 use serde::Serialize;
@@ -223,13 +222,12 @@ fn origin(point: &Point, machine: usize) -> &'static str {
 }
 
 fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<CurvePoint> {
-    // From logarithms of speeds to what the kernel is judged by.
+    // From speeds to what the kernel is judged by.
     let inverse = matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles);
-    let back = |log: &f64| if inverse { (-log).exp() } else { log.exp() };
-    let values: Vec<f64> = point.by_machine[machine].as_ref()?.all().iter().map(back).collect();
-    let summary = Summary::of(&values)?;
-    let (low, high) = summary.interval.unwrap_or((f64::NAN, f64::NAN));
-    Some(CurvePoint { x: point.number(axis)?, y: summary.median, low, high })
+    let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
+    let summary = point.by_machine[machine].as_ref()?.summary()?;
+    let (low, high) = summary.interval.map_or((f64::NAN, f64::NAN), |(low, high)| (back(low), back(high)));
+    Some(CurvePoint { x: point.number(axis)?, y: back(summary.median), low: low.min(high), high: low.max(high) })
 }
 
 /// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the

@@ -1,21 +1,11 @@
 //! Ratios of one machine to another: point by point, and their geometric mean.
 
 use super::points::{Point, PointData};
-use super::statistics::{MannWhitney, Mean};
-use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// By what an interval or a test knows how values differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Basis {
-    /// The spread between launches.
-    Launches,
-    /// The spread of samples within a launch, which does not know how launches differ.
-    Samples,
-    /// There are too few of either.
-    Nothing,
-}
+use super::statistics::MannWhitney;
+use crate::explore::store::estimate::{self, Mean};
+pub use crate::measure::numerics::statistics::Basis;
+use statrs::distribution::{ContinuousCDF, Normal};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The speed of a machine relative to that of another at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +14,19 @@ pub struct Ratio {
     /// 95 % interval.
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
+    /// The probability of a ratio as far from 1 as this one or farther, if the truth is 1.
+    pub p: Option<f64>,
 }
 
 impl Ratio {
     /// Whether the 95 % interval leaves 1 outside; without an interval nothing is decided.
     pub fn is_decided(&self) -> bool {
         self.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    }
+
+    /// Of its logarithm.
+    fn of(shift: f64, interval: Option<(f64, f64)>, basis: Basis, p: Option<f64>) -> Self {
+        Self { value: shift.exp(), interval: interval.map(|(low, high)| (low.exp(), high.exp())), basis, p }
     }
 }
 
@@ -42,26 +39,34 @@ pub fn mean(data: &PointData) -> Option<Mean> {
     }
 }
 
+/// The logarithm of the speed of one side by that of the other, where it is known how launches differ; both published values
+/// have no uncertainty to know.
+pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
+    match (of.exact, to.exact) {
+        (true, true) => None,
+        (false, false) => estimate::shift(&of.launches, &to.launches, of.same_run(to)),
+        _ => Some((mean(of)?.minus(&mean(to)?), Basis::Launches)),
+    }
+}
+
 /// `of` by `to`; `None` where one of them has no good sample.
 pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
-    let (medians, others) = (of.medians(), to.medians());
-    if medians.is_empty() || others.is_empty() {
+    if of.launches.is_empty() || to.launches.is_empty() {
         return None;
     }
-    let both_exact = of.exact && to.exact;
-    if let (Some(a), Some(b), false) = (mean(of), mean(to), both_exact) {
-        let shift = a.minus(&b);
-        let (low, high) = shift.interval();
-        return Some(Ratio {
-            value: shift.value.exp(),
-            interval: Some((low.exp(), high.exp())),
-            basis: Basis::Launches,
-        });
+    if let Some((mean, basis)) = shift(of, to) {
+        return Some(Ratio::of(mean.value, Some(mean.interval()), basis, Some(mean.p_apart())));
     }
-    let (shift, interval) = tests.shift(&to.all(), &of.all())?;
-    let interval = interval.map(|(low, high)| (low.exp(), high.exp()));
-    let basis = if interval.is_some() { Basis::Samples } else { Basis::Nothing };
-    Some(Ratio { value: shift.exp(), interval, basis })
+    let (base, new) = (to.all(), of.all());
+    let (shift, interval) = tests.shift(&base, &new)?;
+    let Some((low, high)) = interval else { return Some(Ratio::of(shift, None, Basis::Nothing, None)) };
+    // Successive samples that are alike tell less than as many independent ones.
+    let Some(widening) = of.widening.zip(to.widening).map(|(of, to)| of.max(to)) else {
+        return Some(Ratio::of(shift, None, Basis::Nothing, None));
+    };
+    let interval = (shift + (low - shift) * widening, shift + (high - shift) * widening);
+    let p = weakened(tests.p_above(&base, &new).min(tests.p_above(&new, &base)), widening);
+    Some(Ratio::of(shift, Some(interval), Basis::Samples, Some((2.0 * p).min(1.0))))
 }
 
 /// A geometric mean of ratios.
@@ -108,6 +113,9 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
         least: least.exp(),
         most: most.exp(),
     };
+    if let Some(mean) = in_pairs(&both) {
+        return Some(found(mean.value, Some(mean.interval()), Basis::Pairs));
+    }
     let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);
     let one = |pick: &dyn Fn(&(&PointData, &PointData, Ratio)) -> PointData| {
         over_points(&both.iter().map(pick).collect::<Vec<_>>())
@@ -125,28 +133,56 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
     Some(found(value, Mean::of(&logs).map(|mean| mean.interval()), Basis::Nothing))
 }
 
+/// The mean over points of differences between two sides of one run, block by block; `None` unless each point has two blocks of
+/// both.
+fn in_pairs(both: &[(&PointData, &PointData, Ratio)]) -> Option<Mean> {
+    let mut sets: BTreeMap<BTreeSet<u64>, Vec<Vec<f64>>> = BTreeMap::new();
+    for (of, to, _) in both.iter().filter(|(of, to, _)| of.same_run(to)) {
+        let pairs = estimate::pairs(&of.launches, &to.launches)?;
+        sets.entry(pairs.keys().copied().collect()).or_default().push(pairs.into_values().collect());
+    }
+    let total: usize = sets.values().map(Vec::len).sum();
+    if total < both.len() { None } else { mean_of(sets.into_values(), total) }
+}
+
 /// The mean of log speeds over points, by launches: points measured in the same number of launches were measured in the
 /// same ones, as a sweep launches all points of a rank count together.
 pub fn over_points(data: &[PointData]) -> Option<Mean> {
+    let mut exact = Vec::new();
     let mut sets: BTreeMap<usize, Vec<Vec<f64>>> = BTreeMap::new();
     for one in data {
         let medians = one.medians();
         if one.exact {
-            sets.entry(0).or_default().push(medians);
+            exact.extend(medians);
         } else {
             sets.entry(medians.len()).or_default().push(medians);
         }
     }
-    let total = data.len() as f64;
-    let of_set = |(launches, rows): (&usize, &Vec<Vec<f64>>)| {
-        let weight = rows.len() as f64 / total;
-        let mean_of = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
-        let mean = match launches {
-            0 => Some(Mean::exact(mean_of(0))),
-            _ => Mean::of(&(0..*launches).map(mean_of).collect::<Vec<_>>()),
-        };
-        mean.map(|mean| (weight, mean))
+    if exact.is_empty() {
+        return mean_of(sets.into_values(), data.len());
+    }
+    let weight = exact.len() as f64 / data.len() as f64;
+    let known = (weight, Mean::exact(exact.iter().sum::<f64>() / exact.len() as f64));
+    if sets.is_empty() {
+        return Some(known.1);
+    }
+    let rest = mean_of(sets.into_values(), data.len() - exact.len())?;
+    Some(Mean::sum(&[known, (1.0 - weight, rest)]))
+}
+
+/// The mean over all points of sets of points: in each set the points' rows have one value a launch, in the same launches.
+fn mean_of(sets: impl Iterator<Item = Vec<Vec<f64>>>, points: usize) -> Option<Mean> {
+    let of_set = |rows: Vec<Vec<f64>>| {
+        let mean_in = |launch: usize| rows.iter().map(|row| row[launch]).sum::<f64>() / rows.len() as f64;
+        let mean = Mean::of(&(0..rows[0].len()).map(mean_in).collect::<Vec<_>>())?;
+        Some((rows.len() as f64 / points as f64, mean))
     };
-    let parts: Option<Vec<(f64, Mean)>> = sets.iter().map(of_set).collect();
-    parts.map(|parts| Mean::sum(&parts))
+    let parts: Option<Vec<(f64, Mean)>> = sets.map(of_set).collect();
+    parts.filter(|parts| !parts.is_empty()).map(|parts| Mean::sum(&parts))
+}
+
+/// A one-sided p value where the normal deviate is smaller by a factor than it was taken for.
+pub fn weakened(p: f64, times: f64) -> f64 {
+    let Some(normal) = Normal::new(0.0, 1.0).ok().filter(|_| times > 1.0) else { return p };
+    normal.cdf(normal.inverse_cdf(p) / times)
 }

@@ -8,7 +8,7 @@
 
 use super::Comparison;
 use super::points::PointData;
-use super::ratio::{Basis, mean, ratio};
+use super::ratio::{Basis, ratio, shift, weakened};
 use super::statistics::{MannWhitney, adjusted};
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
@@ -148,13 +148,15 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
 fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhitney, point: String) -> Option<Test> {
     let found = ratio(a, b, tests)?;
     let margin = limit.slowdown.ln();
-    let (p, least) = match (mean(a), mean(b)) {
-        (Some(a), Some(b)) => (a.minus(&b).p_above(margin), 0.0),
-        _ => {
+    let (p, least) = match shift(a, b) {
+        Some((shift, _)) => (shift.p_above(margin), 0.0),
+        None => {
             let (base, new) = (a.all(), b.all());
             // The base, slowed down as far as is accepted, against the new one.
             let slowed: Vec<f64> = base.iter().map(|speed| speed - margin).collect();
-            (tests.p_above(&new, &slowed), tests.least_p(new.len(), base.len()))
+            let widening = a.widening.zip(b.widening).map(|(a, b)| a.max(b))?;
+            let p = |p: f64| weakened(p, widening);
+            (p(tests.p_above(&new, &slowed)), p(tests.least_p(new.len(), base.len())))
         }
     };
     let tested = Tested { point, slowdown: found.value, interval: found.interval, basis: found.basis, p, q: 1.0 };
@@ -163,7 +165,7 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
 
 /// What limits the check; refusals where it could not find anything, or would find what is not there.
 fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
-    let single = done.iter().filter(|test| test.tested.basis != Basis::Launches).count();
+    let single = done.iter().filter(|test| !test.tested.basis.knows_launches()).count();
     if single == 0 {
         return Ok(Vec::new());
     }

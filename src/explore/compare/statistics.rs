@@ -14,71 +14,9 @@
 //! holds for tests that go up and down together, as those of cells measured in one launch do (Benjamini and Yekutieli,
 //! Annals of Statistics 29, 2001).
 
-pub use crate::explore::fit::interval::t_quantile_at as t_quantile;
 use crate::measure::numerics::statistics::median_interval_rank;
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::HashMap;
-
-/// What a mean of launches is known by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
-    pub value: f64,
-    /// Squared standard error.
-    pub variance: f64,
-    /// Degrees of freedom of that variance; infinite for an exact value.
-    pub freedom: f64,
-}
-
-impl Mean {
-    /// `None` below two values: one tells nothing about the next.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let n = values.len() as f64;
-        if values.len() < 2 {
-            return None;
-        }
-        let value = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|v| (v - value).powi(2)).sum();
-        Some(Self { value, variance: squares / (n - 1.0) / n, freedom: n - 1.0 })
-    }
-
-    pub fn exact(value: f64) -> Self {
-        Self { value, variance: 0.0, freedom: f64::INFINITY }
-    }
-
-    /// A sum of independent means with weights, its degrees of freedom by Welch and Satterthwaite.
-    pub fn sum(parts: &[(f64, Mean)]) -> Self {
-        let value = parts.iter().map(|(weight, mean)| weight * mean.value).sum();
-        let variance: f64 = parts.iter().map(|(weight, mean)| weight * weight * mean.variance).sum();
-        let share = |(weight, mean): &(f64, Mean)| (weight * weight * mean.variance).powi(2) / mean.freedom;
-        let shares: f64 = parts.iter().map(share).sum();
-        let freedom = if shares > 0.0 { variance * variance / shares } else { f64::INFINITY };
-        Self { value, variance, freedom }
-    }
-
-    /// `self - other`.
-    pub fn minus(&self, other: &Mean) -> Self {
-        Self::sum(&[(1.0, *self), (-1.0, *other)])
-    }
-
-    /// The 95 % interval.
-    pub fn interval(&self) -> (f64, f64) {
-        let half = t_quantile(self.freedom, 0.975) * self.variance.sqrt();
-        (self.value - half, self.value + half)
-    }
-
-    /// The probability of a value as large as this one or larger, if the truth is `limit`.
-    pub fn p_above(&self, limit: f64) -> f64 {
-        let distance = self.value - limit;
-        if self.variance == 0.0 {
-            return if distance > 0.0 { 0.0 } else { 1.0 };
-        }
-        let t = distance / self.variance.sqrt();
-        match StudentsT::new(0.0, 1.0, self.freedom.min(1e9)) {
-            Ok(distribution) => distribution.sf(t),
-            Err(_) => 1.0,
-        }
-    }
-}
 
 /// Largest product of two sample sizes whose Mann-Whitney distribution is counted out.
 const MOST_COUNTED: usize = 900;

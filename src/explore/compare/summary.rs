@@ -55,6 +55,7 @@ fn line(machine: &str, group: &str, mean: GeometricMean) -> MeanLine {
         least: written(mean.least),
         most: written(mean.most),
         basis: match mean.basis {
+            Basis::Pairs => "launches of one run, in pairs",
             Basis::Launches => "launches",
             Basis::Samples => "samples within single launches",
             Basis::Nothing => "choice of points",

@@ -2,7 +2,7 @@
 
 use super::Comparison;
 use super::points::{Point, PointData};
-use super::ratio::{Basis, ratio};
+use super::ratio::ratio;
 use super::statistics::MannWhitney;
 use crate::explore::export::csv;
 
@@ -66,12 +66,7 @@ fn compared(pair: Option<(&PointData, &PointData)>, tests: &mut MannWhitney) -> 
         return ["", "", "", "did not finish"].map(str::to_owned);
     };
     let (low, high) = found.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
-    let basis = match found.basis {
-        Basis::Launches => "launches",
-        Basis::Samples => "samples",
-        Basis::Nothing => "nothing",
-    };
-    [found.value.to_string(), low, high, basis.to_owned()]
+    [found.value.to_string(), low, high, found.basis.name().to_owned()]
 }
 
 /// Every point that not all machines have, and who has it.

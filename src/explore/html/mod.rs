@@ -4,6 +4,7 @@
 //! engine escapes whatever comes from files. An HTML page is one file that fetches nothing and runs one script,
 //! `page.js`, which adds the interaction; without it everything is still shown.
 
+mod corners;
 mod generated;
 mod viewer;
 
@@ -15,6 +16,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
+pub use corners::{CornerCell, Corners};
 pub use generated::{PAPER, remove_unmade};
 pub use viewer::{Viewer, ViewerSurface};
 

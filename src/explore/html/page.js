@@ -224,6 +224,14 @@ page.addThemeSwitch = function () {
 document.body.append(page.hint);
 page.addThemeSwitch();
 document.querySelectorAll("figure.picture").forEach(page.enhanceFigure);
-document.querySelectorAll("table").forEach(page.enhanceTable);
+// The corners are in the table of all points too.
+document.querySelectorAll("table:not(.corners)").forEach(page.enhanceTable);
 document.querySelectorAll(".scroll, .drawing").forEach(page.enhanceScroll);
+// On paper nothing can be unfolded.
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details.fold:not([open])")];
+  folded.forEach((one) => (one.open = true));
+});
+addEventListener("afterprint", () => folded.forEach((one) => (one.open = false)));
 addEventListener("scroll", () => (page.hint.hidden = true), { passive: true });

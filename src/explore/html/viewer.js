@@ -333,6 +333,7 @@
       const context = this.context;
       const width = Math.max(this.canvas.clientWidth, 200);
       this.small = width < 560;
+      this.narrow = width < 800;
       const height = Math.round(this.small ? clamp(width * 1.05, 320, 480) : clamp(width * 0.62, 300, 600));
       const fine = Math.min(devicePixelRatio || 1, 3);
       if (this.canvas.width !== Math.round(width * fine) || this.canvas.height !== Math.round(height * fine)) {
@@ -347,7 +348,8 @@
       // The colours stand at the right; on a small screen they lie below, so that the surface has the width.
       const [wide, high] = this.small ? [width, height - 62] : [width - 104, height];
       this.middle = [wide / 2 + (this.small ? 28 : 34), high / 2 - 12];
-      this.scale = Math.min(wide * (this.small ? 0.53 : 0.6), high * 0.76) * this.camera.zoom;
+      [this.edge, this.floor] = [wide, high];
+      this.scale = Math.min(wide * (this.small ? 0.53 : 0.6), high * (this.narrow && !this.small ? 0.7 : 0.76)) * this.camera.zoom;
       this.z = this.height();
       const axes = [surface.x, surface.y, this.z];
       const solid = this.solid(surface);
@@ -592,7 +594,7 @@
         }
         // A small screen has room for names only, and has that of the height with the colours.
         if (this.small && k === 2) return;
-        const label = this.small ? axis.label.split(" (")[0] : axis.label;
+        const label = this.narrow ? axis.label.split(" (")[0] : axis.label;
         const title = label + (axis.unit === "words" || axis.unit === "cycles" ? ` (${axis.unit})` : "");
         this.title(title, a, b, out, widest, k === 2, taken, free);
       });
@@ -608,7 +610,8 @@
       const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
       for (let gap = 20; gap < 140; gap += 4) {
         const reach = gap + (Math.abs(out.x) * w) / 2 + (Math.abs(out.y) * h) / 2;
-        const [x, y] = [middle.x + out.x * reach, middle.y + out.y * reach];
+        const x = clamp(middle.x + out.x * reach, w / 2 + 1, this.edge - w / 2 - 1);
+        const y = Math.min(middle.y + out.y * reach, this.floor - h / 2 - 2);
         const box = [x - w / 2 - 4, y - h / 2 - 2, x + w / 2 + 4, y + h / 2 + 2];
         if (!free(box)) continue;
         taken.push(box);

@@ -197,6 +197,16 @@ pub trait Model: Sync {
         self.about().variables.iter().map(|variable| value_of(self.about(), variable, given)).collect()
     }
 
+    /// The value that a kernel settles for a variable, such as the number of dimensions of its exchange.
+    fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
+        None
+    }
+
+    /// Numbers that no real machine has in another order, each list from the least: a nearer cache is no slower than a farther one.
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// Variables of which a fit may have one value only: the parameters are those of that value.
     fn apart(&self) -> &'static [&'static str] {
         &[]

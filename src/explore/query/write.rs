@@ -3,6 +3,7 @@
 use super::{QueryGroup, QueryGroups};
 use crate::explore::export::csv;
 use crate::explore::store::columns;
+use crate::measure::numerics::statistics::Basis;
 use crate::point::Value;
 use crate::text_table::{Align, TextTable};
 use crate::units;
@@ -24,8 +25,30 @@ pub fn text(groups: &QueryGroups) -> String {
     table.row(head);
     groups.groups.iter().for_each(|group| table.row(cells(groups, group, failures)));
     let mut text = table.to_string();
-    if groups.groups.iter().any(|group| group.samples < 6) {
-        text.push_str("\nA 95 % interval of the median needs at least six samples.\n");
+    text.push_str(&footer(groups));
+    text
+}
+
+/// By what the intervals are known.
+fn footer(groups: &QueryGroups) -> String {
+    let known = |basis: Basis| {
+        let of = |group: &QueryGroup| group.summaries.iter().flatten().any(|summary| summary.basis == basis);
+        groups.groups.iter().any(of)
+    };
+    let mut text = String::new();
+    if known(Basis::Launches) {
+        text += "\nSeveral launches: medians are geometric means of the launches' medians, intervals Student's t over launches.\n";
+    }
+    if known(Basis::Samples) {
+        text += "\nWithin one launch: intervals are of its samples, and do not include how launches differ.\n";
+    }
+    if known(Basis::Nothing) {
+        text += match groups.groups.iter().any(|group| group.samples < 6) {
+            true => "\nA 95 % interval of the median needs two launches, or at least six samples within one.\n",
+            false => {
+                "\nNo interval where launches did not measure the same points, or successive samples are too much alike.\n"
+            }
+        };
     }
     text
 }
@@ -56,10 +79,11 @@ fn shown(value: &Value) -> String {
 }
 
 /// The columns of a selected one, after its name.
-const PARTS: [&str; 6] = ["n", "median", "low", "high", "min", "max"];
+const PARTS: [&str; 8] = ["n", "median", "low", "high", "min", "max", "launches", "basis"];
 
 /// One line a group: the grouping columns, the numbers of good and failed samples, and of each selected column its
-/// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units.
+/// `_n`, `_median`, `_low` and `_high` (the 95 % interval of the median), `_min` and `_max`, in base units; `_launches`, and as
+/// `_basis` whether the interval is over `launches`, of `samples` within one, or absent (`nothing`).
 pub fn csv(groups: &QueryGroups) -> String {
     let mut head = groups.by.clone();
     head.extend(["samples".to_owned(), "failed".to_owned()]);
@@ -81,6 +105,8 @@ pub fn csv(groups: &QueryGroups) -> String {
             cells.push(number(summary.and_then(|summary| summary.interval).map(|(_, high)| high)));
             cells.push(number(summary.map(|summary| summary.min)));
             cells.push(number(summary.map(|summary| summary.max)));
+            cells.push(summary.map_or(0, |summary| summary.launches).to_string());
+            cells.push(summary.map_or(Basis::Nothing, |summary| summary.basis).name().to_owned());
         }
         rows.push(cells);
     }
@@ -97,7 +123,8 @@ pub fn json(groups: &QueryGroups) -> serde_json::Value {
             let value = summary.map(|summary| {
                 let (low, high) = summary.interval.unzip();
                 json!({ "n": summary.n, "median": summary.median, "low": low, "high": high, "min": summary.min,
-                    "max": summary.max, "outliers": summary.outliers })
+                    "max": summary.max, "outliers": summary.outliers, "launches": summary.launches,
+                    "basis": summary.basis })
             });
             (name.clone(), json!(value))
         };

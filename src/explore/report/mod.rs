@@ -3,6 +3,7 @@
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
 pub mod caches;
+mod corners;
 mod input;
 mod live;
 mod model_fits;
@@ -18,7 +19,7 @@ mod warnings;
 
 use crate::error::{Error, Result};
 use crate::explore::bounds;
-use crate::explore::html::{self, Picture, Viewer};
+use crate::explore::html::{self, Corners, Picture, Viewer};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
 use crate::explore::store::disturbance_columns::QUIETNESS;
 use crate::explore::store::groups::SampleGroup;
@@ -61,6 +62,9 @@ struct Context<'a> {
     sources: Sources,
     overview: Overview,
     viewer: Viewer,
+    /// The first picture of a result without a surface.
+    lead: Option<Picture>,
+    corners: Option<Corners>,
     summary: &'a [summary::SummaryRow],
     /// The samples tell what disturbed them.
     watched: bool,
@@ -73,6 +77,8 @@ struct Context<'a> {
     shares: Option<share::Shares>,
     explained: model_fits::Explained,
     failures: Vec<Failure>,
+    /// How medians and their intervals come about.
+    intervals: String,
 }
 
 /// What was measured, where and when.
@@ -81,6 +87,7 @@ struct Head<'a> {
     manifest: &'a Manifest,
     made: String,
     facts: Vec<(&'static str, String)>,
+    health: String,
     /// In red, if the machine was disturbed.
     disturbed: Option<String>,
     warnings: Vec<String>,
@@ -92,6 +99,8 @@ struct Head<'a> {
 #[derive(Serialize)]
 struct Surfaces {
     sections: Vec<Section>,
+    /// Of each surface what limits it where, with a machine card.
+    bottlenecks: Vec<Picture>,
     unshown: Vec<String>,
 }
 
@@ -116,7 +125,8 @@ struct Sources {
 #[derive(Serialize)]
 struct Section {
     label: String,
-    pictures: Vec<Picture>,
+    slices: Vec<Picture>,
+    views: Vec<Picture>,
     trades: Vec<Trade>,
     levels: Vec<String>,
     alphas: Vec<String>,
@@ -146,13 +156,18 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     for group in &input.groups {
         summary.extend(summary::rows(group)?);
     }
-    let surfaces = Surfaces::of(&input)?;
+    let mut surfaces = Surfaces::of(&input)?;
+    let mut parameters = Parameters::of(&input)?;
     let held: Vec<(&str, &[Trade])> =
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
+    let overview = overview::overview(&input, &held)?;
+    let viewer = live::viewer(&input.groups, &manifest.machine);
     let context = Context {
         head: Head::of(&input, samples.len() - current.len()),
-        overview: overview::overview(&input, &held)?,
-        viewer: live::viewer(&input.groups, &manifest.machine),
+        overview,
+        lead: if viewer.surfaces.is_empty() { lead(&mut parameters, &mut surfaces) } else { None },
+        viewer,
+        corners: corners::of(&input.groups)?,
         summary: &summary,
         watched: current.has(QUIETNESS),
         quietness: quietness(&input),
@@ -161,14 +176,24 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         shares: share::of(&input)?,
         surfaces,
         explained: model_fits::section(&input)?,
-        parameters: Parameters::of(&input)?,
+        parameters,
         sources: Sources::of(&current),
         failures: failures(&current),
+        intervals: current.method(),
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
     Ok(ReportOutput { rows: summary, health: input.health, warnings: placement::warnings(&manifest, &current) })
+}
+
+/// Takes the picture with the most points from where it would stand.
+fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
+    let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
+    let list = lists.into_iter().find(|list| !list.is_empty())?;
+    let most = list.iter().map(|picture| picture.rows.len()).max();
+    let at = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
+    Some(list.remove(at))
 }
 
 /// The groups of a result with something disturbed, and what that was.
@@ -183,7 +208,8 @@ impl<'a> Head<'a> {
         let Input { manifest, samples, ref health, .. } = *input;
         Self {
             made: html::utc(manifest.unix_seconds),
-            facts: facts(manifest, samples, health),
+            facts: facts(manifest, samples),
+            health: health.sentence(),
             disturbed: health.banner(),
             warnings: warnings::of(manifest, samples, stale),
             launches: manifest.launches.iter().map(Launched::of).collect(),
@@ -198,15 +224,17 @@ impl Surfaces {
         let drawable: Vec<&SampleGroup> =
             input.groups.iter().filter(|group| group.alphas.len() > 1 || group.blocks.len() > 1).collect();
         let most = most_surfaces(&drawable);
-        let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+        let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
             if is_shown(number, drawable.len(), most) {
-                sections.push(section(input, group, sections.len() + 1)?);
+                let pictures = pictures::of_group(input.folder, group, sections.len() + 1)?;
+                bottlenecks.extend(pictures.bottleneck);
+                sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {
                 unshown.push(group.label());
             }
         }
-        Ok(Self { sections, unshown })
+        Ok(Self { sections, bottlenecks, unshown })
     }
 }
 
@@ -263,7 +291,7 @@ fn most_surfaces(groups: &[&SampleGroup]) -> usize {
     (pictures::MOST_POINTS / largest).clamp(1, pictures::MOST_SURFACES)
 }
 
-fn section(input: &Input, group: &SampleGroup, number: usize) -> Result<Section> {
+fn section(input: &Input, group: &SampleGroup, slices: Vec<Picture>, views: Vec<Picture>) -> Result<Section> {
     let (mut trades, mut levels) = (Vec::new(), Vec::new());
     if group.is_surface() {
         let bandwidths = bandwidths(group)?;
@@ -275,7 +303,8 @@ fn section(input: &Input, group: &SampleGroup, number: usize) -> Result<Section>
     let regimes = regimes(group, input);
     Ok(Section {
         label: group.label(),
-        pictures: pictures::of_group(input.folder, group, number)?,
+        slices,
+        views,
         trades,
         levels,
         alphas: group.alphas.iter().map(|alpha| units::significant(*alpha)).collect(),
@@ -307,7 +336,7 @@ fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     group.alphas.iter().map(of).collect()
 }
 
-fn facts(manifest: &Manifest, samples: &Samples, health: &Health) -> Vec<(&'static str, String)> {
+fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
     let distinct = |column: &str| {
         let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
         values.sort();
@@ -332,7 +361,6 @@ fn facts(manifest: &Manifest, samples: &Samples, health: &Health) -> Vec<(&'stat
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
-    facts.push(("Quietness", health.sentence()));
     facts
 }
 

@@ -7,8 +7,9 @@ use crate::explore::fit::baseline::{self, Baseline};
 use crate::explore::fit::{self, Fit, Options};
 use crate::explore::html::{Picture, picture};
 use crate::explore::machine::Card;
+use crate::explore::model_fit::figures::{self, ModelFigure};
 use crate::explore::model_fit::groups::{FitGroup, groups};
-use crate::explore::model_fit::{self, Data, card, figures};
+use crate::explore::model_fit::{self, Data, card};
 use crate::explore::models::{self, Model};
 use crate::units::{Unit, amount, plural};
 use serde::Serialize;
@@ -44,7 +45,9 @@ struct FitEntry {
     bottleneck: Option<String>,
     numbers: Vec<NumberRow>,
     quality: Vec<(&'static str, String)>,
-    pictures: Vec<Picture>,
+    /// What shows at once where the model errs, and what limits.
+    shown: Vec<Picture>,
+    folded: Vec<Picture>,
     assumes: &'static str,
     oversubscribed: bool,
 }
@@ -173,14 +176,15 @@ impl FitSections<'_> {
         curve: Option<&Baseline>,
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
-        let pictures = self.pictures(figures::of(model, &fit.points, &subtitle))?;
+        let (shown, folded) = self.pictures(figures::of(model, &fit.points, &subtitle), true)?;
         Ok(FitEntry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: numbers(model, fit),
-            quality: quality(fit, curve),
-            pictures,
+            quality: quality(model, fit, curve),
+            shown,
+            folded,
             ..entry(model, group, data)
         })
     }
@@ -194,7 +198,8 @@ impl FitSections<'_> {
         predicted: &card::CardPrediction,
     ) -> Result<FitEntry> {
         let what = format!("predicted from the card of {}, SMAPE {:.1} %", card.name, 100.0 * predicted.smape);
-        let pictures = self.pictures(figures::of(model, &predicted.points, &subtitle(group, data, &what)))?;
+        let figures = figures::of(model, &predicted.points, &subtitle(group, data, &what));
+        let (shown, folded) = self.pictures(figures, false)?;
         let parameters = model.about().parameters.iter().zip(&predicted.numbers.values);
         let known = parameters.zip(&predicted.numbers.intervals).filter(|((_, value), _)| value.is_finite());
         let number = |((parameter, value), interval): ((&models::Parameter, &f64), &Option<(f64, f64)>)| NumberRow {
@@ -213,20 +218,25 @@ impl FitSections<'_> {
                 ("SMAPE", percent(predicted.smape)),
                 ("median of measured / predicted", format!("{:.2}", predicted.bias)),
             ],
-            pictures,
+            shown,
+            folded,
             ..entry(model, group, data)
         })
     }
 
-    fn pictures(&mut self, shown: Vec<figures::ModelFigure>) -> Result<Vec<Picture>> {
+    /// The pictures to show at once, if asked, and those to fold away.
+    fn pictures(&mut self, figures: Vec<ModelFigure>, show: bool) -> Result<(Vec<Picture>, Vec<Picture>)> {
         self.number += 1;
-        let number = self.number;
-        let draw = |shown: figures::ModelFigure| {
-            let file = format!("model-{number}-{}", shown.name);
-            let title = shown.caption.clone();
-            picture(&self.input.folder.figures(), &shown.figure, file, title, shown.caption)
-        };
-        shown.into_iter().map(draw).collect()
+        let (mut shown, mut folded) = (Vec::new(), Vec::new());
+        let alone = figures.len() == 1;
+        for figure in figures {
+            let file = format!("model-{}-{}", self.number, figure.name);
+            let told = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
+            let list = if show && told { &mut shown } else { &mut folded };
+            let title = figure.caption.clone();
+            list.push(picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption)?);
+        }
+        Ok((shown, folded))
     }
 }
 
@@ -241,7 +251,8 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
         bottleneck: None,
         numbers: Vec::new(),
         quality: Vec::new(),
-        pictures: Vec::new(),
+        shown: Vec::new(),
+        folded: Vec::new(),
         assumes: about.assumes,
         oversubscribed: data.oversubscribed,
     }
@@ -283,7 +294,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     fitted.chain(held).chain(absent).collect()
 }
 
-fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
+fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     let quality = &fit.quality;
     let mut lines = vec![
         ("points, launches", format!("{}, {}", quality.points, quality.launches)),
@@ -298,6 +309,11 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
     lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
+    lines.extend(curve.map(|curve| ("baseline, chosen from all points", curve.curve.to_string())));
+    lines.extend(curve.map(|curve| {
+        let shown = model_fit::lines(model, fit, curve);
+        ("SMAPE of a variable's values left out one by one: model, baseline", shown.join("; "))
+    }));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
         *terms.entry(point.bottleneck).or_default() += 1;

@@ -3,7 +3,6 @@
 use super::distinct;
 use super::input::Input;
 use crate::error::Result;
-use crate::explore::html::Tile;
 use crate::explore::store::Samples;
 use crate::explore::store::columns::{self, ALPHA, BLOCK, Described};
 use crate::explore::store::groups::SampleGroup;
@@ -13,39 +12,30 @@ use crate::point::Value;
 use crate::units::{self, NumberStyle, number, plural, quantity, significant};
 use serde::Serialize;
 
-/// The first screen.
+/// The first screen, but for the map and its corners.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Overview {
+    /// What was measured, where, and how much.
+    pub measured: String,
     pub sentences: Vec<String>,
-    pub tiles: Vec<Tile>,
 }
 
 /// Kernels and rank counts with a sentence about their extremes; the table has all.
 const MOST_EXTREMES: usize = 4;
 
-/// What a result says at a glance. `held` are, of each surface shown, its name and what holding a bandwidth asks for there.
+/// What a result says at a glance, besides the corners of its surfaces. `held` are, of each surface shown, its name and what
+/// holding a bandwidth asks for there.
 pub fn overview(input: &Input, held: &[(&str, &[Trade])]) -> Result<Overview> {
-    let (samples, groups) = (input.samples, &input.groups);
-    let mut overview = Overview { sentences: vec![measured(input)], tiles: Vec::new() };
-    let mut extremes = extremes(groups)?;
+    let mut sentences = Vec::new();
+    let mut extremes = extremes(&input.groups)?;
     if let [only] = extremes.as_mut_slice() {
         only.group.clear();
     }
-    extremes.iter().take(MOST_EXTREMES).for_each(|extremes| extremes.add_to(&mut overview));
-    let effects = effects(samples)?;
-    overview.sentences.extend(most(&effects));
-    if let Some((kernel, of)) = effects.first()
-        && let Some((column, factor)) = of.first()
-    {
-        overview.tiles.push(Tile {
-            value: format!("{} ×", number(*factor, NumberStyle::Factor)),
-            label: format!("largest effect: {}", columns::short(column)),
-            note: format!("best value / worst value, other parameters fixed; median, {kernel}"),
-        });
-    }
-    overview.sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
-    precision(groups, &mut overview)?;
-    Ok(overview)
+    sentences.extend(most(&effects(input.samples)?));
+    sentences.extend(extremes.iter().take(MOST_EXTREMES).map(Extremes::sentence));
+    sentences.extend(held.iter().find_map(|(name, trades)| hold(name, trades)));
+    sentences.extend(precision(&input.groups)?);
+    Ok(Overview { measured: measured(input), sentences })
 }
 
 /// `a, b and c`; of many only the first and how many more.
@@ -96,11 +86,12 @@ struct Extremes {
 /// The median of each cell of a group, and where it is.
 type Places = Vec<(f64, String)>;
 
-/// Of every group; groups of one cell each, as of a sweep over ranks, are taken together.
+/// Of every group without corners; groups of one cell each, as of a sweep over ranks, are taken together.
 fn extremes(groups: &[SampleGroup]) -> Result<Vec<Extremes>> {
+    let groups: Vec<&SampleGroup> = groups.iter().filter(|group| !group.is_surface()).collect();
     let mut found = Vec::new();
     let of = |group: &SampleGroup| (group.headline, group.samples.describe(group.headline));
-    for (headline, described) in distinct(groups.iter().map(of)) {
+    for (headline, described) in distinct(groups.iter().copied().map(of)) {
         let mut each: Vec<(String, Places)> = Vec::new();
         for group in groups.iter().filter(|group| of(group) == (headline, described.clone())) {
             let cells = group.measured(headline)?;
@@ -129,39 +120,21 @@ impl Extremes {
         (self.lowest.0 > 0.0).then(|| number(factor, NumberStyle::Factor))
     }
 
-    fn add_to(&self, overview: &mut Overview) {
-        let (name, unit) = (self.described.label.clone(), self.described.unit);
+    fn sentence(&self) -> String {
+        let (name, unit) = (&self.described.label, self.described.unit);
         let at = |place: &str| if place.is_empty() { String::new() } else { format!(" at {place}") };
         let (highest, lowest) = (quantity(self.highest.0, unit), quantity(self.lowest.0, unit));
         let group = if self.group.is_empty() { String::new() } else { format!("{}: ", self.group) };
         if self.highest == self.lowest {
-            overview.sentences.push(format!("{group}{name} {highest}{}.", at(&self.highest.1)));
-            return;
+            return format!("{group}{name} {highest}{}.", at(&self.highest.1));
         }
         let ratio = self.factor().map_or(String::new(), |factor| format!(", a factor of {factor} apart"));
-        overview.sentences.push(format!(
+        format!(
             "{group}{} {name} {highest}{}; lowest {lowest}{}{ratio}.",
             if group.is_empty() { "Highest" } else { "highest" },
             at(&self.highest.1),
             at(&self.lowest.1)
-        ));
-        // The first has tiles; others are in the table.
-        if overview.tiles.is_empty() {
-            overview.tiles.extend(self.tiles(&name, &highest, &lowest));
-        }
-    }
-
-    fn tiles(&self, name: &str, highest: &str, lowest: &str) -> Vec<Tile> {
-        let tile = |value: String, label: String, note: &str| {
-            let note = [&self.group, note].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>();
-            Tile { value, label, note: note.join(", ") }
-        };
-        let mut tiles = vec![
-            tile(highest.into(), format!("highest {name}"), &self.highest.1),
-            tile(lowest.into(), format!("lowest {name}"), &self.lowest.1),
-        ];
-        tiles.extend(self.factor().map(|factor| tile(format!("{factor} ×"), "highest / lowest".into(), "")));
-        tiles
+        )
     }
 }
 
@@ -234,12 +207,15 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 }
 
 /// Half-widths of the intervals, relative to the medians.
-fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
-    let (mut widths, mut without) = (Vec::new(), 0);
+fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
+    let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {
         for (_, summary) in group.measured(group.headline)? {
             match summary.relative_width() {
-                Some(width) if width.is_finite() => widths.push(width / 2.0),
+                Some(width) if width.is_finite() => {
+                    widths.push(width / 2.0);
+                    single += usize::from(!summary.basis.knows_launches());
+                }
                 _ => without += 1,
             }
         }
@@ -247,29 +223,22 @@ fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
     widths.sort_by(f64::total_cmp);
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
-        if without > 0 {
-            overview.sentences.push(
-                "No point has the six samples needed for a 95 % interval; differences between these \
-                 numbers may be noise."
-                    .into(),
-            );
-        }
-        return Ok(());
+        let warning = "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
+                       differences between these numbers may be noise.";
+        return Ok((without > 0).then(|| warning.into()));
     };
-    let rest = if without == 0 {
-        String::new()
-    } else {
-        format!("; {} with too few samples for an interval", plural(without, "point"))
+    let rest = match without {
+        0 => String::new(),
+        without => format!("; {} with too few samples for an interval", plural(without, "point")),
     };
-    overview.sentences.push(format!(
-        "95 % interval half-width: median {}, 90th percentile {}{rest}.",
+    let basis = match single {
+        0 => "over launches",
+        _ if single == widths.len() => "within one launch",
+        _ => "over launches or, where there is one, within it",
+    };
+    Ok(Some(format!(
+        "95 % interval half-width, {basis}: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
-    ));
-    overview.tiles.push(Tile {
-        value: percent(half),
-        label: "precision".into(),
-        note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),
-    });
-    Ok(())
+    )))
 }

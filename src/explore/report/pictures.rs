@@ -13,6 +13,7 @@ use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::units::Unit;
+use serde::Serialize;
 
 /// Surfaces shown in full; further groups are named in the report and can be drawn with `apexmap plot`.
 pub const MOST_SURFACES: usize = 6;
@@ -21,13 +22,22 @@ pub const MOST_POINTS: usize = 4000;
 /// Curves in a figure; of more, some evenly spread are drawn.
 const MOST_CURVES: usize = 12;
 
-/// Figures of one group: surface, contours, heat map, and the curves of both axes.
-pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<Vec<Picture>> {
+/// The figures of one group.
+#[derive(Serialize)]
+pub struct GroupPictures {
+    /// Curves over L and over alpha.
+    pub slices: Vec<Picture>,
+    /// The same medians as surface, contours and heat map.
+    pub views: Vec<Picture>,
+    pub bottleneck: Option<Picture>,
+}
+
+pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
     let label = group.label();
-    let mut pictures = Vec::new();
-    let mut add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<()> {
+    let add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<Picture> {
         let title = format!("{}: {label}", capital(name));
-        let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: group.headline.into() };
+        let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
+        let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: z.into() };
         let mut drawn = figure(&group.samples, &request)?;
         let mut caption = caption.to_owned();
         if let Figure::Curves(curves) = &mut drawn
@@ -40,56 +50,30 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<V
             drawn = with_bounds(&group.samples, &request, drawn)?;
         }
         let file = format!("{}-{number}", name.replace(' ', "-"));
-        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption)?);
-        Ok(())
+        picture(&folder.figures(), &drawn, file, request.title, caption)
     };
-    if group.is_surface() {
-        add(
-            FigureKind::Surface,
-            "performance surface",
-            ALPHA,
-            BLOCK,
-            "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
-             the Apex-Map paper). Dots mark measured points.",
-        )?;
-        add(
-            FigureKind::Contour,
-            "contours",
-            BLOCK,
-            ALPHA,
-            "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
-             of locality hardly matters.",
-        )?;
-        add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?;
-    }
+    let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
+    let intervals = "Medians; the bands are their 95 % intervals (see Method).";
     if group.blocks.len() > 1 {
-        add(
-            FigureKind::Curves,
-            "bandwidth over L",
-            BLOCK,
-            ALPHA,
-            "Medians; the bands are 95 % intervals of the median.",
-        )?;
+        slices.push(add(FigureKind::Curves, "bandwidth over L", BLOCK, ALPHA, intervals)?);
     }
     if group.alphas.len() > 1 {
-        add(
-            FigureKind::Curves,
-            "bandwidth over alpha",
-            ALPHA,
-            BLOCK,
-            "Medians; the bands are 95 % intervals of the median.",
-        )?;
+        slices.push(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, BLOCK, intervals)?);
     }
-    if group.is_surface() && group.samples.has(SHARE) {
-        let title = format!("Bottleneck: {label}");
-        let by = vec![ALPHA.into()];
-        let request = Request { kind: FigureKind::Bottleneck, title, x: BLOCK.into(), by, z: SHARE.into() };
-        let drawn = figure(&group.samples, &request)?;
-        let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
-        let file = format!("bottleneck-{number}");
-        pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+    if group.is_surface() {
+        let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
+                       the Apex-Map paper). Dots mark measured points.";
+        views.push(add(FigureKind::Surface, "performance surface", ALPHA, BLOCK, caption)?);
+        let caption = "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
+                       of locality hardly matters.";
+        views.push(add(FigureKind::Contour, "contours", BLOCK, ALPHA, caption)?);
+        views.push(add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?);
+        if group.samples.has(SHARE) {
+            let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
+            bottleneck = Some(add(FigureKind::Bottleneck, "bottleneck", BLOCK, ALPHA, caption)?);
+        }
     }
-    Ok(pictures)
+    Ok(GroupPictures { slices, views, bottleneck })
 }
 
 /// Leaves as many as can be distinguished, evenly spread, including the first and the last.

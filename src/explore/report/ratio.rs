@@ -5,8 +5,8 @@ use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
 use crate::explore::html::{Picture, picture};
 use crate::explore::store::cells::Cell;
 use crate::explore::store::columns::{ALPHA, BLOCK, label};
+use crate::explore::store::estimate;
 use crate::explore::store::{Folder, Samples};
-use crate::measure::numerics::statistics::Summary;
 use crate::units::{Unit, WORD_BYTES, bytes, significant};
 
 /// The paper's three effects (Section 3.2), beside what was measured.
@@ -29,8 +29,8 @@ pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture
     let found: Vec<String> = series.iter().filter_map(findings).collect();
     let caption = format!(
         "Bandwidth per process of Apex-Map / bandwidth of ping-pong with messages of the same length, as in Figure \
-         2 of the Apex-Map paper. Ratios of medians; the bands divide the lower limit of one by the upper limit of \
-         the other. {EFFECTS} Here: {}.",
+         2 of the Apex-Map paper. Ratios of medians; the bands are 95 % intervals of the ratio over blocks of launches where there are several, otherwise the lower limit of \
+         one within its launch by the upper limit of the other. {EFFECTS} Here: {}.",
         found.join("; ")
     );
     let curves = Curves {
@@ -55,11 +55,7 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
     let two = samples.only(|row| table.number("ranks", row) == 2.0);
     let pong = two.of_kernel("message_rate.ping_pong").with_word("operation", &["send"]);
     let apex = two.only(|row| table.word("kernel", row).starts_with("apex_map.") && table.number(ALPHA, row) == 1.0);
-    let pong: Vec<(f64, Summary)> = pong
-        .cells(&["message_bytes"])?
-        .into_iter()
-        .filter_map(|cell| Some((cell.by[0].as_f64()?, cell.summary("bytes_per_second")?)))
-        .collect();
+    let pong = pong.cells(&["message_bytes"])?;
     let mut names: Vec<&str> = apex.key_columns().into_iter().filter(|&name| name != "ranks").collect();
     names.push(BLOCK);
     let mut series: Vec<Series> = Vec::new();
@@ -76,10 +72,17 @@ pub fn ratios(samples: &Samples) -> Result<Vec<Series>> {
 }
 
 /// `None` where ping-pong has no messages of the length of a block.
-fn ratio(cell: &Cell, pong: &[(f64, Summary)]) -> Option<CurvePoint> {
+fn ratio(cell: &Cell, pong: &[Cell]) -> Option<CurvePoint> {
+    const RATES: [&str; 2] = ["bytes_per_second_per_rank", "bytes_per_second"];
     let x = cell.by.last()?.as_f64()? * WORD_BYTES as f64;
-    let (_, pong) = pong.iter().find(|(bytes, _)| *bytes == x)?;
-    let apex = cell.summary("bytes_per_second_per_rank")?;
+    let pong = pong.iter().find(|cell| cell.by[0].as_f64() == Some(x))?;
+    let (of, to) = (cell.samples.by_launch(RATES[0]), pong.samples.by_launch(RATES[1]));
+    // Both were measured on two ranks, by the same launches.
+    if let Some((shift, _)) = estimate::shift(&of, &to, true) {
+        let (low, high) = shift.interval();
+        return Some(CurvePoint { x, y: shift.value.exp(), low: low.exp(), high: high.exp() });
+    }
+    let (apex, pong) = (cell.summary(RATES[0])?, pong.summary(RATES[1])?);
     let (low, high) = match (apex.interval, pong.interval) {
         (Some(apex), Some(pong)) => (apex.0 / pong.1, apex.1 / pong.0),
         _ => (f64::NAN, f64::NAN),

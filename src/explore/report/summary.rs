@@ -22,8 +22,13 @@ pub struct SummaryRow {
     /// `corner`, `best`, `worst`, or two of them.
     pub which: String,
     pub place: String,
-    /// The kernel's headline: median and, if there are samples enough, its 95 % interval.
-    pub rate: String,
+    /// The values of its axes: alpha and L of a surface.
+    #[serde(skip)]
+    pub at: Vec<Option<f64>>,
+    /// The median of the kernel's headline.
+    pub median: String,
+    /// Its 95 % interval; empty where there are too few samples.
+    pub interval: String,
     /// The median of the headline's rates as corrected by the canary; empty where there is none.
     pub corrected: String,
     /// The verdict about the samples, with the number of disturbed ones; empty where nothing was watched.
@@ -83,14 +88,14 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
     let of = |column: &str| cell.samples.median(column);
     let unit = group.samples.describe(group.headline).unit;
     let rate = |value: f64| units::quantity(value, unit);
-    let interval =
-        summary.interval.map(|(low, high)| format!(" ({} to {})", rate(low), rate(high))).unwrap_or_default();
     SummaryRow {
         group: group.label(),
         first,
         which,
         place: group.place(cell),
-        rate: format!("{}{interval}", rate(summary.median)),
+        at: cell.by.iter().map(|value| value.as_f64()).collect(),
+        median: rate(summary.median),
+        interval: summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
         corrected: of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
         quietness: quietness(&cell.samples),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
@@ -158,7 +163,11 @@ pub fn text(rows: &[SummaryRow]) -> String {
     table.row(head);
     for row in rows {
         let group = if row.first { row.group.as_str() } else { "" };
-        let mut cells = vec![group, &row.which, &row.place, &row.rate, &row.aggregate, &row.cycles];
+        let rate = match row.interval.as_str() {
+            "" => row.median.clone(),
+            interval => format!("{} ({interval})", row.median),
+        };
+        let mut cells = vec![group, &row.which, &row.place, &rate, &row.aggregate, &row.cycles];
         cells.extend(limited.then_some(row.limit.as_str()));
         cells.extend(ruled.then_some(row.conformant.as_str()));
         cells.extend(noisy.then_some(row.quietness.as_str()));

@@ -11,6 +11,7 @@
 //! samples.parquet   one row a sample, made from the journals; any Parquet reader opens it
 //! ```
 
+pub mod autocorrelation;
 pub mod bound_columns;
 pub mod build;
 pub mod cells;
@@ -20,6 +21,7 @@ pub mod correction;
 pub mod derive;
 pub mod design;
 pub mod disturbance_columns;
+pub mod estimate;
 pub mod folder;
 pub mod groups;
 pub mod health;

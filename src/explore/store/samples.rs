@@ -23,24 +23,26 @@ use super::table::{Column, Table};
 use crate::error::{Error, Result};
 use crate::explore::condition::Condition;
 use crate::measure::kernels::{self, Kernel};
-use crate::measure::numerics::statistics::{self, Summary};
+use crate::measure::numerics::autocorrelation::Autocorrelation;
 use crate::nearest::suggest;
 use crate::point::Value;
 use crate::sample::Status;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Some rows of a table. Clones and parts share the table.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     table: Arc<Table>,
     rows: Vec<usize>,
+    /// Of the whole table, computed when first asked for.
+    pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
 }
 
 impl From<Table> for Samples {
     /// All rows.
     fn from(table: Table) -> Self {
-        Self { rows: (0..table.rows).collect(), table: Arc::new(table) }
+        Self { rows: (0..table.rows).collect(), table: Arc::new(table), correlation: Arc::default() }
     }
 }
 
@@ -79,7 +81,7 @@ impl Samples {
 
     /// These rows of the same table: indices from 0, less than [`Table::rows`].
     pub fn at(&self, rows: Vec<usize>) -> Self {
-        Self { table: self.table.clone(), rows }
+        Self { table: self.table.clone(), rows, correlation: self.correlation.clone() }
     }
 
     /// Those whose row is wanted.
@@ -269,14 +271,9 @@ impl Samples {
         values
     }
 
-    /// Median, interval and extremes of a column; `None` where none has a value. All tables and figures summarise here.
-    pub fn summary(&self, name: &str) -> Option<Summary> {
-        Summary::of(&self.numbers(name))
-    }
-
-    /// Median of a column over them; `None` where none has a value.
-    pub fn median(&self, name: &str) -> Option<f64> {
-        statistics::median(&self.numbers(name))
+    /// All samples of the table.
+    pub fn whole(&self) -> Self {
+        self.at((0..self.table.rows).collect())
     }
 
     /// Whether some of them had to share a processor.

@@ -27,10 +27,8 @@ pub trait Watcher {
     fn started(&mut self, point: &Point, seconds: &[f64]);
     /// The machine was watched before the first sample: the verdict about it, and why.
     fn preflight(&mut self, verdict: Quietness, text: &str);
-    /// How quiet the machine was over the last samples.
-    fn health(&mut self, line: &str);
-    /// A sample came; `finished` if its point needs no more.
-    fn sample(&mut self, sample: &Sample, finished: bool);
+    /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.
+    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
     /// Nothing has come for a moment.
     fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
@@ -298,8 +296,8 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             }
             attempt.journal.append(&event)?;
             attempt.watch.sample(sample);
-            attempt.watch.line().iter().for_each(|line| watcher.health(line));
-            watcher.sample(sample, pending.failed || plan.repeat.satisfied(&pending.seconds));
+            let finished = pending.failed || plan.repeat.satisfied(&pending.seconds);
+            watcher.sample(sample, finished, &attempt.watch);
             return Ok(());
         }
         Event::Preflight { canaries } => {
@@ -354,7 +352,7 @@ fn conclude(
         } else {
             pending.failed = true;
             let sample = failure(plan, group.block, pending, ending);
-            setting.watcher.sample(&sample, true);
+            setting.watcher.sample(&sample, true, &attempt.watch);
             attempt.journal.append(&Event::Sample(Box::new(sample)))?;
         }
     }

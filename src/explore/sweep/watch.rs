@@ -2,7 +2,7 @@
 
 use crate::disturbance::Facts;
 use crate::explore::store::health::Health;
-use crate::explore::store::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes};
+use crate::explore::store::quietness::{Quietness, Reference, causes, judge, preflight_causes};
 use crate::sample::{Launch, Sample};
 use std::collections::VecDeque;
 
@@ -16,7 +16,8 @@ const RECENT: usize = 20;
 pub struct Watch {
     oversubscribed: bool,
     facts: VecDeque<Facts>,
-    recent: VecDeque<(Quietness, Vec<Cause>)>,
+    /// How many of the facts are of samples.
+    samples: usize,
 }
 
 impl Watch {
@@ -40,13 +41,7 @@ impl Watch {
 
     pub fn sample(&mut self, sample: &Sample) {
         self.remember(sample.disturbance);
-        let reference = Reference::of(&self.facts);
-        let causes = causes(&sample.disturbance, &reference, self.oversubscribed);
-        let verdict = judge(causes.as_deref());
-        self.recent.push_back((verdict, causes.into_iter().flatten().map(|(cause, _)| cause).collect()));
-        if self.recent.len() > RECENT {
-            self.recent.pop_front();
-        }
+        self.samples += 1;
     }
 
     fn remember(&mut self, facts: Facts) {
@@ -56,12 +51,15 @@ impl Watch {
         }
     }
 
-    /// About the last samples: `quiet: none of 20 samples disturbed`; nothing before the first.
+    /// About the last samples: `quiet: none of 20 samples disturbed`; nothing before the first. This judges them: ask for it
+    /// when it is shown, since the driver shares the machine with the ranks.
     pub fn line(&self) -> Option<String> {
+        let reference = Reference::of(&self.facts);
         let mut health = Health::default();
-        for (verdict, causes) in &self.recent {
-            health.add(*verdict, causes.iter().map(|cause| cause.name()));
+        for facts in self.facts.iter().rev().take(self.samples.min(RECENT)) {
+            let causes = causes(facts, &reference, self.oversubscribed);
+            health.add(judge(causes.as_deref()), causes.iter().flatten().map(|(cause, _)| cause.name()));
         }
-        (!self.recent.is_empty()).then(|| health.sentence())
+        (self.samples > 0).then(|| health.sentence())
     }
 }

@@ -1,5 +1,38 @@
 //! Order statistics of samples of times and rates.
 
+use serde::Serialize;
+
+/// By what an interval or a test knows how values differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The spread of differences between two sides of the same launches.
+    Pairs,
+    /// The spread between launches.
+    Launches,
+    /// The spread of samples within one launch, which does not know how launches differ.
+    Samples,
+    /// There are too few of either.
+    Nothing,
+}
+
+impl Basis {
+    /// As tables name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Pairs => "pairs",
+            Basis::Launches => "launches",
+            Basis::Samples => "samples",
+            Basis::Nothing => "nothing",
+        }
+    }
+
+    /// Whether it knows how launches differ.
+    pub fn knows_launches(self) -> bool {
+        matches!(self, Basis::Pairs | Basis::Launches)
+    }
+}
+
 /// What is said of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -8,25 +41,32 @@ pub struct Summary {
     pub n: usize,
     /// The smallest sample, in the unit of the samples.
     pub min: f64,
-    /// The middle one, or the mean of the two in the middle.
+    /// Of one launch the middle sample, or the mean of the two in the middle; of several launches the geometric mean of their
+    /// medians.
     pub median: f64,
     /// The largest sample.
     pub max: f64,
-    /// 95 % interval of the median; absent below six samples, where none has that coverage.
+    /// 95 % interval of the median. Within one launch it is absent below six samples, where none has that coverage.
     pub interval: Option<(f64, f64)>,
+    /// What the interval is known by.
+    pub basis: Basis,
+    /// Number of launches, at least 1.
+    pub launches: usize,
     /// Samples further than three scaled median absolute deviations from the median. They stay in.
     pub outliers: usize,
 }
 
 impl Summary {
-    /// `None` without samples. NaN does not occur in samples.
+    /// Of samples of one launch; `None` without samples. NaN does not occur in samples.
     pub fn of(samples: &[f64]) -> Option<Self> {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let median = median_of_sorted(&sorted);
         let interval = median_interval_rank(sorted.len()).map(|j| (sorted[j - 1], sorted[sorted.len() - j]));
-        Some(Self { n: sorted.len(), min, median, max, interval, outliers: outliers(&sorted, median) })
+        let basis = if interval.is_some() { Basis::Samples } else { Basis::Nothing };
+        let outliers = outliers(&sorted, median);
+        Some(Self { n: sorted.len(), min, median, max, interval, basis, launches: 1, outliers })
     }
 
     /// Width of the interval relative to the median.

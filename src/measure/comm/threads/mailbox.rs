@@ -140,17 +140,17 @@ impl Outbox for ThreadOutbox {
         if !self.ready() || self.to[to].is_full() {
             return false;
         }
+        let mut parcel = Parcel { words: words.len(), slot: std::ptr::null(), short: [0; SHORT] };
         if words.len() <= SHORT {
-            let mut short = [0; SHORT];
-            short[..words.len()].copy_from_slice(words);
-            self.in_flight += 1;
-            return self.to[to].push(Parcel { words: words.len(), slot: std::ptr::null(), short }).is_ok();
+            parcel.short[..words.len()].copy_from_slice(words);
+        } else {
+            let slot = &self.slots[self.next];
+            // SAFETY: the slot is free, and this thread's; the ring publishes the words.
+            unsafe { slot.fill(words) };
+            parcel.slot = slot;
         }
         self.in_flight += 1;
-        let slot = &self.slots[self.next];
-        // SAFETY: the slot is free, and this thread's; the ring publishes the words.
-        unsafe { slot.fill(words) };
-        self.to[to].push(Parcel { words: words.len(), slot, short: [0; SHORT] }).is_ok()
+        self.to[to].push(parcel).is_ok()
     }
 }
 

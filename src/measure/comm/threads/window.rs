@@ -3,6 +3,7 @@
 use super::ThreadComm;
 use crate::measure::comm::sync::Barrier;
 use crate::measure::comm::{Comm, GetWindow, Item, Rma, RmaWindow, check_range};
+use crate::measure::prefetch;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -124,19 +125,6 @@ pub struct ThreadGetWindow<'m> {
 /// Lines of 64 bytes that a get prefetches; processors fetch the rest of longer blocks by themselves.
 const PREFETCHED: usize = 8;
 
-/// Asks for the lines of some words, where the processor can be asked.
-#[inline(always)]
-fn prefetch(start: *const u64, words: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..words.div_ceil(8).min(PREFETCHED) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch touches nothing, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(line * 8).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (start, words, PREFETCHED);
-}
-
 impl GetWindow for ThreadGetWindow<'_> {
     #[inline]
     fn get(&mut self, from: usize, offset: usize, words: usize) -> bool {
@@ -145,7 +133,7 @@ impl GetWindow for ThreadGetWindow<'_> {
         }
         let source = self.memories[from].at(offset, words).cast_const();
         check_range(0, words, self.buffer.len());
-        prefetch(source, words);
+        (0..words.div_ceil(8).min(PREFETCHED)).for_each(|line| prefetch::to_read(source.wrapping_add(line * 8)));
         self.outstanding.push_back((source, words));
         true
     }

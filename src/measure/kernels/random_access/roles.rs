@@ -30,7 +30,7 @@ use super::{
 
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::point::Point;
@@ -152,10 +152,31 @@ struct Member<'a, C: Mailboxes> {
     disabled: bool,
     /// Seconds that it waits for every update.
     delay: f64,
-    /// Since when it has had nothing to do.
-    idle_since: Option<f64>,
-    /// Seconds of the pass in which it had.
+    idle: Idle,
+    /// Seconds of the pass in which it had something to do.
     busy: f64,
+}
+
+/// The time without anything to do.
+#[derive(Default)]
+struct Idle {
+    since: Option<f64>,
+    seconds: f64,
+}
+
+impl Idle {
+    fn begin(&mut self, comm: &impl Comm) {
+        if self.since.is_none() {
+            self.since = Some(comm.now());
+        }
+    }
+
+    /// There is something to do.
+    fn end(&mut self, comm: &impl Comm) {
+        if let Some(since) = self.since.take() {
+            self.seconds += comm.now() - since;
+        }
+    }
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {
@@ -194,7 +215,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                 0.0
             },
             tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
-            idle_since: None,
+            idle: Idle::default(),
             busy: 0.0,
         }
     }
@@ -211,7 +232,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             self.update(table);
         }
         self.work();
-        self.busy += self.comm.now() - started;
+        self.busy += self.comm.now() - started - self.idle.seconds;
         self.tally
     }
 
@@ -235,10 +256,11 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     fn update(&mut self, table: &mut Table) {
         let (rank, all) = (self.comm.rank(), self.plan.grid.dimensions());
         while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
-            let channel = &mut self.channels[all - self.first_channel];
-            let (index, disabled, tally) = (self.index, self.disabled, &mut self.tally);
+            let Self { channels, first_channel, index, disabled, tally, idle, comm, .. } = self;
+            let channel = &mut channels[all - *first_channel];
             let taken = channel.inbox.take(|_, words| {
-                if disabled {
+                idle.end(*comm);
+                if *disabled {
                     words.iter().for_each(|&value| tally.discard(index.of(value), value));
                 } else {
                     table.apply(words);
@@ -254,7 +276,6 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             channel.ended += usize::from(words == 0);
             self.tally.store(words);
             self.delay(words);
-            self.work();
         }
     }
 
@@ -351,16 +372,11 @@ impl<'a, C: Mailboxes> Member<'a, C> {
     }
 
     fn wait(&mut self) {
-        if self.idle_since.is_none() {
-            self.idle_since = Some(self.comm.now());
-        }
+        self.idle.begin(self.comm);
         self.comm.relax();
     }
 
-    /// There was something to do.
     fn work(&mut self) {
-        if let Some(since) = self.idle_since.take() {
-            self.busy -= self.comm.now() - since;
-        }
+        self.idle.end(self.comm);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::random_stream::Index;
 use crate::measure::comm::arena::Pages;
+use crate::measure::prefetch;
 
 /// A way from a value to its place among the words of a part.
 pub trait Place: Copy {
@@ -108,13 +109,13 @@ impl<P: Place> Table<'_, P> {
     /// Asks for the word of a value that is to be updated soon.
     #[inline(always)]
     pub fn prefetch(&self, value: u64) {
-        prefetch(self.words.as_ptr().wrapping_add(self.place(value)));
+        prefetch::near(self.words.as_ptr().wrapping_add(self.place(value)));
     }
 
     /// Asks for the word of a value that is to be updated later.
     #[inline(always)]
     pub fn prefetch_early(&self, value: u64) {
-        prefetch_early(self.words.as_ptr().wrapping_add(self.place(value)));
+        prefetch::early(self.words.as_ptr().wrapping_add(self.place(value)));
     }
 
     /// Updates in this order, with all of them known: their words are asked for some time before.
@@ -199,40 +200,4 @@ impl Pending {
         self.asked = 0;
         made
     }
-}
-
-/// A hint to fetch a word, soon to be read and written, as near as can be; processors without one ignore it.
-#[inline(always)]
-pub(crate) fn prefetch(word: *const u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(word.cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("prfm pstl1keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = word;
-}
-
-/// The same, into the second-level cache.
-#[inline(always)]
-pub(crate) fn prefetch_early(word: *const u64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(word.cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("prfm pstl2keep, [{}]", in(reg) word, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = word;
 }

@@ -15,10 +15,11 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD, prefetch, prefetch_early};
+use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD};
 use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::measure::numerics::mix::seed;
+use crate::measure::prefetch;
 use crate::on_transport;
 use crate::point::Point;
 use crate::units::WORD_BYTES;
@@ -153,8 +154,8 @@ fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u
     let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
     let start = comm.now();
     for _ in 0..count {
-        prefetch_early(memory.as_ptr().wrapping_add(places.of(early) as usize));
-        prefetch(memory.as_ptr().wrapping_add(places.of(soon) as usize));
+        prefetch::early(memory.as_ptr().wrapping_add(places.of(early) as usize));
+        prefetch::near(memory.as_ptr().wrapping_add(places.of(soon) as usize));
         sum = sum.wrapping_add(memory[places.of(now) as usize]);
         (early, soon, now) = (step(early), step(soon), step(now));
     }

@@ -2,7 +2,8 @@
 
 use crate::measure::kernels::random_access::layout::Layout;
 use crate::measure::kernels::random_access::random_stream::Index;
-use crate::measure::kernels::random_access::table::{AHEAD, Table, prefetch};
+use crate::measure::kernels::random_access::table::{AHEAD, Table};
+use crate::measure::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -66,7 +67,7 @@ impl Words<'_> {
 /// Updates in this order, their words asked for some time before.
 #[inline(always)]
 fn each(words: &[AtomicU64], index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
-    let ask = |value: u64| prefetch(words.as_ptr().wrapping_add(index.of(value) as usize).cast());
+    let ask = |value: u64| prefetch::near(words.as_ptr().wrapping_add(index.of(value) as usize).cast());
     values.iter().take(AHEAD).for_each(|&value| ask(value));
     for (i, &value) in values.iter().enumerate() {
         if let Some(&ahead) = values.get(i + AHEAD) {

@@ -1,0 +1,289 @@
+//! Intervals of medians: known values, their coverage when launches and samples vary, and alike samples.
+
+use crate::docs::generated;
+use apexmap::explore::store::estimate::{LaunchValues, Mean, pairs, shift, summary};
+use apexmap::explore::store::{Samples, TableBuilder};
+use apexmap::measure::numerics::autocorrelation::{Autocorrelation, TOO_HIGH};
+use apexmap::measure::numerics::statistics::{Basis, Summary};
+use apexmap::point::Value;
+use rand::SeedableRng;
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64Mcg;
+use std::fmt::Write;
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9), "{a} is not {b}");
+}
+
+fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
+    let one = |(at, values): (usize, &&[f64])| LaunchValues {
+        launch: format!("{at:04}"),
+        block: Some(at as u64),
+        values: values.to_vec(),
+    };
+    values.iter().enumerate().map(one).collect()
+}
+
+/// scipy 1.17.1: exp of stats.t.interval(0.95, n - 1, mean, sem) of the logarithms of numpy.median of each launch; of the
+/// medians themselves where one is negative.
+#[test]
+fn over_launches_the_interval_is_students_t_on_logarithms_of_medians() {
+    let found = summary(&launches(&[&[10.0, 11.0, 12.5], &[9.5, 9.7, 10.7, 10.1], &[12.0, 13.1, 11.9]]), None).unwrap();
+    let (low, high) = found.interval.unwrap();
+    close(found.median, 10.932925161574746);
+    close(low, 8.606155626214179);
+    close(high, 13.888762622943007);
+    assert_eq!((found.basis, found.launches, found.n), (Basis::Launches, 3, 10));
+    assert_eq!((found.min, found.max), (9.5, 13.1));
+    let found = summary(&launches(&[&[-1.0], &[0.5], &[2.0], &[0.0, 0.25, 1.0]]), None).unwrap();
+    let (low, high) = found.interval.unwrap();
+    close(found.median, 0.4375);
+    close(low, -1.5214663201619145);
+    close(high, 2.3964663201619145);
+}
+
+#[test]
+fn within_one_launch_the_interval_is_of_order_statistics_and_says_so() {
+    let one = [9.0, 1.0, 8.0, 2.0, 7.0, 3.0, 100.0, 5.0, 4.0];
+    assert_eq!(summary(&launches(&[&one]), Some(1.0)), Summary::of(&one));
+    let found = summary(&launches(&[&one]), Some(1.0)).unwrap();
+    assert_eq!((found.basis, found.launches, found.interval), (Basis::Samples, 1, Some((2.0, 9.0))));
+    // Twice as far from the median 5, in logarithms: 5 (2/5)^2 and 5 (9/5)^2.
+    let (low, high) = summary(&launches(&[&one]), Some(2.0)).unwrap().interval.unwrap();
+    close(low, 0.8);
+    close(high, 16.2);
+    let refused = summary(&launches(&[&one]), None).unwrap();
+    assert_eq!((refused.basis, refused.interval, refused.median), (Basis::Nothing, None, 5.0));
+    assert_eq!(summary(&[], Some(1.0)), None);
+}
+
+/// scipy 1.17.1: ttest_rel and ttest_ind(equal_var=False) of the logarithms, their confidence_interval and p values.
+#[test]
+fn sides_of_one_run_are_compared_block_by_block_and_others_by_welch() {
+    let base = launches(&[&[10.0], &[12.0], &[9.0], &[11.0]]);
+    let new = launches(&[&[12.1], &[14.1], &[10.9], &[13.4]]);
+    let (paired, basis) = shift(&new, &base, true).unwrap();
+    close(paired.value.exp(), 1.2034549418932083);
+    assert_eq!(basis, Basis::Pairs);
+    let ends = |mean: &Mean| [mean.interval().0.exp(), mean.interval().1.exp()];
+    ends(&paired)
+        .into_iter()
+        .zip([1.1727748677075363, 1.2349376142398372])
+        .for_each(|(found, known)| close(found, known));
+    close(paired.p_apart(), 0.00018423060149317844);
+    let (apart, basis) = shift(&new, &base, false).unwrap();
+    assert_eq!(basis, Basis::Launches);
+    ends(&apart)
+        .into_iter()
+        .zip([0.9790730771775407, 1.4792601603777487])
+        .for_each(|(found, known)| close(found, known));
+    close(apart.p_apart(), 0.07043216255124037);
+    // Blocks that only one side has are no pairs.
+    assert_eq!(pairs(&new[1..], &base[..3]).unwrap().into_keys().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(shift(&new[..2], &base[1..3], true).unwrap().1, Basis::Launches, "one common block is not enough");
+}
+
+/// A simulated share of intervals that hold the truth.
+struct Coverage {
+    /// Over launches, as they are made.
+    launches: f64,
+    /// Of all samples, as if they were independent.
+    samples: f64,
+    /// Median width of the former, relative to the median.
+    width: f64,
+}
+
+const SAMPLES: usize = 6;
+
+/// Log-normal samples with these standard deviations of launches and of samples in a launch.
+fn simulate(launches: usize, of_launches: f64, of_samples: f64, tries: usize, random: &mut Pcg64Mcg) -> Coverage {
+    let (mut held, mut pooled, mut widths) = (0, 0, Vec::new());
+    for _ in 0..tries {
+        let mut normal = |deviation: f64| -> f64 {
+            let z: f64 = StandardNormal.sample(random);
+            deviation * z
+        };
+        let one = |_| {
+            let launch = normal(of_launches);
+            LaunchValues {
+                values: (0..SAMPLES).map(|_| (launch + normal(of_samples)).exp()).collect(),
+                ..Default::default()
+            }
+        };
+        let data: Vec<LaunchValues> = (0..launches).map(one).collect();
+        let holds = |summary: Summary| summary.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
+        let found = summary(&data, None).unwrap();
+        widths.extend(found.relative_width());
+        held += usize::from(holds(found));
+        let all: Vec<f64> = data.into_iter().flat_map(|launch| launch.values).collect();
+        pooled += usize::from(holds(Summary::of(&all).unwrap()));
+    }
+    widths.sort_by(f64::total_cmp);
+    let share = |count: usize| count as f64 / tries as f64;
+    Coverage { launches: share(held), samples: share(pooled), width: widths[tries / 2] }
+}
+
+const DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
+
+#[test]
+fn intervals_over_launches_cover_whatever_varies_more() {
+    let mut random = Pcg64Mcg::seed_from_u64(21);
+    let mut table = String::from("| launches | | ");
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    for of_samples in DEVIATIONS {
+        let _ = write!(table, "samples {} | ", percent(of_samples));
+    }
+    table.push_str("\n|---|---|---|---|---|---|\n");
+    for launches in [2, 3, 5, 10] {
+        for of_launches in DEVIATIONS {
+            let _ = write!(table, "| {launches} | launches {} | ", percent(of_launches));
+            for of_samples in DEVIATIONS {
+                let found = simulate(launches, of_launches, of_samples, 3000, &mut random);
+                assert!(
+                    (0.93..=0.97).contains(&found.launches),
+                    "{launches} {of_launches} {of_samples}: {}",
+                    found.launches
+                );
+                let half = 50.0 * found.width;
+                let _ = write!(table, "{:.1} %, ± {half:.1} % ({}) | ", 100.0 * found.launches, percent(found.samples));
+            }
+            table.push('\n');
+        }
+    }
+    generated::check("docs/measurements.md", "coverage", &table);
+}
+
+#[test]
+fn samples_of_several_launches_taken_as_independent_would_cover_far_too_little() {
+    let found = simulate(5, 0.05, 0.02, 2000, &mut Pcg64Mcg::seed_from_u64(22));
+    assert!(found.samples < 0.75 && found.launches > 0.93, "{} {}", found.samples, found.launches);
+}
+
+/// A series whose values depend on the one before only, with correlation `r`.
+fn series(n: usize, r: f64, random: &mut Pcg64Mcg) -> Vec<f64> {
+    let mut normal = || -> f64 { StandardNormal.sample(random) };
+    let mut last = normal();
+    let mut values = vec![last];
+    for _ in 1..n {
+        last = r * last + (1.0 - r * r).sqrt() * normal();
+        values.push(last);
+    }
+    values.into_iter().map(|value| (0.05 * value).exp()).collect()
+}
+
+fn of(series: &[Vec<f64>]) -> Option<Autocorrelation> {
+    // One launch, all points of a round one after the other.
+    let rounds = series.iter().map(Vec::len).max().unwrap_or(0);
+    let round = |at: usize| (0..series.len()).filter(move |&of| at < series[of].len()).map(move |of| (of, at));
+    Autocorrelation::of(series, &[(0..rounds).flat_map(round).collect()])
+}
+
+#[test]
+fn the_correlation_of_a_simulated_process_is_found_from_few_samples_of_each_point() {
+    let mut random = Pcg64Mcg::seed_from_u64(23);
+    for n in [4, 6, 20] {
+        for r in [-0.3, 0.0, 0.3, 0.6, 0.9] {
+            let points: Vec<Vec<f64>> = (0..12_000 / n).map(|_| series(n, r, &mut random)).collect();
+            let found = of(&points).unwrap();
+            assert!((found.successive - r).abs() < 0.05, "{n} samples, {r}: {}", found.successive);
+            assert!(found.neighbours.abs() < 0.05, "points are independent: {}", found.neighbours);
+        }
+    }
+}
+
+/// By hand: residuals of each point are 1, -1, -1, 1 in units, the sum of products of successive ones is -1, that of squares 4.
+/// The ratio -1/4 is what four independent values less their mean have on average, so that the correlation is 0.
+#[test]
+fn a_known_series_has_the_correlations_computed_by_hand() {
+    let points = vec![vec![1.1, 1.0 / 1.1, 1.0 / 1.1, 1.1]; 20];
+    let found = of(&points[..]).unwrap();
+    assert_eq!(found.pairs, 60);
+    assert!(found.successive.abs() < 1e-9, "{}", found.successive);
+    // 20 points in turn: within the four rounds all products are 1, between them -1, 1, -1.
+    close(found.neighbours, (4.0 * 19.0 - 1.0) / 80.0);
+    assert!(of(&points[..9]).is_none(), "27 pairs are too few");
+    assert!(of(&vec![vec![1.0; 4]; 20]).is_none(), "equal times have no correlation");
+}
+
+#[test]
+fn intervals_of_alike_samples_cover_once_widened_and_are_refused_beyond() {
+    let mut random = Pcg64Mcg::seed_from_u64(24);
+    for n in [6, 20] {
+        for r in [0.0, 0.3, 0.5, TOO_HIGH] {
+            let found = Autocorrelation { successive: r, neighbours: 0.0, pairs: 100 };
+            let widening = found.widening();
+            let (mut plain, mut wide) = (0, 0);
+            let tries = 3000;
+            for _ in 0..tries {
+                let data = launches(&[&series(n, r, &mut random)]);
+                let holds = |widening| {
+                    let (low, high) = summary(&data, widening).unwrap().interval.unwrap();
+                    usize::from(low <= 1.0 && 1.0 <= high)
+                };
+                plain += holds(Some(1.0));
+                wide += holds(widening);
+            }
+            let share = |count: usize| count as f64 / f64::from(tries);
+            assert!((0.93..=0.98).contains(&share(wide)), "{n} samples, {r}: {}", share(wide));
+            assert!(r < 0.3 || share(plain) < 0.93, "{n} samples, {r}: {} without", share(plain));
+        }
+    }
+    let found = Autocorrelation { successive: 0.71, neighbours: 0.8, pairs: 100 };
+    assert!(found.widening().is_none() && found.sentence().contains("measure several launches"));
+}
+
+/// Samples of two points in launches whose rates differ, as a store has them.
+fn store(launches: usize, r: f64) -> Samples {
+    let mut random = Pcg64Mcg::seed_from_u64(25);
+    let mut table = TableBuilder::default();
+    for launch in 0..launches {
+        let times: Vec<Vec<f64>> = (0..40).map(|_| series(8, r, &mut random)).collect();
+        for round in 0..8 {
+            for (point, times) in times.iter().enumerate() {
+                table.begin_row();
+                let mut set = |name: &str, value: Value| table.set(name, &value);
+                set("kernel", Value::from("apex_map.sequential"));
+                set("ranks", Value::Integer(1));
+                set("block_words", Value::Integer(1 << point));
+                set("key", Value::from(format!("k{point}").as_str()));
+                set("launch", Value::from(format!("{launch:04}").as_str()));
+                set("block", Value::Integer(launch as u64));
+                set("status", Value::from("ok"));
+                set("unix_seconds", Value::Real((launch * 1000 + round * 40 + point) as f64));
+                set("seconds", Value::Real(times[round]));
+            }
+        }
+    }
+    table.finish().into()
+}
+
+#[test]
+fn samples_of_a_store_are_judged_by_launches_or_by_their_correlation() {
+    let first = |samples: &Samples| samples.cells(&["block_words"]).unwrap()[0].summary("seconds").unwrap();
+    let (several, alike, too_alike) = (store(3, 0.5), store(1, 0.5), store(1, 0.93));
+    assert_eq!((first(&several).basis, first(&several).launches), (Basis::Launches, 3));
+    assert!(several.method().contains("geometric mean of the medians of 3 launches"), "{}", several.method());
+    let found = alike.autocorrelation().unwrap();
+    assert!((found.successive - 0.5).abs() < 0.15, "{found:?}");
+    let (low, high) = first(&alike).interval.unwrap();
+    let values = alike.cells(&["block_words"]).unwrap()[0].samples.numbers("seconds");
+    let plain = Summary::of(&values).unwrap().interval.unwrap();
+    close((high / low).ln(), (plain.1 / plain.0).ln() * found.widening().unwrap());
+    assert!(
+        alike.method().contains("within one launch") && alike.method().contains("widened by"),
+        "{}",
+        alike.method()
+    );
+    assert_eq!((first(&too_alike).basis, first(&too_alike).interval), (Basis::Nothing, None));
+}
+
+#[test]
+fn launches_that_measured_different_points_give_no_interval_together() {
+    let all = store(2, 0.0);
+    let table = all.table();
+    // The second launch lacks a point.
+    let part = all.only(|row| table.word("launch", row) == "0000" || table.word("key", row) != "k3");
+    let found = part.summary("seconds").unwrap();
+    assert_eq!((found.interval, found.basis), (None, Basis::Nothing));
+    assert_eq!(all.summary("seconds").unwrap().basis, Basis::Launches, "the same points, twice");
+}
