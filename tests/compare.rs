@@ -95,7 +95,16 @@ fn point_data(launches: &[&[f64]]) -> PointData {
     };
     let launches = launches.iter().enumerate().map(one).collect();
     let (failures, facts) = (Vec::new(), Default::default());
-    PointData { launches, run: None, widening: Some(1.0), failures, facts, exact: false }
+    PointData {
+        launches,
+        run: None,
+        widening: Some(1.0),
+        failures,
+        facts,
+        exact: false,
+        ranks: 1.0,
+        total: Some(false),
+    }
 }
 
 #[test]
@@ -161,7 +170,7 @@ fn noise(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
 }
 
 fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
-    compare(machines, Matching { allowed, ignored: Vec::new() }).unwrap()
+    compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
 }
 
 const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };

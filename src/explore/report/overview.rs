@@ -207,16 +207,8 @@ fn hold(name: &str, trades: &[Trade]) -> Option<String> {
 }
 
 /// Half-widths of the intervals, relative to the medians.
-<<<<<<< HEAD
-fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
-    let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
-||||||| 626df95
-fn precision(groups: &[SampleGroup], overview: &mut Overview) -> Result<()> {
-    let (mut widths, mut without) = (Vec::new(), 0);
-=======
 fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
-    let (mut widths, mut without) = (Vec::new(), 0);
->>>>>>> main
+    let (mut widths, mut without, mut single) = (Vec::new(), 0, 0);
     for group in groups {
         for (_, summary) in group.measured(group.headline)? {
             match summary.relative_width() {
@@ -231,64 +223,22 @@ fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
     widths.sort_by(f64::total_cmp);
     let percent = |share: f64| format!("± {} %", significant(share * 100.0));
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
-<<<<<<< HEAD
-        if without > 0 {
-            overview.sentences.push(
-                "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
-                 differences between these numbers may be noise."
-                    .into(),
-            );
-        }
-        return Ok(());
-||||||| 626df95
-        if without > 0 {
-            overview.sentences.push(
-                "No point has the six samples needed for a 95 % interval; differences between these \
-                 numbers may be noise."
-                    .into(),
-            );
-        }
-        return Ok(());
-=======
-        let warning = "No point has the six samples needed for a 95 % interval; differences between these numbers may be \
-                       noise.";
+        let warning = "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
+                       differences between these numbers may be noise.";
         return Ok((without > 0).then(|| warning.into()));
->>>>>>> main
     };
     let rest = match without {
         0 => String::new(),
         without => format!("; {} with too few samples for an interval", plural(without, "point")),
     };
-<<<<<<< HEAD
     let basis = match single {
         0 => "over launches",
         _ if single == widths.len() => "within one launch",
         _ => "over launches or, where there is one, within it",
     };
-    overview.sentences.push(format!(
+    Ok(Some(format!(
         "95 % interval half-width, {basis}: median {}, 90th percentile {}{rest}.",
         percent(half),
         percent(most)
-    ));
-    overview.tiles.push(Tile {
-        value: percent(half),
-        label: "precision".into(),
-        note: format!("median half-width of the 95 % intervals, {basis}; 90th percentile {}", percent(most)),
-    });
-    Ok(())
-||||||| 626df95
-    overview.sentences.push(format!(
-        "95 % interval half-width: median {}, 90th percentile {}{rest}.",
-        percent(half),
-        percent(most)
-    ));
-    overview.tiles.push(Tile {
-        value: percent(half),
-        label: "precision".into(),
-        note: format!("median half-width of the 95 % intervals; 90th percentile {}", percent(most)),
-    });
-    Ok(())
-=======
-    Ok(Some(format!("95 % interval half-width: median {}, 90th percentile {}{rest}.", percent(half), percent(most))))
->>>>>>> main
+    )))
 }

@@ -53,48 +53,12 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<G
         picture(&folder.figures(), &drawn, file, request.title, caption)
     };
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
-    let intervals = "Medians; the bands are 95 % intervals of the median.";
+    let intervals = "Medians; the bands are their 95 % intervals (see Method).";
     if group.blocks.len() > 1 {
-<<<<<<< HEAD
-        add(
-            FigureKind::Curves,
-            "bandwidth over L",
-            BLOCK,
-            ALPHA,
-            "Medians; the bands are their 95 % intervals (see Method).",
-        )?;
-||||||| 626df95
-        add(
-            FigureKind::Curves,
-            "bandwidth over L",
-            BLOCK,
-            ALPHA,
-            "Medians; the bands are 95 % intervals of the median.",
-        )?;
-=======
         slices.push(add(FigureKind::Curves, "bandwidth over L", BLOCK, ALPHA, intervals)?);
->>>>>>> main
     }
     if group.alphas.len() > 1 {
-<<<<<<< HEAD
-        add(
-            FigureKind::Curves,
-            "bandwidth over alpha",
-            ALPHA,
-            BLOCK,
-            "Medians; the bands are their 95 % intervals (see Method).",
-        )?;
-||||||| 626df95
-        add(
-            FigureKind::Curves,
-            "bandwidth over alpha",
-            ALPHA,
-            BLOCK,
-            "Medians; the bands are 95 % intervals of the median.",
-        )?;
-=======
         slices.push(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, BLOCK, intervals)?);
->>>>>>> main
     }
     if group.is_surface() {
         let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
