@@ -3,7 +3,7 @@
 use apexmap::explore::fit::interval::t_quantile;
 use apexmap::explore::fit::nnls::nnls;
 use apexmap::explore::fit::quality::{aicc, smape};
-use apexmap::explore::fit::{self, Fit, Observation, Options, Role, baseline, identify};
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role, identify};
 use apexmap::explore::models::{self, Model};
 use apexmap::explore::published;
 use nalgebra::{DMatrix, DVector};
@@ -72,6 +72,9 @@ impl Design {
     }
 }
 
+/// Link and packets of Blue Gene/P.
+const TORUS: [(f64, bool); 5] = [(425e6, false), (32.0, false), (256.0, false), (16.0, false), (14.0, false)];
+
 /// Designs of `n` points of every model that can be fitted, with truths inside their bounds.
 fn designs(n: usize) -> Vec<Design> {
     let cycle = |points: &[&[f64]]| (0..n).map(|i| points[i % points.len()].to_vec()).collect::<Vec<_>>();
@@ -92,10 +95,20 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "random_access.roles",
-            &[(388e-9, false), (105e-9, false), (49e-9, true), (1e-8, false), (1e-8, false), (1e-8, false)],
-            powers(&[1024.0], 64.0),
+            &[
+                [(388e-9, false), (105e-9, false), (49e-9, true), (1e-8, false), (1e-8, false), (1e-8, false)]
+                    .as_slice(),
+                &[(114e-9, false)],
+                &TORUS,
+            ]
+            .concat(),
+            powers(&[1024.0, 0.0], 64.0),
         ),
-        Design::new("random_access.routed", &[(108e-9, true), (190e-9, true)], powers(&[], 1.0)),
+        Design::new(
+            "random_access.routed",
+            &[[(108e-9, true), (190e-9, true)].as_slice(), &TORUS].concat(),
+            powers(&[1024.0], 1.0),
+        ),
         Design::new(
             "message_rate.nic",
             &[
@@ -122,8 +135,18 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "random_access.lost_updates",
-            &[(10e-9, true), (100e-9, false)],
-            cycle(&[&[2.0, 1e6], &[4.0, 1e6], &[4.0, 4e6]]),
+            &[(1e-7, true), (10e-9, true), (100e-9, false)],
+            cycle(&[&[2.0, 1e6, 4.0], &[4.0, 1e6, 2.0], &[4.0, 4e6, 32.0], &[1.0, 1e6, 4.0]]),
+        ),
+        Design::new(
+            "random_access.locks",
+            &[(130e-9, true), (93e-9, true)],
+            cycle(&[&[4.0, 1.0], &[4.0, 16.0], &[1.0, 1.0], &[2.0, 4.0]]),
+        ),
+        Design::new(
+            "message_rate.nic_latency",
+            &[(250e-9, false), (50e-9, false), (114e-9, true)],
+            cycle(&[&[2.0], &[4.0]]),
         ),
         surface(n),
     ]
@@ -388,22 +411,6 @@ fn bands_hold_new_measurements() {
     }
     let share = f64::from(inside as u32) / f64::from(all as u32);
     assert!((0.90..0.99).contains(&share), "{share}");
-}
-
-#[test]
-fn the_baseline_finds_the_terms_that_made_the_data() {
-    let data: Vec<Observation> = (0..8)
-        .map(|i| 2f64.powi(i))
-        .map(|ranks| Observation { x: vec![ranks, 1024.0], y: ranks / (5e-6 + 3e-6 * ranks.log2()), launch: 0 })
-        .collect();
-    let found = baseline::choose(&data, &|x| x[0]).expect("enough points");
-    assert_eq!(found.terms.len(), 1);
-    let (term, coefficient) = found.terms[0];
-    assert_eq!((term.variable, term.power, term.logarithm), (0, 0.0, 1));
-    near(coefficient, 3e-6, 1e-9);
-    near(found.constant, 5e-6, 1e-9);
-    assert!(found.left_out < 1e-9);
-    assert!(baseline::choose(&data[..3], &|x| x[0]).is_none());
 }
 
 #[test]

@@ -43,6 +43,7 @@
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `resume`: whole runs, killed, resumed, failed, inspected
+//! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
 //! - `subsample`: fits to an evenly spread part of a large design, judged on all of it
 //! - `intervals`: intervals cover, over launches and within one; samples that are alike
@@ -65,6 +66,7 @@ mod needs;
 mod apex_map;
 mod architecture;
 mod arena;
+mod baseline;
 mod bounds;
 mod breaks;
 mod browser;

@@ -172,6 +172,9 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     if let Some(error) = quality.left_out {
         let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);
     }
+    for line in curve.map(|curve| model_fit::lines(model, fit, curve)).unwrap_or_default() {
+        let _ = writeln!(text, "values left out, SMAPE of model, baseline: {line}");
+    }
     if let Some((largest, error)) = quality.largest_left_out {
         let _ = writeln!(text, "P = {largest} left out: SMAPE {:.1} % there", 100.0 * error);
     }

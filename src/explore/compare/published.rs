@@ -199,7 +199,8 @@ fn wanted(model: &dyn Model, kernel: &'static dyn Kernel, names: &[&str], others
     }
     if others.iter().all(|other| other.origin == Origin::Published) {
         let powers = (0..18).map(|power| f64::from(1u32 << power));
-        let at = |ranks: f64| model.variables(&|name: &str| (name == "P").then_some(ranks)).ok();
+        let given = |name: &str, ranks: f64| if name == "P" { Some(ranks) } else { model.of_kernel(kernel.id(), name) };
+        let at = |ranks: f64| model.variables(&|name: &str| given(name, ranks)).ok();
         wanted.extend(powers.filter_map(at).filter(|x| !wanted.contains(x)).collect::<Vec<_>>());
     }
     Ok(wanted)

@@ -2,7 +2,7 @@
 
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
-use super::{Observation, Point, bits, different, interval};
+use super::{Observation, Point, bits, different, identify, interval};
 use crate::measure::numerics::mix::mix;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -24,11 +24,23 @@ pub struct Quality {
     pub log_spread: f64,
     /// The SMAPE of each point as predicted by a fit to all others; of more than 100 points a twentieth is left out at once.
     pub left_out: Option<f64>,
+    /// The SMAPE of all points of a value of a variable as predicted by a fit to the points of all its other values, for each
+    /// variable with at least three values whose absence leaves the parameters identified.
+    pub lines_left_out: Vec<LinesLeftOut>,
     /// The largest P and the SMAPE there of a fit to all smaller ones.
     pub largest_left_out: Option<(f64, f64)>,
     /// Akaike's criterion with the correction for few data; smaller is better, among models of the same data. Absent if there are
     /// too few data for it.
     pub aicc: Option<f64>,
+}
+
+/// How far off the points of each value of a variable are, predicted from those of its other values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LinesLeftOut {
+    /// Index of the variable.
+    pub variable: usize,
+    /// SMAPE over all values of the variable, from 0 to 2.
+    pub smape: f64,
 }
 
 /// Mean of 2 |y - f| / (y + f).
@@ -62,22 +74,33 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         log_spread: interval::variance(optimum, optimum.theta.len()).sqrt(),
         left_out: left_out.map(|pairs| smape(pairs.into_iter())),
+        lines_left_out: if leave_out { lines_left_out(task, optimum) } else { Vec::new() },
         largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),
         aicc: aicc(squares, points.len(), optimum.theta.len() + 1),
     }
 }
 
-/// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
-fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
+/// A fit to the observations that are kept; `None` if too few are.
+fn without<'a>(task: &Task<'a>, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<(Task<'a>, Optimum)> {
     let mut rest = task.clone();
     rest.data.retain(|observation| !out(observation));
     if different(rest.data.iter().copied()).len() < rest.free.len() {
         return None;
     }
     let found = minimise(&rest, std::slice::from_ref(&optimum.theta), None)?;
-    let parameters = rest.parameters(&found.theta);
+    Some((rest, found))
+}
+
+/// Pairs of measured and predicted at the observations that are not kept.
+fn predicted(task: &Task, parameters: &[f64], out: impl Fn(&Observation) -> bool) -> Vec<(f64, f64)> {
     let gone = task.data.iter().filter(|observation| out(observation));
-    Some(gone.map(|observation| (observation.y, task.model.predict(&observation.x, &parameters).value)).collect())
+    gone.map(|observation| (observation.y, task.model.predict(&observation.x, parameters).value)).collect()
+}
+
+/// Pairs of measured and predicted, predicted by a fit to the observations that are kept; `None` if too few are.
+fn predicted_without(task: &Task, optimum: &Optimum, out: impl Fn(&Observation) -> bool) -> Option<Vec<(f64, f64)>> {
+    let (rest, found) = without(task, optimum, &out)?;
+    Some(predicted(task, &rest.parameters(&found.theta), out))
 }
 
 /// Each leaving out costs a fit: of more points than this, a twentieth is left out at once.
@@ -105,6 +128,48 @@ pub fn left_out(task: &Task, optimum: &Optimum) -> Option<Vec<f64>> {
         here.zip(values).for_each(|((predicted, _), (_, value))| *predicted = value);
     }
     Some(predicted)
+}
+
+/// Fewer values of a variable show no course that the missing one could be predicted by.
+const LEAST_VALUES: usize = 3;
+
+/// Of more values than this, some are left out together.
+const MOST_LINES: usize = 20;
+
+/// For each variable with three values or more: the indices of the points of each value.
+pub fn lines(points: &[&[f64]]) -> Vec<(usize, Vec<Vec<usize>>)> {
+    let Some(first) = points.first() else { return Vec::new() };
+    let of = |variable: usize| {
+        let mut values: Vec<f64> = points.iter().map(|x| x[variable]).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let place = |x: &[f64]| values.partition_point(|value| *value < x[variable]) % MOST_LINES;
+        let line = |at: usize| (0..points.len()).filter(|&point| place(points[point]) == at).collect();
+        let lines = (0..values.len().min(MOST_LINES)).map(line).collect();
+        (values.len() >= LEAST_VALUES).then_some((variable, lines))
+    };
+    (0..first.len()).filter_map(of).collect()
+}
+
+fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
+    let points = different(task.data.iter().copied());
+    let of = |(variable, parts): (usize, Vec<Vec<usize>>)| {
+        // Words have no course.
+        if !task.model.about().variables[variable].words.is_empty() {
+            return None;
+        }
+        let mut pairs = Vec::new();
+        for part in parts {
+            let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
+            let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
+            let (rest, found) = without(task, optimum, is_out)?;
+            // A parameter that the others leave open would stay where all points put it.
+            identify::check(&rest, &found).ok()?;
+            pairs.extend(predicted(task, &rest.parameters(&found.theta), is_out));
+        }
+        Some(LinesLeftOut { variable, smape: smape(pairs.into_iter()) })
+    };
+    lines(&points).into_iter().filter_map(of).collect()
 }
 
 fn largest_left_out(task: &Task, optimum: &Optimum) -> Option<(f64, f64)> {

@@ -64,6 +64,9 @@ pub const CATALOGUE: &[Entry] = &[
         Unit::Seconds,
         "from reading a word to writing it back in an update that is not atomic",
     ),
+    entry("wrong_words_share", Unit::None, "fraction of words left wrong however few updates are made (e0)"),
+    entry("lock_hold_seconds", Unit::Seconds, "how long an update holds its lock"),
+    entry("lock_free_seconds", Unit::Seconds, "from giving a lock back to asking for the next one"),
     // memory, by level
     entry("l1_bytes", Unit::Bytes, "size of the first-level data cache of a core"),
     entry("l1_latency_seconds", Unit::Seconds, "a dependent access that hits the first level"),
@@ -155,12 +158,21 @@ pub const CATALOGUE: &[Entry] = &[
     entry("node_network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "between a node and the network"),
     entry("bisection_bytes_per_second", Unit::BytesPerSecond, "bisection bandwidth, one direction (B)"),
     entry("update_wire_bytes", Unit::Bytes, "bytes per update on the wire, with headers and acknowledgement (b)"),
+    entry("packet_unit_bytes", Unit::Bytes, "packets are multiples of this size"),
+    entry("packet_most_bytes", Unit::Bytes, "size of the largest packet"),
+    entry("packet_header_bytes", Unit::Bytes, "header of a packet, in its size"),
+    entry("packet_acknowledgement_bytes", Unit::Bytes, "acknowledgement of a packet, beside its size"),
     // network interface
     entry("io_bandwidth_bytes_per_second", Unit::BytesPerSecond, "bus between processor and network interface"),
     entry("io_latency_seconds", Unit::Seconds, "crossing that bus, one way"),
     entry("io_efficiency", Unit::None, "fraction of that bus's bytes left after packet framing"),
     entry("io_command_bytes", Unit::Bytes, "command that goes with each message over that bus"),
     entry("message_header_bytes", Unit::Bytes, "bytes that the network adds to each message"),
+    entry(
+        "interface_seconds",
+        Unit::Seconds,
+        "a short message in the network interfaces and in the cores at both ends",
+    ),
     entry("inject_seconds", Unit::Seconds, "processor time to inject a message, besides moving its bytes"),
     entry("store_seconds_per_byte", Unit::SecondsPerByte, "processor time to move a byte to the network interface")
         .or_sum(&["copy_seconds_per_byte"], None),

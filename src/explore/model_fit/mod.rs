@@ -4,10 +4,12 @@ pub mod card;
 pub mod figures;
 pub mod groups;
 pub mod nic;
+mod sentence;
+
+pub use sentence::{doubts, lines, sentence};
 
 use crate::error::{Error, Result};
-use crate::explore::fit::baseline::Baseline;
-use crate::explore::fit::{Fit, Observation, Point, Role};
+use crate::explore::fit::{Observation, Point, Role};
 use crate::explore::machine::Card;
 use crate::explore::models::{Break, Model, Parameter, on_card};
 use crate::explore::store::samples::Mixture;
@@ -111,6 +113,7 @@ fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> R
         given
             .or(ranks)
             .or(index.map(|index| index as f64))
+            .or_else(|| model.of_kernel(samples.first_word("kernel"), name))
             .or_else(|| number(columns::resolve(name)).filter(|value| value.is_finite()))
     };
     model.variables(&known)
@@ -189,39 +192,6 @@ pub fn roles(
         known.map_or(if matches!(parameter.breaks, Break::At(_)) { Role::Fit } else { Role::Unknown }, Role::Hold)
     };
     model.about().parameters.iter().map(role).collect()
-}
-
-/// What explains the measurement, how well, and where it does not: one sentence.
-/// # Panics
-/// If the fit is of another model with more variables.
-pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> String {
-    let about = model.about();
-    let quality = &fit.quality;
-    let beaten = baseline.zip(quality.left_out).is_some_and(|(curve, left_out)| curve.left_out < left_out);
-    let verb = if beaten { "describes" } else { "explains" };
-    let mut text = format!("{} {verb} the measurement to within {:.1} % (SMAPE)", about.id, 100.0 * quality.smape);
-    if let Some((largest, error)) = quality.largest_left_out {
-        text += &format!(", and predicts P = {largest} from smaller P to within {:.1} %", 100.0 * error);
-    }
-    text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
-    match (baseline, quality.left_out) {
-        (Some(curve), Some(left_out)) if beaten => {
-            text += &format!(
-                ". It does not explain it: a purely empirical fit does better on held-out points, {:.1} % against {:.1} %",
-                100.0 * curve.left_out,
-                100.0 * left_out
-            );
-        }
-        (Some(curve), Some(left_out)) => {
-            text += &format!(
-                ". The error on held-out points is {:.1} %, against {:.1} % for the best purely empirical curve",
-                100.0 * left_out,
-                100.0 * curve.left_out
-            );
-        }
-        _ => {}
-    }
-    text + "."
 }
 
 /// Where a model is farthest off: "worst at P = 8: the measurement is 0.70 times the prediction".

@@ -85,6 +85,25 @@ impl Model for Surface {
         self.about().parameters.iter().map(value).collect()
     }
 
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        &[
+            &[
+                "l1_access_seconds",
+                "l2_access_seconds",
+                "l3_access_seconds",
+                "memory_access_seconds",
+                "network_access_seconds",
+            ],
+            &[
+                "l1_seconds_per_byte",
+                "l2_seconds_per_byte",
+                "l3_seconds_per_byte",
+                "memory_seconds_per_byte",
+                "network_seconds_per_byte",
+            ],
+        ]
+    }
+
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [_, block, _, _] = array(x);
         let (sizes, costs) = p.split_at(3);

@@ -6,6 +6,7 @@
 pub mod apex_map;
 pub mod bottleneck;
 pub mod hypercube;
+pub mod locks;
 pub mod log_gp;
 pub mod lost_updates;
 pub mod nic;
@@ -28,10 +29,12 @@ pub const ALL: &[&dyn Model] = &[
     &roles::Roles,
     &roles::Routed,
     &nic::Nic,
+    &nic::Latency,
     &apex_map::Surface,
     &point_to_point::PointToPoint,
     &log_gp::LogGp,
     &lost_updates::LostUpdates,
+    &locks::Locks,
 ];
 
 /// The model with this id, such as `random_access.hypercube`.
@@ -191,14 +194,17 @@ pub trait Model: Sync {
     /// # Errors
     /// If one that has no default is missing.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        let variables = self.about().variables.iter();
-        let value = |variable: &Variable| {
-            given(variable.name).or(variable.default).ok_or_else(|| {
-                let (id, name) = (self.about().id, variable.name);
-                Error::input(format!("{id} needs {name} ({})", variable.meaning), format!("give it: --set {name}=..."))
-            })
-        };
-        variables.map(value).collect()
+        self.about().variables.iter().map(|variable| value_of(self.about(), variable, given)).collect()
+    }
+
+    /// The value that a kernel settles for a variable, such as the number of dimensions of its exchange.
+    fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
+        None
+    }
+
+    /// Numbers that no real machine has in another order, each list from the least: a nearer cache is no slower than a farther one.
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        &[]
     }
 
     /// Variables of which a fit may have one value only: the parameters are those of that value.
@@ -213,6 +219,14 @@ pub trait Model: Sync {
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
         self.about().parameters.iter().map(|parameter| in_parts(card, parameter.number)).collect()
     }
+}
+
+/// A variable from what is given by name, or its default.
+fn value_of(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<f64> {
+    given(variable.name).or(variable.default).ok_or_else(|| {
+        let (id, name) = (about.id, variable.name);
+        Error::input(format!("{id} needs {name} ({})", variable.meaning), format!("give it: --set {name}=..."))
+    })
 }
 
 const fn variable(name: &'static str, unit: Unit, meaning: &'static str, default: Option<f64>) -> Variable {

@@ -72,3 +72,65 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
     let (io, efficiency) = (p[2], p[3]);
     bytes / (bytes + IO_WORD) * efficiency * io
 }
+
+/// Bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
+pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
+    let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores], p)).value;
+    let longest = bandwidth(2f64.powi(40));
+    let mut below = (0.0, IO_WORD);
+    while 2.0 * bandwidth(below.1) < longest {
+        below = (below.1, 2.0 * below.1);
+    }
+    let (mut short, mut long) = below;
+    for _ in 0..60 {
+        let middle = (short + long) / 2.0;
+        if 2.0 * bandwidth(middle) < longest { short = middle } else { long = middle }
+    }
+    long
+}
+
+/// The latency of a short message that a core puts into another node's memory: two crossings of the I/O bus, the routers on the way,
+/// and the rest; Figure 5 (b) varies the first. Messages per second, one after another, one way.
+pub struct Latency;
+
+const ROUTERS: Variable = variable("routers", Unit::None, "routers on the way", Some(2.0));
+
+impl Model for Latency {
+    fn about(&self) -> &'static About {
+        const ABOUT: About = About {
+            id: "message_rate.nic_latency",
+            summary: "latency of a short message: I/O buses, routers, the rest",
+            source: &NIC_MESSAGE_RATE,
+            place: "Section 5.2 and Figure 5 (b)",
+            variables: &[ROUTERS],
+            parameters: &[
+                Parameter::given("io_latency_seconds", "HT", 1e-10, 1e-3, 250e-9),
+                Parameter::given("router_latency_seconds", "router", 1e-10, 1e-3, 50e-9),
+                Parameter::fitted("interface_seconds", "rest", 1e-10, 1e-2, 100e-9),
+            ],
+            explains: &[],
+            column: "operations_per_second",
+            unit: Unit::PerSecond,
+            linear: true,
+            design: "ping-pong of short messages between nodes that are several distances apart",
+            assumes: "short messages, whose bytes take no time; nothing waits",
+        };
+        &ABOUT
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [io, routers, rest] = parts(x, p);
+        let largest = [(io, "I/O bus"), (routers, "routers"), (rest, "interfaces and cores")]
+            .into_iter()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("three parts");
+        bound(1.0 / (io + routers + rest), largest.1)
+    }
+}
+
+/// Seconds of a message in the I/O buses, in the routers, and elsewhere.
+pub fn parts(x: &[f64], p: &[f64]) -> [f64; 3] {
+    let [routers] = array(x);
+    let [io, router, rest] = array(p);
+    [2.0 * io, routers * router, rest]
+}

@@ -187,10 +187,13 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     Ok(ReportOutput { rows: summary, health: input.health, warnings: placement::warnings(&manifest, &current) })
 }
 
-/// Takes the first picture from where it would stand.
+/// Takes the picture with the most points from where it would stand.
 fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
     let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
-    lists.into_iter().find(|list| !list.is_empty()).map(|list| list.remove(0))
+    let list = lists.into_iter().find(|list| !list.is_empty())?;
+    let most = list.iter().map(|picture| picture.rows.len()).max();
+    let at = list.iter().position(|picture| Some(picture.rows.len()) == most)?;
+    Some(list.remove(at))
 }
 
 /// The groups of a result with something disturbed, and what that was.

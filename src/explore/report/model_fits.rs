@@ -182,7 +182,7 @@ impl FitSections<'_> {
             sentence: model_fit::sentence(model, fit, curve),
             bottleneck: model_fit::bottleneck(model, &fit.points),
             numbers: numbers(model, fit),
-            quality: quality(fit, curve),
+            quality: quality(model, fit, curve),
             shown,
             folded,
             ..entry(model, group, data)
@@ -294,7 +294,7 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
     fitted.chain(held).chain(absent).collect()
 }
 
-fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
+fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
     let quality = &fit.quality;
     let mut lines = vec![
         ("points, launches", format!("{}, {}", quality.points, quality.launches)),
@@ -309,6 +309,11 @@ fn quality(fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {
         ("SMAPE at the largest P, from a fit without it", format!("{} at P = {ranks}", percent(error)))
     }));
     lines.extend(curve.map(|curve| ("held-out SMAPE of the empirical baseline", percent(curve.left_out))));
+    lines.extend(curve.map(|curve| ("baseline, chosen from all points", curve.curve.to_string())));
+    lines.extend(curve.map(|curve| {
+        let shown = model_fit::lines(model, fit, curve);
+        ("SMAPE of a variable's values left out one by one: model, baseline", shown.join("; "))
+    }));
     lines.extend(quality.aicc.map(|aicc| ("AICc", format!("{aicc:.1}"))));
     let terms: BTreeMap<&str, usize> = fit.points.iter().fold(BTreeMap::new(), |mut terms, point| {
         *terms.entry(point.bottleneck).or_default() += 1;

@@ -4,6 +4,7 @@
 mod checks;
 mod fits;
 pub mod page;
+pub mod papers;
 
 use crate::error::Result;
 use crate::explore::fit::Fit;
@@ -29,11 +30,37 @@ pub enum Verdict {
     NotExplained,
 }
 
+/// What a published value is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A value that the paper derives, recomputed by a model or an equation.
+    Model,
+    /// A value that the paper measured, against a model.
+    Measurement,
+    /// Arithmetic of printed numbers alone: it tests the transcription, and no model.
+    Identity,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 3] = [Kind::Model, Kind::Measurement, Kind::Identity];
+
+    /// For people, of several.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Model => "model values",
+            Kind::Measurement => "measurements against models",
+            Kind::Identity => "identities of printed numbers",
+        }
+    }
+}
+
 /// One published value and the program's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// Paper and place.
     pub source: String,
+    pub kind: Kind,
     pub what: String,
     pub published: f64,
     pub recomputed: f64,
@@ -84,6 +111,26 @@ pub struct PublishedFit {
 pub struct Validation {
     pub checks: Vec<Check>,
     pub fits: Vec<PublishedFit>,
+    /// Paper by paper what is reproduced, and what is not.
+    pub papers: Vec<papers::Row>,
+}
+
+/// How many values of a kind, and what became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Count {
+    pub kind: Kind,
+    pub values: usize,
+    pub agree: usize,
+    pub differ: usize,
+    pub unexplained: usize,
+}
+
+impl Count {
+    /// `50 model values: 40 agree, 10 differ, 0 unexplained`.
+    fn words(&self) -> String {
+        let Count { kind, values, agree, differ, unexplained } = self;
+        format!("{values} {}: {agree} agree, {differ} differ, {unexplained} unexplained", kind.plural())
+    }
 }
 
 /// Recomputes and fits.
@@ -91,7 +138,8 @@ pub struct Validation {
 /// # Errors
 /// If a table or card of the program is at fault.
 pub fn validate() -> Result<Validation> {
-    Ok(Validation { checks: checks::all()?, fits: fits::all()? })
+    let checks = checks::all()?;
+    Ok(Validation { papers: papers::rows(&checks), checks, fits: fits::all()? })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -102,24 +150,38 @@ fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Predic
 }
 
 impl Validation {
+    /// The values of each kind, counted apart.
+    pub fn counts(&self) -> [Count; 3] {
+        Kind::ALL.map(|kind| {
+            let of = |verdict: Verdict| {
+                self.checks.iter().filter(|check| check.kind == kind && check.verdict == verdict).count()
+            };
+            let [agree, differ, unexplained] = [Verdict::Agrees, Verdict::Differs, Verdict::NotExplained].map(of);
+            Count { kind, values: agree + differ + unexplained, agree, differ, unexplained }
+        })
+    }
+
     /// Text for a terminal, in lines of at most `width` where remarks are the reason that they are longer.
     pub fn text(&self, width: Option<usize>) -> String {
-        let mut text = String::from("Published model values, recomputed from the papers' equations and numbers\n");
+        let mut text = String::from("Published values beside those of the papers' equations and of models\n");
         for checks in self.checks.chunk_by(|a, b| a.source == b.source) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
             table.row(["", "published", "recomputed", "difference", "verdict"]);
             checks.iter().for_each(|check| table.row(check.cells()));
             let _ = write!(text, "\n{}\n{}", checks[0].source, table.indented(2).within(width));
         }
-        let count = |verdict: Verdict| self.checks.iter().filter(|check| check.verdict == verdict).count();
-        let _ = writeln!(
-            text,
-            "\n{} values: {} agree, {} differ, {} unexplained",
-            self.checks.len(),
-            count(Verdict::Agrees),
-            count(Verdict::Differs),
-            count(Verdict::NotExplained)
-        );
+        text.push('\n');
+        for count in self.counts() {
+            let _ = writeln!(text, "{}", count.words());
+        }
+        let mut table = TextTable::new([Align::Left; 6]);
+        table.row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
+        for row in &self.papers {
+            let place = format!("{}: {}", row.place, row.what);
+            let (models, sweeps) = (row.models.join(", "), row.sweeps.join(", "));
+            table.row([row.paper.to_owned(), place, models, sweeps, row.counts(), row.missing.to_owned()]);
+        }
+        let _ = write!(text, "\nWhat of each table and figure is reproduced\n\n{}", table.indented(2).within(width));
         text.push_str("\nModels fitted to the published measurements\n");
         for fitted in &self.fits {
             let smape = fitted.smape.map_or(String::new(), |smape| format!("; SMAPE {:.1} %", 100.0 * smape));

@@ -1,6 +1,6 @@
 //! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
-use super::{Check, PublishedFit, SINGLE, Validation, Verdict, digits};
+use super::{Check, Count, Kind, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
 use crate::error::{Error, Result};
 use crate::explore::figure::{CurvePoint, Curves, Figure, Landmark, Quantity, Series};
 use crate::explore::fit::Point;
@@ -17,14 +17,25 @@ const TEMPLATE: &str = include_str!("validate.html");
 
 #[derive(Serialize)]
 struct Context<'a> {
-    agree: usize,
-    differ: usize,
-    unexplained: usize,
+    counts: Vec<CountLine>,
+    papers: Vec<PaperLine<'a>>,
     /// Differences, then everything, by source.
     differences: Vec<CheckLine<'a>>,
     sources: Vec<Source<'a>>,
     fits: Vec<FitSection<'a>>,
     pictures: Vec<Picture>,
+}
+
+#[derive(Serialize)]
+struct CountLine {
+    kind: &'static str,
+    count: Count,
+}
+
+#[derive(Serialize)]
+struct PaperLine<'a> {
+    row: &'a papers::Row,
+    counts: String,
 }
 
 #[derive(Serialize)]
@@ -39,6 +50,7 @@ struct CheckLine<'a> {
     published: String,
     recomputed: String,
     difference: String,
+    kind: &'static str,
     verdict: &'static str,
 }
 
@@ -87,7 +99,6 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
 }
 
 fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<Picture>) -> Context<'a> {
-    let count = |verdict: Verdict| report.checks.iter().filter(|check| check.verdict == verdict).count();
     let mut sources: Vec<Source> = Vec::new();
     for check in &report.checks {
         let line = line(check);
@@ -97,9 +108,8 @@ fn context<'a>(report: &'a Validation, fits: Vec<FitSection<'a>>, pictures: Vec<
         }
     }
     Context {
-        agree: count(Verdict::Agrees),
-        differ: count(Verdict::Differs),
-        unexplained: count(Verdict::NotExplained),
+        counts: report.counts().map(|count| CountLine { kind: count.kind.plural(), count }).into(),
+        papers: report.papers.iter().map(|row| PaperLine { row, counts: row.counts() }).collect(),
         differences: report.checks.iter().filter(|check| check.verdict != Verdict::Agrees).map(line).collect(),
         sources,
         fits,
@@ -113,6 +123,11 @@ fn line(check: &Check) -> CheckLine<'_> {
         published: digits(check.published),
         recomputed: digits(check.recomputed),
         difference: format!("{:+.1} %", check.difference()),
+        kind: match check.kind {
+            Kind::Model => "model",
+            Kind::Measurement => "measurement",
+            Kind::Identity => "identity",
+        },
         verdict: match check.verdict {
             Verdict::Agrees => "agrees",
             Verdict::Differs => "differs",

@@ -1,0 +1,42 @@
+//! Small least squares by normal equations.
+
+use nalgebra::{DMatrix, DVector};
+
+/// Sums of products of the rows of a design, as they are added.
+pub struct Normal {
+    matrix: DMatrix<f64>,
+    target: DVector<f64>,
+}
+
+/// Relative to the diagonal: directions that the points leave open get no weight, and no other is changed by more than rounding.
+const RIDGE: f64 = 1e-11;
+
+impl Normal {
+    pub fn new(columns: usize) -> Self {
+        Self { matrix: DMatrix::zeros(columns, columns), target: DVector::zeros(columns) }
+    }
+
+    pub fn add(&mut self, row: &[f64], target: f64) {
+        for (i, a) in row.iter().enumerate() {
+            for (j, b) in row.iter().enumerate() {
+                self.matrix[(i, j)] += a * b;
+            }
+            self.target[i] += a * target;
+        }
+    }
+
+    /// Coefficients; `None` if the columns are not independent.
+    pub fn solve(&self) -> Option<DVector<f64>> {
+        let scale = self.matrix.diagonal().map(f64::sqrt);
+        if scale.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
+            return None;
+        }
+        let value = |i: usize, j: usize| {
+            let ridge = if i == j { RIDGE } else { 0.0 };
+            self.matrix[(i, j)] / (scale[i] * scale[j]) + ridge
+        };
+        let matrix = DMatrix::from_fn(scale.len(), scale.len(), value);
+        let found = matrix.cholesky()?.solve(&self.target.component_div(&scale));
+        Some(found.component_div(&scale))
+    }
+}

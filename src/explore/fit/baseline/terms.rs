@@ -1,0 +1,207 @@
+//! Time as a sum of a few terms v^i log2(v)^j, or products of two of them, added one by one.
+
+use super::{PointRates, varied};
+use serde::Serialize;
+
+const POWERS: [f64; 7] = [-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0];
+const LOGARITHMS: [i32; 3] = [0, 1, 2];
+
+/// Factors of products of two variables.
+const FACTORS: [(f64, i32); 7] = [(-1.0, 0), (-0.5, 0), (0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (2.0, 0)];
+
+/// Terms beside the constant.
+const MOST_TERMS: usize = 3;
+
+/// A further term is worth it if it leaves less than this share of the error.
+const WORTH: f64 = 0.99;
+
+/// v^power log2(v)^logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Term {
+    /// Index of the variable.
+    pub variable: usize,
+    pub power: f64,
+    pub logarithm: i32,
+}
+
+impl Term {
+    fn at(&self, x: &[f64]) -> f64 {
+        let value = x[self.variable];
+        value.powf(self.power) * value.log2().powi(self.logarithm)
+    }
+}
+
+fn product(term: &[Term], x: &[f64]) -> f64 {
+    term.iter().map(|factor| factor.at(x)).product()
+}
+
+/// Time = constant + sum of coefficient x term.
+pub struct Terms {
+    chosen: Vec<Vec<Term>>,
+    /// The constant's first.
+    coefficients: Vec<f64>,
+}
+
+impl Terms {
+    /// Adds the term that lowers the error on `parts` of the points left out the most, as long as one does; coefficients by
+    /// least squares of relative errors, none negative. Returns that error, too: SMAPE.
+    pub fn fit(points: &[&PointRates], parts: &[Vec<usize>]) -> Option<(Self, f64)> {
+        let candidates = candidates(points);
+        let columns: Vec<Vec<f64>> =
+            candidates.iter().map(|term| points.iter().map(|point| product(term, point.x)).collect()).collect();
+        let mut chosen: Vec<usize> = Vec::new();
+        let mut design = Design::new(points, parts);
+        let mut best = design.left_out()?;
+        while chosen.len() < MOST_TERMS && points.len() > chosen.len() + 2 {
+            let mut found: Option<(f64, usize)> = None;
+            for at in (0..candidates.len()).filter(|at| !chosen.contains(at)) {
+                design.push(&columns[at]);
+                let error = design.solve(None).and_then(|_| design.left_out()).unwrap_or(f64::INFINITY);
+                design.pop();
+                if error < found.map_or(WORTH * best, |(known, _)| known) {
+                    found = Some((error, at));
+                }
+            }
+            let Some((error, at)) = found else { break };
+            best = error;
+            chosen.push(at);
+            design.push(&columns[at]);
+        }
+        let coefficients = design.solve(None)?.to_vec();
+        Some((Self { chosen: chosen.into_iter().map(|at| candidates[at].clone()).collect(), coefficients }, best))
+    }
+
+    /// The rate there.
+    pub fn at(&self, x: &[f64]) -> f64 {
+        let terms = self.chosen.iter().zip(&self.coefficients[1..]).map(|(term, c)| c * product(term, x));
+        1.0 / (self.coefficients[0] + terms.sum::<f64>())
+    }
+
+    pub fn constant(&self) -> f64 {
+        self.coefficients[0]
+    }
+
+    pub fn terms(&self) -> Vec<(Vec<Term>, f64)> {
+        self.chosen.iter().cloned().zip(self.coefficients[1..].iter().copied()).collect()
+    }
+}
+
+/// Terms of one variable, and products of two, that are numbers at all points.
+fn candidates(points: &[&PointRates]) -> Vec<Vec<Term>> {
+    let variables: Vec<usize> = varied(points).into_iter().map(|(at, _)| at).collect();
+    let mut all = Vec::new();
+    for (at, &variable) in variables.iter().enumerate() {
+        for power in POWERS {
+            let of = LOGARITHMS.iter().map(|&logarithm| Term { variable, power, logarithm });
+            all.extend(of.filter(|term| term.power != 0.0 || term.logarithm != 0).map(|term| vec![term]));
+        }
+        for &other in &variables[..at] {
+            let term = |variable: usize, (power, logarithm): (f64, i32)| Term { variable, power, logarithm };
+            let pairs = FACTORS.iter().flat_map(|a| FACTORS.iter().map(move |b| (*a, *b)));
+            all.extend(pairs.map(|(a, b)| vec![term(variable, a), term(other, b)]));
+        }
+    }
+    let usable = |value: f64| value.is_finite() && value >= 0.0;
+    all.retain(|term| points.iter().all(|point| usable(product(term, point.x))));
+    all
+}
+
+/// Columns of a design at most: the constant's and the terms'.
+const MOST: usize = MOST_TERMS + 1;
+
+/// Sums of products of the columns, and of the columns and the aim.
+type Sums = ([[f64; MOST]; MOST], [f64; MOST]);
+
+/// The constant and some terms at all points, with the sums that least squares need for each part of the points.
+struct Design<'a> {
+    points: &'a [&'a PointRates<'a>],
+    parts: &'a [Vec<usize>],
+    columns: Vec<Vec<f64>>,
+    sums: Vec<Sums>,
+}
+
+impl<'a> Design<'a> {
+    fn new(points: &'a [&'a PointRates<'a>], parts: &'a [Vec<usize>]) -> Self {
+        let mut design = Self { points, parts, columns: Vec::new(), sums: vec![Sums::default(); parts.len()] };
+        design.push(&vec![1.0; points.len()]);
+        design
+    }
+
+    fn push(&mut self, column: &[f64]) {
+        let new = self.columns.len();
+        self.columns.push(column.to_vec());
+        for (part, (matrix, target)) in self.parts.iter().zip(&mut self.sums) {
+            for known in 0..=new {
+                let product = |&at: &usize| column[at] * self.columns[known][at] * self.points[at].weight.powi(2);
+                matrix[new][known] = part.iter().map(product).sum();
+                matrix[known][new] = matrix[new][known];
+            }
+            target[new] = part.iter().map(|&at| column[at] * self.points[at].weight * self.points[at].aim).sum();
+        }
+    }
+
+    /// Takes the last column away; its sums are not looked at.
+    fn pop(&mut self) {
+        self.columns.pop();
+    }
+
+    /// Coefficients by all points but those of one part; `None` if one is negative or the columns are not independent.
+    fn solve(&self, without: Option<usize>) -> Option<[f64; MOST]> {
+        let used = self.columns.len();
+        let (mut matrix, mut target) = Sums::default();
+        for (_, sums) in self.sums.iter().enumerate().filter(|(at, _)| Some(*at) != without) {
+            for i in 0..used {
+                target[i] += sums.1[i];
+                (0..used).for_each(|j| matrix[i][j] += sums.0[i][j]);
+            }
+        }
+        let found = solve(matrix, target, used)?;
+        found.iter().all(|c| *c >= 0.0).then_some(found)
+    }
+
+    /// SMAPE of the points of each part by the coefficients of all others.
+    fn left_out(&self) -> Option<f64> {
+        let (mut sum, mut number) = (0.0, 0.0);
+        for (out, part) in self.parts.iter().enumerate() {
+            let coefficients = self.solve(Some(out))?;
+            for &at in part {
+                let time: f64 = self.columns.iter().zip(&coefficients).map(|(column, c)| c * column[at]).sum();
+                let error = |rate: &f64| (2.0 * (rate * time - 1.0) / (rate * time + 1.0)).abs();
+                sum += self.points[at].rates.iter().map(error).sum::<f64>();
+                number += self.points[at].rates.len() as f64;
+            }
+        }
+        Some(sum / number)
+    }
+}
+
+/// By Cholesky's factors of the matrix with a diagonal of ones; `None` if it is singular but for rounding.
+fn solve(matrix: [[f64; MOST]; MOST], target: [f64; MOST], used: usize) -> Option<[f64; MOST]> {
+    const LEAST: f64 = 1e-12;
+    let mut scale = [0.0; MOST];
+    for at in 0..used {
+        scale[at] = matrix[at][at].sqrt();
+        if !(scale[at].is_finite() && scale[at] > 0.0) {
+            return None;
+        }
+    }
+    let (mut lower, mut found) = ([[0.0; MOST]; MOST], [0.0; MOST]);
+    for i in 0..used {
+        for j in 0..=i {
+            let known: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
+            let rest = matrix[i][j] / (scale[i] * scale[j]) - known;
+            if i == j && rest <= LEAST {
+                return None;
+            }
+            lower[i][j] = if i == j { rest.sqrt() } else { rest / lower[j][j] };
+        }
+        let known: f64 = (0..i).map(|k| lower[i][k] * found[k]).sum();
+        found[i] = (target[i] / scale[i] - known) / lower[i][i];
+    }
+    for i in (0..used).rev() {
+        let known: f64 = (i + 1..used).map(|k| lower[k][i] * found[k]).sum();
+        found[i] = (found[i] - known) / lower[i][i];
+    }
+    (0..used).for_each(|at| found[at] /= scale[at]);
+    Some(found)
+}

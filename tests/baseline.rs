@@ -1,0 +1,159 @@
+//! Baselines: the curves that made the data are found, and a model that does not beat them is said to explain nothing.
+
+use apexmap::explore::fit::baseline::{Baseline, Curve, choose};
+use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
+use apexmap::explore::model_fit;
+use apexmap::explore::models;
+use rand::SeedableRng;
+use rand_distr::{Distribution, Normal};
+use rand_pcg::Pcg64Mcg;
+
+fn near(a: f64, b: f64, relative: f64) {
+    assert!((a / b - 1.0).abs() <= relative, "{a} is not {b}");
+}
+
+fn one(x: &[f64], y: f64) -> Observation {
+    Observation { x: x.to_vec(), y, launch: 0 }
+}
+
+/// A grid of 7 values by 8 with these rates.
+fn grid(rate: impl Fn(f64, f64) -> f64) -> Vec<Observation> {
+    let values = |n: i32| (0..n).map(|k| 4f64.powi(k));
+    values(7).flat_map(|a| values(8).map(move |b| (a, b))).map(|(a, b)| one(&[a, b], rate(a, b))).collect()
+}
+
+fn chosen(data: &[Observation]) -> Baseline {
+    choose(data, &|_| 1.0).expect("enough points")
+}
+
+#[test]
+fn the_terms_that_made_the_data_are_found() {
+    let ranks = (0..8).map(|i| 2f64.powi(i));
+    let data: Vec<_> = ranks.map(|ranks| one(&[ranks, 1024.0], ranks / (5e-6 + 3e-6 * ranks.log2()))).collect();
+    let found = choose(&data, &|x| x[0]).expect("enough points");
+    let Curve::Terms { constant, terms } = &found.curve else { panic!("{:?}", found.curve) };
+    let [(term, coefficient)] = terms.as_slice() else { panic!("{terms:?}") };
+    assert_eq!((term.len(), term[0].variable, term[0].power, term[0].logarithm), (1, 0, 0.0, 1));
+    near(*coefficient, 3e-6, 1e-6);
+    near(*constant, 5e-6, 1e-6);
+    assert!(found.left_out < 1e-6, "{found:?}");
+    assert!(choose(&data[..3], &|x| x[0]).is_none());
+}
+
+#[test]
+fn products_of_terms_are_found() {
+    let found = chosen(&grid(|a, b| 1.0 / (2e-9 + 3e-9 * a * b.sqrt())));
+    let Curve::Terms { terms, .. } = &found.curve else { panic!("{:?}", found.curve) };
+    assert!(terms.iter().any(|(term, _)| term.len() == 2), "{terms:?}");
+    assert!(found.left_out < 1e-6 && found.lines_left_out.iter().all(|line| line.smape < 1e-6), "{found:?}");
+}
+
+#[test]
+fn polynomials_in_logarithms_are_found() {
+    let found = chosen(&grid(|a, b| (1.0 + 0.2 * a.ln() - 0.1 * b.ln() * a.ln() + 0.05 * b.ln().powi(2)).exp()));
+    assert_eq!(found.curve, Curve::Polynomial { degree: 2 });
+    assert!(found.left_out < 1e-6 && found.lines_left_out.len() == 2, "{found:?}");
+    // Also where a variable has two values only, which no square can be of.
+    let two: Vec<_> =
+        grid(|a, b| a * (1.0 + 0.1 * b.ln().powi(2)).exp()).into_iter().filter(|seen| seen.x[0] < 8.0).collect();
+    assert!(chosen(&two).left_out < 1e-3, "{:?}", chosen(&two));
+}
+
+#[test]
+fn neighbours_are_found_where_rates_have_edges() {
+    // Steps that no polynomial has, the same along one variable.
+    let edged = |a: f64, b: f64| b.powf(0.5) * [1.0, 5.0, 1.3, 9.0, 2.0, 7.0, 1.1][(a.log2() / 2.0) as usize];
+    let found = chosen(&grid(edged));
+    assert_eq!(found.lines_left_out.len(), 2);
+    // Along the other it is a power law, and lines between neighbours are exact.
+    assert!(found.lines_left_out[1].smape < 1e-9, "{found:?}");
+    assert!(found.lines_left_out[0].smape > 0.5, "{found:?}");
+}
+
+#[test]
+fn a_choice_does_not_see_what_it_predicts() {
+    // Noise alone: whatever is chosen, the error on points left out is that of a guess, and no less.
+    let mut rng = Pcg64Mcg::seed_from_u64(4);
+    let normal = Normal::new(0.0, 0.3).expect("a deviation");
+    let (mut sum, sets) = (0.0, 20);
+    for _ in 0..sets {
+        let data: Vec<_> = (0..12).map(|k| one(&[2f64.powi(k)], f64::exp(normal.sample(&mut rng)))).collect();
+        sum += chosen(&data).left_out;
+    }
+    // The mean of |ln y - ln f| of independent y and mean f is 0.3 sqrt(2 / pi) sqrt(1 + 1/11) = 0.25.
+    assert!(sum / f64::from(sets) > 0.24, "{}", sum / f64::from(sets));
+}
+
+/// The surface model on one core: alpha by L.
+fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
+    let model = models::find("apex_map.surface").expect("a model");
+    let (mut rng, normal) = (Pcg64Mcg::seed_from_u64(11), Normal::new(0.0, noise).expect("a deviation"));
+    let mut data = Vec::new();
+    for alpha in [0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0] {
+        for block in [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
+            let x = [alpha, block, 67108864.0, 1.0];
+            data.push(one(&x, model.predict(&x, &NUMBERS).value * truth(&x) * f64::exp(normal.sample(&mut rng))));
+        }
+    }
+    let roles: Vec<Role> = model
+        .about()
+        .parameters
+        .iter()
+        .zip(NUMBERS)
+        .map(|(p, v)| if p.given { Role::Hold(v) } else { Role::Fit })
+        .collect();
+    let fit = fit::fit(model, &data, &roles, Options { resamples: 0, ..Options::default() }).expect("a fit");
+    (fit, choose(&data, &model_fit::work(model)).expect("a baseline"))
+}
+
+const NUMBERS: [f64; 14] =
+    [32768.0, 1048576.0, 3.6e7, 1e-9, 4e-9, 15e-9, 40e-9, 1e-6, 3e-11, 5e-11, 1e-10, 1.5e-10, 4e-10, 5e-11];
+
+#[test]
+fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it_loses() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let (fit, baseline) = surface(&|_| 1.0, 0.02);
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(said.starts_with("apex_map.surface explains the measurement to within 1."), "{said}");
+    assert!(said.contains("no worse than the empirical baseline: ") && said.contains("of one L left out"), "{said}");
+    // A wave over alpha that no level has: the baseline follows it.
+    let wave = |x: &[f64]| (0.5 * (0.9 * x[0].ln()).cos()).exp();
+    let (fit, baseline) = surface(&wave, 0.02);
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(said.contains("apex_map.surface describes the measurement"), "{said}");
+    assert!(said.contains("It does not explain it: the empirical baseline, "), "{said}");
+    // The numbers that it loses by are those of both.
+    let of_both = fit.quality.lines_left_out.iter().filter_map(|ours| {
+        let theirs = baseline.lines_left_out.iter().find(|theirs| theirs.variable == ours.variable)?;
+        (ours.smape > theirs.smape).then_some((ours.smape, theirs.smape))
+    });
+    let lost: Vec<(f64, f64)> = of_both.collect();
+    assert!(!lost.is_empty(), "{:?} {:?}", fit.quality, baseline);
+    for (ours, theirs) in lost {
+        let text = format!("{:.1} % against {:.1} %", 100.0 * ours, 100.0 * theirs);
+        assert!(said.contains(&text), "{text}: {said}");
+    }
+    // Without a baseline nothing is explained.
+    assert!(model_fit::sentence(model, &fit, None).contains("describes"));
+}
+
+#[test]
+fn impossible_and_unknown_numbers_come_first() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let (mut fit, baseline) = surface(&|_| 1.0, 0.02);
+    assert!(model_fit::doubts(model, &fit).is_empty(), "{:?}", model_fit::doubts(model, &fit));
+    let at = |fit: &Fit, name: &str| fit.estimates.iter().position(|one| one.number == name).expect("fitted");
+    let l2 = at(&fit, "l2_access_seconds");
+    let known = fit.estimates[l2].clone();
+    (fit.estimates[l2].value, fit.estimates[l2].high) = (52e-9, 60e-9);
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    let first = "The fitted numbers are impossible or unknown: l2_access_seconds (52 ns) is above l3_access_seconds";
+    assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
+    fit.estimates[l2] = known;
+    let l3 = at(&fit, "l3_access_seconds");
+    (fit.estimates[l3].low, fit.estimates[l3].high) = (0.1e-9, 30e-9);
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(said.contains("l3_access_seconds may be anything from 0.1 ns to 30 ns. apex_map"), "{said}");
+    fit.estimates[l3].high = 1.0;
+    assert!(model_fit::doubts(model, &fit)[0].ends_with("or more"), "{:?}", model_fit::doubts(model, &fit));
+}
