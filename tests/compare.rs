@@ -297,7 +297,7 @@ fn unfair_comparisons_are_refused_and_printed_if_allowed() {
     let refused = compare(&machines, Matching::default()).unwrap_err();
     assert!(refused.what.contains("pages") && refused.next.contains("--allow page-size"), "{refused}");
     let pages = Allowed { page_size: true, ..Allowed::default() };
-    let refused = compare(&machines, Matching { allowed: pages, ignored: Vec::new() }).unwrap_err();
+    let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
     assert!(refused.what.contains("measuring code") && refused.next.contains("version"), "{refused}");
     let stamps = of(&machines, Allowed { version: true, ..pages }).stamps();
     assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
@@ -329,7 +329,7 @@ fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
     let comparison = of(&machines, Allowed::default());
     assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (8, 8));
     let ignored = vec!["block_words".to_owned()];
-    let mixed = compare(&machines, Matching { allowed: Allowed::default(), ignored }).unwrap_err();
+    let mixed = compare(&machines, Matching { ignored, ..Matching::default() }).unwrap_err();
     assert!(mixed.what.contains("mix") && mixed.what.contains("a:") && mixed.next.contains("[L == "), "{mixed}");
 }
 

@@ -38,9 +38,15 @@ struct MachineOverview<'a> {
     most: (f64, String),
 }
 
-fn machine_overview<'a>(comparison: &'a Comparison, of: usize, scope: Scope, at: &[usize]) -> Option<MachineOverview<'a>> {
+fn machine_overview<'a>(
+    comparison: &'a Comparison,
+    of: usize,
+    scope: Scope,
+    at: &[usize],
+) -> Option<MachineOverview<'a>> {
     let points: Vec<&Point> = at.iter().map(|&at| &comparison.points.points[at]).collect();
-    let mean = geometric_mean(&points, of, 0, &mut MannWhitney::default())?.scaled(|point| scope.factor(point, of, 0), &points);
+    let mean = geometric_mean(&points, of, 0, &mut MannWhitney::default())?
+        .scaled(|point| scope.factor(point, of, 0), &points);
     let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
     let mut unadjusted = (0, 0);
     let mut found = Vec::new();

@@ -161,7 +161,11 @@ impl Drawer<'_> {
         let open = undecided.len();
         let grid = Grid {
             title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{}, {open} of them not significant ({})", plural(cells, "point"), self.decision().text())),
+            subtitle: self.subtitle(format!(
+                "{}, {open} of them not significant ({})",
+                plural(cells, "point"),
+                self.decision().text()
+            )),
             x: self.axis(0),
             y: self.axis(1),
             z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },

@@ -242,7 +242,9 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
             let headline = kernels[0].about().headline;
             for (mut values, mut data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
                 found.unusable[at] += unusable;
-                if let Some(value) = columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at)) {
+                if let Some(value) =
+                    columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at))
+                {
                     data.ranks = value.as_f64().unwrap_or(f64::NAN);
                     *value = found.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(at, value));
                 }

@@ -227,7 +227,12 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
     let summary = point.by_machine[machine].as_ref()?.summary()?;
     let (low, high) = summary.interval.map_or((f64::NAN, f64::NAN), |(low, high)| (back(low), back(high)));
-    Some(CurvePoint { x: point.number_on(machine, axis)?, y: back(summary.median), low: low.min(high), high: low.max(high) })
+    Some(CurvePoint {
+        x: point.number_on(machine, axis)?,
+        y: back(summary.median),
+        low: low.min(high),
+        high: low.max(high),
+    })
 }
 
 /// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the

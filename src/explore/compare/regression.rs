@@ -16,7 +16,6 @@ use crate::text_table::{Align, TextTable};
 use crate::units::plural;
 use serde::Serialize;
 
-
 /// What fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowdownLimit {

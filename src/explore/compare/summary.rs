@@ -36,7 +36,8 @@ pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<MeanLine> 
                 lines.push(line(&comparison.machines[of].name, &group.label, mean));
             }
         }
-        for (scope, at) in Scope::of(&comparison.points.points, &comparison.matched, comparison.points.roles.is_some()) {
+        for (scope, at) in Scope::of(&comparison.points.points, &comparison.matched, comparison.points.roles.is_some())
+        {
             let points = of_all(&at);
             if let Some(mean) = geometric_mean(&points, of, 0, &mut tests) {
                 let mean = mean.scaled(|point| scope.factor(point, of, 0), &points);
