@@ -44,6 +44,7 @@ pub const ALL: &[ReadySweep] = ready_sweeps![
     "random-access-algorithms",
     "random-access-lookahead",
     "random-access-rounds",
+    "random-access-terms",
     "random-access-dimensions",
     "random-access-page-sizes",
     "random-access-optimisations",
