@@ -95,7 +95,16 @@ fn point_data(launches: &[&[f64]]) -> PointData {
     };
     let launches = launches.iter().enumerate().map(one).collect();
     let (failures, facts) = (Vec::new(), Default::default());
-    PointData { launches, run: None, widening: Some(1.0), failures, facts, exact: false }
+    PointData {
+        launches,
+        run: None,
+        widening: Some(1.0),
+        failures,
+        facts,
+        exact: false,
+        ranks: 1.0,
+        total: Some(false),
+    }
 }
 
 #[test]
@@ -161,7 +170,7 @@ fn noise(deviation: f64, random: &mut Pcg64Mcg) -> f64 {
 }
 
 fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
-    compare(machines, Matching { allowed, ignored: Vec::new() }).unwrap()
+    compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
 }
 
 const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
@@ -288,7 +297,7 @@ fn unfair_comparisons_are_refused_and_printed_if_allowed() {
     let refused = compare(&machines, Matching::default()).unwrap_err();
     assert!(refused.what.contains("pages") && refused.next.contains("--allow page-size"), "{refused}");
     let pages = Allowed { page_size: true, ..Allowed::default() };
-    let refused = compare(&machines, Matching { allowed: pages, ignored: Vec::new() }).unwrap_err();
+    let refused = compare(&machines, Matching { allowed: pages, ..Matching::default() }).unwrap_err();
     assert!(refused.what.contains("measuring code") && refused.next.contains("version"), "{refused}");
     let stamps = of(&machines, Allowed { version: true, ..pages }).stamps();
     assert!(stamps.iter().any(|stamp| stamp.contains("4 KiB (b)")), "{stamps:?}");
@@ -320,7 +329,7 @@ fn points_that_do_not_match_are_listed_and_a_mixture_is_refused() {
     let comparison = of(&machines, Allowed::default());
     assert_eq!((comparison.matched.len(), comparison.unmatched().count()), (8, 8));
     let ignored = vec!["block_words".to_owned()];
-    let mixed = compare(&machines, Matching { allowed: Allowed::default(), ignored }).unwrap_err();
+    let mixed = compare(&machines, Matching { ignored, ..Matching::default() }).unwrap_err();
     assert!(mixed.what.contains("mix") && mixed.what.contains("a:") && mixed.next.contains("[L == "), "{mixed}");
 }
 

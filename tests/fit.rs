@@ -148,12 +148,12 @@ fn designs(n: usize) -> Vec<Design> {
         Design::new(
             "random_access.lost_updates",
             &[(1e-7, true), (10e-9, true), (100e-9, false)],
-            cycle(&[&[2.0, 1e6, 4.0], &[4.0, 1e6, 2.0], &[4.0, 4e6, 32.0], &[1.0, 1e6, 4.0]]),
+            cycle(&[&[2.0, 1e6, 4.0, 1.0], &[4.0, 1e6, 2.0, 1.0], &[4.0, 4e6, 32.0, 1.0], &[1.0, 1e6, 4.0, 1.0]]),
         ),
         Design::new(
             "random_access.locks",
             &[(130e-9, true), (93e-9, true)],
-            cycle(&[&[4.0, 1.0], &[4.0, 16.0], &[1.0, 1.0], &[2.0, 4.0]]),
+            cycle(&[&[4.0, 1.0, 2.0], &[4.0, 16.0, 2.0], &[1.0, 1.0, 2.0], &[2.0, 4.0, 2.0]]),
         ),
         Design::new(
             "message_rate.nic_latency",

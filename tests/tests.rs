@@ -54,6 +54,7 @@
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
+//! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
 //! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
@@ -76,6 +77,7 @@ mod cli;
 mod comm;
 mod common;
 mod compare;
+mod compare_sides;
 mod condition;
 mod contributing;
 mod disturbance;

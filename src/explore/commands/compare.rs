@@ -4,11 +4,13 @@ use super::plot::style;
 use super::predict::pretty;
 use super::samples;
 use crate::error::{Error, ErrorKind, Result};
+use crate::explore::compare::decisions::Decision;
 use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::published;
 use crate::explore::compare::regression::{self, RegressionCheck, SlowdownLimit};
+use crate::explore::compare::roles::MatchRanks;
 use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
@@ -46,6 +48,12 @@ pub struct Arguments {
     /// Parameters to ignore when points are matched, such as I,N
     #[arg(long, value_delimiter = ',', value_name = "PARAMETERS")]
     ignore: Vec<String>,
+    /// How rank counts are matched
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    match_ranks: MatchRanks,
+    /// How maps and counts decide which points differ
+    #[arg(long, value_name = "HOW", default_value = "adjusted")]
+    significance: Decision,
     /// Samples to compare, of all results
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
@@ -69,11 +77,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let matching = Matching {
         allowed: Allowed::parse(&arguments.allow)?,
         ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
+        ranks: arguments.match_ranks,
     };
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     name_all(&mut machines, &arguments.names)?;
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
-    let comparison = compare(&machines, matching)?;
+    let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
     if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
             format!("{one} and {other} are the same samples, which are never slower than themselves"),

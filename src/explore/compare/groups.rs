@@ -75,7 +75,7 @@ fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]
     let surface = [ALPHA, BLOCK];
     let beyond = |name: &&str| !surface.contains(name) && *name != "ranks" && !design.follows(name, &surface);
     let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
-    let is_word = |name: &str| matches!(points.points[members[0]].value(name), Some(Value::Text(_)));
+    let is_word = |name: &str| members.iter().any(|&at| matches!(points.points[at].value(name), Some(Value::Text(_))));
     let (keys, free): (Vec<&str>, Vec<&str>) =
         varying.into_iter().partition(|name| has_surface(kernel) || is_word(name));
     let mut found = Vec::new();

@@ -9,6 +9,7 @@ mod about;
 pub mod cards;
 pub mod comparability;
 mod corners;
+pub mod decisions;
 pub mod facts;
 pub mod fits;
 pub mod groups;
@@ -22,6 +23,7 @@ pub mod ranking;
 mod rates;
 pub mod ratio;
 pub mod regression;
+pub mod roles;
 pub mod sensitivity;
 pub mod statistics;
 mod summary;
@@ -31,6 +33,7 @@ use crate::error::{Error, Result};
 use crate::explore::store::health::Health;
 use crate::explore::store::quietness::Quietness;
 use comparability::Difference;
+use decisions::Decision;
 use machine::{Machine, Origin};
 use points::{Matching, Point, Points};
 
@@ -46,6 +49,8 @@ pub struct Comparison<'a> {
     /// Indices of the points that at least two machines have, with a number or without.
     pub matched: Vec<usize>,
     pub matching: Matching,
+    /// How it is decided which ratios differ from 1.
+    pub decision: Decision,
 }
 
 /// Matches the points of machines, the first of which is the base.
@@ -63,7 +68,7 @@ pub fn compare(machines: &[Machine], matching: Matching) -> Result<Comparison<'_
     if matched.is_empty() && machines.iter().all(|machine| machine.origin == Origin::Measured) {
         return Err(nothing_in_common(machines, &points));
     }
-    Ok(Comparison { machines, points, differences, matched, matching })
+    Ok(Comparison { machines, points, differences, matched, matching, decision: Decision::default() })
 }
 
 /// Which parameters keep the points apart.
@@ -103,7 +108,10 @@ fn nothing_in_common(machines: &[Machine], points: &Points) -> Error {
         );
     }
     let next = match differ("P") {
-        true => "run the same sweep on both; points with different numbers of ranks are never matched",
+        true => {
+            "run the same sweep on both; points with different numbers of ranks are matched only where they are all cores of \
+             their machine: --match-ranks role"
+        }
         false => {
             "run the same sweep on both, or exclude parameters from the matching with --ignore, and kernels with \
              --allow kernel"
@@ -139,6 +147,15 @@ impl Comparison<'_> {
             let names: Vec<&str> =
                 self.matching.ignored.iter().map(|column| crate::explore::store::columns::short(column)).collect();
             stamps.push(format!("IGNORED IN MATCHING: {}", names.join(", ")));
+        }
+        if let Some(roles) = &self.points.roles {
+            let each = self.machines.iter().zip(&roles.cores).map(|(m, cores)| format!("{} has {cores}", m.name));
+            let mut text = format!("MATCHED BY ROLE: one core, all cores ({})", each.collect::<Vec<_>>().join(", "));
+            if !self.points.own_sizes.is_empty() {
+                let names: Vec<&str> = self.points.own_sizes.iter().map(String::as_str).collect();
+                text += &format!("; {} as each machine's sweep made it", names.join(", "));
+            }
+            stamps.push(text);
         }
         let published: Vec<&str> = self
             .machines

@@ -1,26 +1,35 @@
 //! What a manager reads first: who is faster, by how much, how sure that is.
 
 use super::Comparison;
+use super::decisions::{self, Decided, Decision};
 use super::machine::{Machine, Origin};
-use super::pictures::of_point;
 use super::points::Point;
 use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::RegressionCheck;
+use super::roles::Scope;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
-use crate::explore::html::{Tile, utc};
+use crate::explore::html::{capital, utc};
+use crate::explore::store::columns::label;
 use crate::units::{plural, significant};
+use std::collections::BTreeMap;
 
-/// A machine against the base, over all points.
+/// A machine against the base, over the points of a scope.
 struct MachineOverview<'a> {
+    scope: Scope,
+    decision: Decision,
+    /// Points that only one of the two has.
+    dropped: usize,
     of: &'a str,
     base: &'a str,
     mean: GeometricMean,
     faster: usize,
     slower: usize,
-    /// Points whose 95 % interval includes 1.
+    /// Points whose difference from 1 is not significant.
     open: usize,
+    /// Faster and slower points by their intervals alone.
+    unadjusted: (usize, usize),
     /// Points without an interval.
     bare: usize,
     failed: usize,
@@ -29,23 +38,34 @@ struct MachineOverview<'a> {
     most: (f64, String),
 }
 
-fn machine_overview<'a>(comparison: &'a Comparison, of: usize) -> Option<MachineOverview<'a>> {
-    let mut tests = MannWhitney::default();
-    let mean = geometric_mean(&comparison.matched_points(), of, 0, &mut tests)?;
+fn machine_overview<'a>(
+    comparison: &'a Comparison,
+    of: usize,
+    scope: Scope,
+    at: &[usize],
+) -> Option<MachineOverview<'a>> {
+    let points: Vec<&Point> = at.iter().map(|&at| &comparison.points.points[at]).collect();
+    let mean = geometric_mean(&points, of, 0, &mut MannWhitney::default())?
+        .scaled(|point| scope.factor(point, of, 0), &points);
     let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
+    let mut unadjusted = (0, 0);
     let mut found = Vec::new();
-    for &at in &comparison.matched {
-        match of_point(comparison, at, of, &mut tests) {
-            Some(ratio) => {
-                match (ratio.is_decided(), ratio.value > 1.0) {
+    let decided = decisions::all(comparison, of, scope, at);
+    for &at in at {
+        let point = &comparison.points.points[at];
+        match decided.get(&at) {
+            Some(Decided { ratio, decided, .. }) => {
+                match (*decided, ratio.value > 1.0) {
                     (false, _) if ratio.interval.is_none() => bare += 1,
                     (false, _) => open += 1,
                     (true, true) => faster += 1,
                     (true, false) => slower += 1,
                 }
+                unadjusted.0 += usize::from(ratio.is_decided() && ratio.value > 1.0);
+                unadjusted.1 += usize::from(ratio.is_decided() && ratio.value < 1.0);
                 found.push((ratio.value, at));
             }
-            None => failed += usize::from(both(&comparison.points.points[at], of)),
+            None => failed += usize::from(both(point, of)),
         }
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -53,8 +73,53 @@ fn machine_overview<'a>(comparison: &'a Comparison, of: usize) -> Option<Machine
     let place = |(ratio, at): &(f64, usize)| (*ratio, comparison.points.points[*at].short(&varying));
     let (least, most) = (place(found.first()?), place(found.last()?));
     let name = |machine: usize| comparison.machines[machine].name.as_str();
-    Some(MachineOverview { of: name(of), base: name(0), mean, faster, slower, open, bare, failed, least, most })
+    let (dropped, decision) = (dropped_of(comparison, of).count(), comparison.decision);
+    Some(MachineOverview {
+        scope,
+        decision,
+        dropped,
+        of: name(of),
+        base: name(0),
+        mean,
+        faster,
+        slower,
+        open,
+        unadjusted,
+        bare,
+        failed,
+        least,
+        most,
+    })
 }
+
+/// The points that only one of a machine and the base has.
+fn dropped_of<'a>(comparison: &'a Comparison, of: usize) -> impl Iterator<Item = &'a Point> {
+    comparison.points.points.iter().filter(move |point| point.by_machine[of].is_some() != point.by_machine[0].is_some())
+}
+
+/// What of a machine and the base is not compared, because the other lacks it; `None` if all is.
+fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
+    let side = |machine: usize| -> Option<String> {
+        let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+        for point in dropped_of(comparison, of).filter(|point| point.by_machine[machine].is_some()) {
+            let ranks = point.value("ranks").map(|ranks| format!(", {}", label("ranks", ranks))).unwrap_or_default();
+            *kinds.entry(format!("{}{ranks}", point.class)).or_default() += 1;
+        }
+        let left: usize = kinds.values().sum();
+        let has = |point: &&Point| point.by_machine[machine].is_some();
+        let all = comparison.points.points.iter().filter(has).count();
+        let mut parts: Vec<String> =
+            kinds.iter().take(MOST_KINDS).map(|(kind, count)| format!("{kind}: {count}")).collect();
+        parts.extend((kinds.len() > MOST_KINDS).then(|| "...".to_owned()));
+        let name = &comparison.machines[machine].name;
+        (left > 0).then(|| format!("{left} of {} of {name} ({})", plural(all, "point"), parts.join("; ")))
+    };
+    let sides: Vec<String> = [0, of].into_iter().filter_map(side).collect();
+    (!sides.is_empty()).then(|| format!("Not compared, because the other side lacks them: {}.", sides.join("; ")))
+}
+
+/// Kinds of points that a sentence names.
+const MOST_KINDS: usize = 4;
 
 /// Whether the base has the point too.
 fn both(point: &Point, of: usize) -> bool {
@@ -72,6 +137,10 @@ impl MachineOverview<'_> {
             Some(_) => format!("No overall difference established: {of} / {base} = {value}"),
             None => format!("{of} / {base} = {value}"),
         };
+        let who = match self.scope {
+            Scope::All => who,
+            scope => format!("{}: {who}", capital(scope.label())),
+        };
         let interval = ends(mean.interval).map(|ends| format!(" {ends}")).unwrap_or_default();
         let known = match (mean.basis, mean.interval) {
             (_, None) => "without an interval",
@@ -85,7 +154,7 @@ impl MachineOverview<'_> {
         };
         format!(
             "{who}{interval} (geometric mean over {}, {known}). {}; ratios from {} at {} to {} at {}.",
-            plural(mean.cells, "point"),
+            self.over(),
             self.counts(),
             written(self.least.0),
             self.least.1,
@@ -94,13 +163,25 @@ impl MachineOverview<'_> {
         )
     }
 
+    /// `the 9 points compared`: nothing is said of others.
+    fn over(&self) -> String {
+        let points = plural(self.mean.cells, "point");
+        if self.dropped > 0 { format!("the {points} compared") } else { points }
+    }
+
     /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
     fn counts(&self) -> String {
         let points = |count: usize| plural(count, "point");
         let mut parts = Vec::new();
         if self.faster + self.slower + self.open > 0 {
             let faster = points(self.faster);
-            parts.push(format!("Faster at {faster}, slower at {}, undecided at {}", self.slower, self.open));
+            let how = match self.decision {
+                Decision::Adjusted => {
+                    format!(" (adjusted; unadjusted {} and {})", self.unadjusted.0, self.unadjusted.1)
+                }
+                Decision::Unadjusted => " (unadjusted)".to_owned(),
+            };
+            parts.push(format!("Faster at {faster}, slower at {}, undecided at {}{how}", self.slower, self.open));
         }
         if self.bare > 0 {
             parts.push(format!("No interval at {}", points(self.bare)));
@@ -110,84 +191,50 @@ impl MachineOverview<'_> {
         }
         parts.join(". ")
     }
-
-    fn tiles(&self, alone: bool) -> Vec<Tile> {
-        let tile = |label: String, value: String, note: String| Tile { value, label, note };
-        let times = |ratio: f64| format!("{} \u{d7}", written(ratio));
-        let interval = match (self.mean.interval, self.mean.basis) {
-            (Some((low, high)), Basis::Pairs | Basis::Launches | Basis::Samples) => {
-                format!("95 % interval {} to {}, ", written(low), written(high))
-            }
-            _ => String::new(),
-        };
-        let mean = tile(
-            format!("{} / {}", self.of, self.base),
-            times(self.mean.value),
-            format!("{interval}geometric mean over {}", plural(self.mean.cells, "point")),
-        );
-        if !alone {
-            return vec![mean];
-        }
-        let won = format!("{} of {}", self.faster, self.mean.cells);
-        vec![
-            mean,
-            tile(format!("Points where {} is faster", self.of), won, self.counts()),
-            tile(format!("Best for {}", self.of), times(self.most.0), format!("at {}", self.most.1)),
-            tile(format!("Worst for {}", self.of), times(self.least.0), format!("at {}", self.least.1)),
-        ]
-    }
 }
 
 /// What is read first.
 pub struct Overview {
     /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
     pub verdicts: Vec<String>,
-    /// The key numbers.
-    pub tiles: Vec<Tile>,
+    /// The outcome of the check, and the first of the ranking.
+    pub judged: Vec<String>,
 }
 
 impl Overview {
     pub fn of(comparison: &Comparison, ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Self {
-        let all: Vec<Option<MachineOverview>> =
-            (1..comparison.machines.len()).map(|of| machine_overview(comparison, of)).collect();
-        let verdict = |(overview, machine): (&Option<MachineOverview>, &Machine)| match overview {
-            Some(overview) => overview.sentence(),
-            None => format!("{} and {} have no common point with a value.", machine.name, comparison.machines[0].name),
-        };
-        let verdicts = match comparison.matched.is_empty() {
-            true => Vec::new(),
-            false => all.iter().zip(&comparison.machines[1..]).map(verdict).collect(),
-        };
-        let mut tiles = judged(ranks, check);
-        tiles.extend(all.iter().flatten().flat_map(|overview| overview.tiles(all.len() == 1)));
-        Self { verdicts, tiles }
+        let scopes = Scope::of(&comparison.points.points, &comparison.matched, comparison.points.roles.is_some());
+        let mut verdicts = Vec::new();
+        for (of, machine) in comparison.machines.iter().enumerate().skip(1).filter(|_| !comparison.matched.is_empty()) {
+            verdicts.extend(dropped(comparison, of));
+            let found: Vec<MachineOverview> =
+                scopes.iter().filter_map(|(scope, at)| machine_overview(comparison, of, *scope, at)).collect();
+            if found.is_empty() {
+                let base = &comparison.machines[0].name;
+                verdicts.push(format!("{} and {base} have no common point with a value.", machine.name));
+            }
+            verdicts.extend(found.iter().map(MachineOverview::sentence));
+        }
+        Self { verdicts, judged: judged(ranks, check) }
     }
 }
 
-/// The outcome of the check, and the first of the ranking.
-fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    if let Some(check) = check {
-        tiles.push(Tile {
-            label: format!("More than {} % slower?", significant(100.0 * (check.limit - 1.0))),
-            value: if check.has_failed() { "failed" } else { "passed" }.into(),
-            note: format!(
-                "{} of {} slower, {} unfinished",
-                check.slower.len(),
-                plural(check.tested, "point"),
-                check.not_finished.len()
-            ),
-        });
-    }
-    if let Some(first) = ranks.iter().find(|rank| rank.rank == 1) {
-        let sure = first.first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
-        tiles.push(Tile {
-            label: "Fastest overall".into(),
-            value: first.machine.clone(),
-            note: sure.unwrap_or_default(),
-        });
-    }
-    tiles
+fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<String> {
+    let checked = |check: &RegressionCheck| {
+        format!(
+            "Regression check {}: {} of {} more than {} % slower, {} unfinished.",
+            if check.has_failed() { "failed" } else { "passed" },
+            check.slower.len(),
+            plural(check.tested, "point"),
+            significant(100.0 * (check.limit - 1.0)),
+            check.not_finished.len()
+        )
+    };
+    let first = |rank: &MachineRank| {
+        let sure = rank.first.map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
+        format!("Fastest overall: {}{}.", rank.machine, sure.unwrap_or_default())
+    };
+    check.map(checked).into_iter().chain(ranks.iter().find(|rank| rank.rank == 1).map(first)).collect()
 }
 
 /// When a machine's samples were taken: from, to (seconds since 1970), and the median load average.

@@ -1,8 +1,10 @@
 //! The figures of a comparison: ratios as maps, contours and surfaces; who wins where; contours side by side.
 
 use super::Comparison;
+use super::decisions::{self, Decision};
 use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
+use super::roles::Scope;
 use super::statistics::MannWhitney;
 use crate::error::Result;
 use crate::explore::figure::{
@@ -73,6 +75,10 @@ impl Drawer<'_> {
         Ok(())
     }
 
+    fn decision(&self) -> Decision {
+        self.comparison.decision
+    }
+
     fn name(&self, machine: usize) -> &str {
         &self.comparison.machines[machine].name
     }
@@ -95,10 +101,11 @@ impl Drawer<'_> {
         }
         let caption = format!(
             "Speed of {} relative to {} at every point: above 1 (blue) {} is faster, below 1 (red) slower. Hatched: \
-             not significant (the 95 % interval of the ratio includes 1), or too few samples for an interval.",
+             not significant ({}), or too few samples for an interval.",
             self.name(of),
             self.name(0),
-            self.name(of)
+            self.name(of),
+            self.decision().text()
         );
         let title = found.grid.title.clone();
         let file = |kind: &str| format!("ratio-{kind}{which}");
@@ -107,8 +114,10 @@ impl Drawer<'_> {
             return Ok(());
         }
         let like = if self.group.is_surface() { " (as in Figures 5 and 6 of the Apex-Map paper)" } else { "" };
-        let marks = "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: the 95 % \
-             interval includes 1.";
+        let marks = format!(
+            "Triangles: significantly above 1 (pointing up) or below 1 (pointing down); rings: not significant ({}).",
+            self.decision().text()
+        );
         let caption = format!("The same ratio as contours{like}. {marks}");
         self.add(&Figure::RatioContour(found.clone()), &file("contours"), format!("{title}: contours"), caption)?;
         let undecided = found.undecided.iter().map(|(j, i)| (*i, *j)).collect();
@@ -124,16 +133,16 @@ impl Drawer<'_> {
         let places = self.group.grid(points);
         let mut values = Array2::from_elem(places.dim(), f64::NAN);
         let (mut undecided, mut failed, mut unfinished) = (Vec::new(), Vec::new(), Vec::new());
-        let mut tests = MannWhitney::default();
+        let known = decisions::all(self.comparison, of, Scope::All, &self.comparison.matched);
         for (at, index) in places.indexed_iter() {
             let Some(index) = *index else { continue };
             let (Some(a), Some(b)) = (&points.points[index].by_machine[of], &points.points[index].by_machine[0]) else {
                 continue;
             };
-            match ratio(a, b, &mut tests) {
-                Some(ratio) => {
-                    values[at] = ratio.value;
-                    if !ratio.is_decided() {
+            match known.get(&index) {
+                Some(found) => {
+                    values[at] = found.ratio.value;
+                    if !found.decided {
                         undecided.push(at);
                     }
                 }
@@ -152,14 +161,18 @@ impl Drawer<'_> {
         let open = undecided.len();
         let grid = Grid {
             title: format!("Speed of {} relative to {}", self.name(of), self.name(0)),
-            subtitle: self.subtitle(format!("{}, {open} of them not significant", plural(cells, "point"))),
+            subtitle: self.subtitle(format!(
+                "{}, {open} of them not significant ({})",
+                plural(cells, "point"),
+                self.decision().text()
+            )),
             x: self.axis(0),
             y: self.axis(1),
             z: Quantity { label: format!("{} / {}", self.name(of), self.name(0)), unit: Unit::None, log: true },
             values,
             failed,
         };
-        Ratios { grid, undecided, unfinished }
+        Ratios { grid, undecided, undecided_label: self.decision().undecided(), unfinished }
     }
 
     /// The ratio over a single axis, with its interval.
@@ -204,7 +217,7 @@ impl Drawer<'_> {
         let places = self.group.grid(points);
         let mut fastest = Array2::from_elem(places.dim(), None);
         let mut margin = Array2::from_elem(places.dim(), f64::NAN);
-        let (mut undecided, mut failed) = (Vec::new(), Vec::new());
+        let (mut places_tested, mut ratios, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         let mut tests = MannWhitney::default();
         for (at, index) in places.indexed_iter() {
             let Some(index) = *index else { continue };
@@ -225,12 +238,13 @@ impl Drawer<'_> {
                     first = second;
                 }
                 margin[at] = found.value.max(1.0 / found.value);
-                if !found.is_decided() {
-                    undecided.push(at);
-                }
+                places_tested.push(at);
+                ratios.push(found);
             }
             fastest[at] = Some(first);
         }
+        let decided = places_tested.into_iter().zip(self.decision().of(&ratios));
+        let undecided = decided.filter(|(_, decided)| !decided).map(|(at, _)| at).collect();
         let title = "Fastest machine by region".to_owned();
         let winners = Winners {
             title: title.clone(),
@@ -241,11 +255,15 @@ impl Drawer<'_> {
             fastest,
             margin,
             undecided,
+            undecided_label: self.decision().undecided(),
             failed,
         };
-        let caption = "The fastest machine at every point, and its speed relative to the second fastest. Pale and \
-             hatched: not significant (the 95 % interval of that ratio includes 1).";
-        self.add(&Figure::Winners(winners), "winners", title, caption.into())
+        let caption = format!(
+            "The fastest machine at every point, and its speed relative to the second fastest. Pale and hatched: not \
+             significant ({}).",
+            self.decision().text()
+        );
+        self.add(&Figure::Winners(winners), "winners", title, caption)
     }
 
     /// Figure 7: contour plots of the machines next to each other, on one scale.

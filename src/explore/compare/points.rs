@@ -2,6 +2,7 @@
 
 use super::facts::{Allowed, Facts};
 use super::machine::{Machine, Origin};
+use super::roles::{self, MatchRanks, Roles};
 use crate::error::{Error, Result};
 use crate::explore::store::columns::{self, ALPHA, BLOCK, label};
 use crate::explore::store::design::Design;
@@ -12,7 +13,7 @@ use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
 use crate::sample::Status;
 use crate::units::Unit;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a machine holds of one point.
@@ -29,6 +30,10 @@ pub struct PointData {
     pub facts: Facts,
     /// Published: a value without uncertainty.
     pub exact: bool,
+    /// On how many ranks it was measured; NaN if unknown.
+    pub ranks: f64,
+    /// Whether the speed is of all ranks together, `Some(false)` of each; `None` if it is one over a time.
+    pub total: Option<bool>,
 }
 
 impl PointData {
@@ -87,6 +92,12 @@ impl Point {
         self.value(column)?.as_f64()
     }
 
+    /// The number that it has in a column on a machine: ranks differ where roles are matched.
+    pub fn number_on(&self, machine: usize, column: &str) -> Option<f64> {
+        let ranks = || self.by_machine[machine].as_ref().map(|data| data.ranks).filter(|ranks| !ranks.is_nan());
+        if column == "ranks" { ranks() } else { self.number(column) }
+    }
+
     /// `P = 2, L = 64, alpha = 0.1`, without what is the same at all points.
     pub fn short(&self, varying: &HashSet<&str>) -> String {
         let named = self.at.iter().filter(|(column, _)| varying.contains(column.as_str()));
@@ -118,6 +129,10 @@ pub struct Points {
     pub unreported: Vec<(String, String, Vec<String>)>,
     /// Values that are no rate, by machine: not positive, not finite.
     pub unusable: Vec<usize>,
+    /// Where rank counts are matched by role.
+    pub roles: Option<Roles>,
+    /// Parameters of which each machine has a size of its own, by which points were then not matched: in words.
+    pub own_sizes: BTreeSet<String>,
 }
 
 impl Points {
@@ -185,6 +200,7 @@ pub struct Matching {
     pub allowed: Allowed,
     /// Columns of parameters that may differ.
     pub ignored: Vec<String>,
+    pub ranks: MatchRanks,
 }
 
 /// Matches the points of all machines.
@@ -197,6 +213,8 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
         classes: BTreeMap::new(),
         unreported: Vec::new(),
         unusable: vec![0; machines.len()],
+        roles: Roles::of(machines, matching.ranks)?,
+        own_sizes: BTreeSet::new(),
     };
     let mut classes: BTreeMap<String, Vec<&'static dyn Kernel>> = BTreeMap::new();
     let by_kernel: Vec<HashMap<&'static str, Samples>> = machines.iter().map(by_kernel).collect();
@@ -211,13 +229,25 @@ pub fn matched(machines: &[Machine], matching: &Matching) -> Result<Points> {
             machine.samples.at(rows.copied().collect())
         };
         let samples: Vec<Samples> = machines.iter().zip(&by_kernel).map(of_class).collect();
-        let columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
+        let mut columns = columns_of(machines, &samples, &kernels, matching, &class, &mut found.unreported);
+        if found.roles.is_some() {
+            for size in Roles::own_sizes(&samples, &kernels, &columns) {
+                columns.retain(|column| column != size);
+                found.own_sizes.insert(columns::short(size).to_owned());
+            }
+        }
         found.classes.insert(class.clone(), kernels[0].id());
         let mut known: HashMap<Vec<Part>, usize> = HashMap::new();
         for (at, machine) in machines.iter().enumerate().filter(|(at, _)| !samples[*at].is_empty()) {
             let headline = kernels[0].about().headline;
-            for (values, data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
+            for (mut values, mut data, unusable) in point_data(machine, &samples[at], &columns, headline, matching)? {
                 found.unusable[at] += unusable;
+                if let Some(value) =
+                    columns.iter().position(|column| column == "ranks").and_then(|at| values.get_mut(at))
+                {
+                    data.ranks = value.as_f64().unwrap_or(f64::NAN);
+                    *value = found.roles.as_ref().map_or_else(|| value.clone(), |roles| roles.role(at, value));
+                }
                 let index = *known.entry(values.iter().map(Part::of).collect()).or_insert_with(|| {
                     let at = columns.iter().cloned().zip(values).collect();
                     found.points.push(Point { class: class.clone(), at, by_machine: vec![None; machines.len()] });
@@ -320,7 +350,7 @@ fn point_data(
     })?;
     let speed = |value: f64| if smaller_is_better { 1.0 / value } else { value };
     let exact = machine.origin == Origin::Published;
-    let widening = samples.widening();
+    let (widening, total) = (samples.widening(), roles::is_total(headline));
     let found = |cell: cells::Cell| {
         let mut launches = cell.samples.by_launch(headline);
         for launch in &mut launches {
@@ -330,7 +360,8 @@ fn point_data(
         launches.retain(|launch| !launch.values.is_empty());
         let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
         let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
-        (cell.by, PointData { launches, run, widening, failures: cell.failures, facts, exact }, unusable)
+        let (failures, ranks) = (cell.failures, f64::NAN);
+        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, total }, unusable)
     };
     Ok(cells.into_iter().map(found).collect())
 }

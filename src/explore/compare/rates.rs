@@ -179,11 +179,11 @@ fn curves(comparison: &Comparison, headline: &str, axis: &str) -> Vec<Curve> {
         for class in comparison.points.classes.keys().filter(|class| comparison.points.headline(class) == headline) {
             let of_class = |point: &&Point| {
                 point.class == *class
-                    && point.number(axis).is_some()
+                    && point.number_on(machine, axis).is_some()
                     && point.by_machine[machine].as_ref().is_some_and(|s| s.samples() > 0)
             };
             let points: Vec<&Point> = comparison.points.points.iter().filter(of_class).collect();
-            let keys = keys(&points, axis);
+            let keys = keys(&points, machine, axis);
             for point in points {
                 let one = |name: &&str| {
                     let (_, value) = point.at.iter().find(|(column, _)| column == name)?;
@@ -227,16 +227,21 @@ fn place(point: &Point, axis: &str, machine: usize, headline: &str) -> Option<Cu
     let back = |speed: f64| if inverse { 1.0 / speed } else { speed };
     let summary = point.by_machine[machine].as_ref()?.summary()?;
     let (low, high) = summary.interval.map_or((f64::NAN, f64::NAN), |(low, high)| (back(low), back(high)));
-    Some(CurvePoint { x: point.number(axis)?, y: back(summary.median), low: low.min(high), high: low.max(high) })
+    Some(CurvePoint {
+        x: point.number_on(machine, axis)?,
+        y: back(summary.median),
+        low: low.min(high),
+        high: low.max(high),
+    })
 }
 
 /// Columns that vary at one value of the axis: they distinguish curves. What grows with the axis, as memory does with the
 /// ranks, goes along.
-fn keys<'a>(points: &[&'a Point], axis: &str) -> Vec<&'a str> {
+fn keys<'a>(points: &[&'a Point], machine: usize, axis: &str) -> Vec<&'a str> {
     let mut data: BTreeMap<(&str, u64), &Value> = BTreeMap::new();
     let mut keys: Vec<&str> = Vec::new();
     for point in points {
-        let Some(x) = point.number(axis) else { continue };
+        let Some(x) = point.number_on(machine, axis) else { continue };
         for (column, value) in point.at.iter().filter(|(column, _)| column != axis) {
             if *data.entry((column, x.to_bits())).or_insert(value) != value && !keys.contains(&column.as_str()) {
                 keys.push(column);

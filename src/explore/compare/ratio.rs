@@ -51,13 +51,19 @@ pub fn shift(of: &PointData, to: &PointData) -> Option<(Mean, Basis)> {
 
 /// `of` by `to`; `None` where one of them has no good sample.
 pub fn ratio(of: &PointData, to: &PointData, tests: &mut MannWhitney) -> Option<Ratio> {
+    scaled_ratio(of, to, 0.0, tests)
+}
+
+/// The same with `of` multiplied by a factor, given as its logarithm.
+pub fn scaled_ratio(of: &PointData, to: &PointData, factor: f64, tests: &mut MannWhitney) -> Option<Ratio> {
     if of.launches.is_empty() || to.launches.is_empty() {
         return None;
     }
     if let Some((mean, basis)) = shift(of, to) {
+        let mean = Mean { value: mean.value + factor, ..mean };
         return Some(Ratio::of(mean.value, Some(mean.interval()), basis, Some(mean.p_apart())));
     }
-    let (base, new) = (to.all(), of.all());
+    let (base, new) = (to.all(), of.all().into_iter().map(|speed| speed + factor).collect::<Vec<_>>());
     let (shift, interval) = tests.shift(&base, &new)?;
     let Some((low, high)) = interval else { return Some(Ratio::of(shift, None, Basis::Nothing, None)) };
     // Successive samples that are alike tell less than as many independent ones.
@@ -80,6 +86,16 @@ pub struct GeometricMean {
     pub cells: usize,
     pub least: f64,
     pub most: f64,
+}
+
+impl GeometricMean {
+    /// Of these points, the mean multiplied by the mean of their factors, given as logarithms. The extremes are left.
+    pub fn scaled(self, factor: impl Fn(&Point) -> f64, points: &[&Point]) -> Self {
+        let all: f64 = points.iter().map(|point| factor(point)).sum();
+        let times = (all / points.len().max(1) as f64).exp();
+        let interval = self.interval.map(|(low, high)| (low * times, high * times));
+        Self { value: self.value * times, interval, least: self.least * times, most: self.most * times, ..self }
+    }
 }
 
 /// Half the width of a 95 % interval of a normal distribution, in standard deviations.

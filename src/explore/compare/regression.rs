@@ -7,6 +7,7 @@
 //! launch each is refused unless allowed, as nobody knows then how launches differ.
 
 use super::Comparison;
+use super::decisions::FALSE_FINDINGS;
 use super::points::PointData;
 use super::ratio::{Basis, ratio, shift, weakened};
 use super::statistics::{MannWhitney, adjusted};
@@ -14,9 +15,6 @@ use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
 use crate::units::plural;
 use serde::Serialize;
-
-/// The share of false findings that is accepted.
-pub const FALSE_FINDINGS: f64 = 0.05;
 
 /// What fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use super::points::Point;
 use super::ranking::{MachineRank, Matrix};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Tested};
+use super::roles::Scope;
 use super::statistics::MannWhitney;
 use crate::units::{NumberStyle, number, significant};
 use serde::Serialize;
@@ -24,23 +25,25 @@ pub struct MeanLine {
     pub basis: &'static str,
 }
 
-/// Groups first, then all points together.
+/// Groups first, then all compared points together, by role where ranks are matched by role.
 pub fn lines(comparison: &Comparison, groups: &[MatchedGroup]) -> Vec<MeanLine> {
     let mut tests = MannWhitney::default();
     let mut lines = Vec::new();
     for of in 1..comparison.machines.len() {
-        let mut add = |label: &str, points: &[&Point]| {
-            if let Some(mean) = geometric_mean(points, of, 0, &mut tests) {
-                lines.push(line(&comparison.machines[of].name, label, mean));
-            }
-        };
-        if groups.len() > 1 {
-            for group in groups {
-                let points: Vec<&Point> = group.points.iter().map(|&at| &comparison.points.points[at]).collect();
-                add(&group.label, &points);
+        let of_all = |at: &[usize]| at.iter().map(|&at| &comparison.points.points[at]).collect::<Vec<&Point>>();
+        for group in groups.iter().filter(|_| groups.len() > 1) {
+            if let Some(mean) = geometric_mean(&of_all(&group.points), of, 0, &mut tests) {
+                lines.push(line(&comparison.machines[of].name, &group.label, mean));
             }
         }
-        add("all points", &comparison.matched_points());
+        for (scope, at) in Scope::of(&comparison.points.points, &comparison.matched, comparison.points.roles.is_some())
+        {
+            let points = of_all(&at);
+            if let Some(mean) = geometric_mean(&points, of, 0, &mut tests) {
+                let mean = mean.scaled(|point| scope.factor(point, of, 0), &points);
+                lines.push(line(&comparison.machines[of].name, scope.label(), mean));
+            }
+        }
     }
     lines
 }

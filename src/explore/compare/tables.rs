@@ -1,10 +1,11 @@
 //! The tables of a comparison as CSV: every matched point with its ratios, and every point that is not matched.
 
 use super::Comparison;
+use super::decisions::{self, Decided};
 use super::points::{Point, PointData};
-use super::ratio::ratio;
-use super::statistics::MannWhitney;
+use super::roles::Scope;
 use crate::explore::export::csv;
+use std::collections::BTreeMap;
 
 fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
@@ -32,21 +33,25 @@ fn at(point: &Point, columns: &[&str]) -> Vec<String> {
 /// Every matched point with the speeds and ratios.
 pub fn cells(comparison: &Comparison) -> String {
     let columns = columns(comparison);
-    let mut tests = MannWhitney::default();
     let mut head = head(&columns);
     for machine in comparison.machines {
         head.extend(["speed", "launches", "samples"].map(|what| format!("{what} of {}", machine.name)));
     }
     for machine in &comparison.machines[1..] {
         let ratio = format!("{} / {}", machine.name, comparison.machines[0].name);
-        head.extend(["", ": low", ": high", ": basis"].map(|what| format!("{ratio}{what}")));
+        head.extend(["", ": low", ": high", ": basis", ": p", ": adjusted p"].map(|what| format!("{ratio}{what}")));
     }
     let mut rows = vec![head];
-    for point in comparison.matched_points() {
-        let mut row = at(point, &columns);
+    let of_machine = |of| decisions::all(comparison, of, Scope::All, &comparison.matched);
+    let known: Vec<BTreeMap<usize, Decided>> = (1..comparison.machines.len()).map(of_machine).collect();
+    for &at in &comparison.matched {
+        let point = &comparison.points.points[at];
+        let mut row = self::at(point, &columns);
         row.extend(point.by_machine.iter().flat_map(|data| speed(data.as_ref())));
-        let pairs = point.by_machine[1..].iter().map(|data| data.as_ref().zip(point.by_machine[0].as_ref()));
-        row.extend(pairs.flat_map(|pair| compared(pair, &mut tests)));
+        for (of, known) in known.iter().enumerate() {
+            let both = point.by_machine[of + 1].is_some() && point.by_machine[0].is_some();
+            row.extend(compared(known.get(&at), both));
+        }
         rows.push(row);
     }
     csv::text(rows)
@@ -59,14 +64,15 @@ fn speed(data: Option<&PointData>) -> [String; 3] {
     [speed, data.launches.len().to_string(), data.samples().to_string()]
 }
 
-/// Ratio of a machine to the first one, the ends of its interval, and the interval's basis; empty where one lacks the point.
-fn compared(pair: Option<(&PointData, &PointData)>, tests: &mut MannWhitney) -> [String; 4] {
-    let Some((data, base)) = pair else { return Default::default() };
-    let Some(found) = ratio(data, base, tests) else {
-        return ["", "", "", "did not finish"].map(str::to_owned);
+/// Ratio of a machine to the first one, the ends of its interval, the interval's basis, its p value and that adjusted for all
+/// points; empty where one lacks the point.
+fn compared(found: Option<&Decided>, both: bool) -> [String; 6] {
+    let Some(Decided { ratio, q, .. }) = found else {
+        return ["", "", "", if both { "did not finish" } else { "" }, "", ""].map(str::to_owned);
     };
-    let (low, high) = found.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
-    [found.value.to_string(), low, high, found.basis.name().to_owned()]
+    let (low, high) = ratio.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
+    let number = |p: Option<f64>| p.map(|p| p.to_string()).unwrap_or_default();
+    [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
 }
 
 /// Every point that not all machines have, and who has it.

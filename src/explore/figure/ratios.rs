@@ -24,14 +24,16 @@ use crate::units::Unit;
 pub struct Ratios {
     /// `z` is the ratio; `failed` are points that one of the two did not finish.
     pub grid: Grid,
-    /// Cells (row, column) whose 95 % interval includes 1, or that have none.
+    /// Cells (row, column) whose difference from 1 is not significant, or that have no interval.
     pub undecided: Vec<(usize, usize)>,
+    /// What the legend calls them.
+    pub undecided_label: &'static str,
     /// Who did not finish, in the order of the grid's `failed`.
     pub unfinished: Vec<String>,
 }
 
 impl Ratios {
-    /// What the 95 % interval of each cell says (row, column).
+    /// What is decided of each cell (row, column).
     fn marks(&self) -> Vec<((usize, usize), Mark)> {
         let mark = |at: (usize, usize), ratio: f64| match ratio > 1.0 {
             _ if self.undecided.contains(&at) => Mark::Undecided,
@@ -51,13 +53,13 @@ impl Ratios {
     /// The table of the grid, and whether a ratio is decided or who did not finish.
     fn table(&self) -> FigureTable {
         let mut table = FigureTable::of_grid(&self.grid);
-        table.head.push("95 % interval".into());
+        table.head.push("differs from 1".into());
         for (row, at) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
             let unfinished = self.grid.failed.iter().position(|failed| *failed == at);
             row.push(match unfinished {
                 Some(k) => format!("not finished: {}", self.unfinished[k]),
-                None if self.undecided.contains(&at) => "includes 1".into(),
-                None => "excludes 1".into(),
+                None if self.undecided.contains(&at) => self.undecided_label.into(),
+                None => "yes".into(),
             });
         }
         table
@@ -113,7 +115,7 @@ impl Drawable for RatioMap<'_> {
         canvas.outline(frame.area, INK, 1.0)?;
         let mut key: Vec<Key> = if small { vec![Key::Faster, Key::Slower] } else { Vec::new() };
         if !ratios.undecided.is_empty() {
-            key.push(Key::Undecided("not significant"));
+            key.push(Key::Undecided(ratios.undecided_label));
         }
         if !grid.failed.is_empty() {
             key.push(Key::Unfinished);

@@ -30,6 +30,8 @@ pub struct Winners {
     pub margin: Array2<f64>,
     /// Cells (row, column) where the 95 % interval does not separate the fastest from the next.
     pub undecided: Vec<(usize, usize)>,
+    /// What the legend calls them.
+    pub undecided_label: &'static str,
     /// Cells that someone did not finish.
     pub failed: Vec<(usize, usize)>,
 }
@@ -91,7 +93,7 @@ impl Drawable for &Winners {
         }
         let mut key = Vec::new();
         if !self.undecided.is_empty() {
-            key.push(Key::Undecided("not significant"));
+            key.push(Key::Undecided(self.undecided_label));
         }
         if !self.failed.is_empty() {
             key.push(Key::Unfinished);
@@ -106,7 +108,7 @@ impl Drawable for &Winners {
         let (x, write_x) = column(&self.x.quantity, &self.x.values);
         let (y, write_y) = column(&self.y.quantity, &self.y.values);
         let row = |((j, i), who): ((usize, usize), usize)| {
-            let decided = if self.undecided.contains(&(j, i)) { "not significant" } else { "yes" };
+            let decided = if self.undecided.contains(&(j, i)) { self.undecided_label } else { "yes" };
             let (x, y) = (write_x(self.x.values[i]), write_y(self.y.values[j]));
             vec![x, y, self.names[who].clone(), number(self.margin[(j, i)]), decided.into()]
         };
