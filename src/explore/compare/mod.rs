@@ -8,6 +8,7 @@
 mod about;
 pub mod cards;
 pub mod comparability;
+pub mod control;
 mod corners;
 pub mod decisions;
 pub mod facts;
