@@ -129,7 +129,7 @@ fn the_command_measures_both_sides_in_turn_and_keeps_them() {
     assert_eq!(journals.count(), 4);
     for (arguments, what) in [
         (&["compare", "--self", sweep, "a", "b"][..], "cannot be used with"),
-        (&["compare", "a", "b", "--launches", "3"], "required"),
+        (&["compare", "a", "b", "--launches", "3"], "--launches is about"),
         (&["compare", "a", "b", "--json"], "--json is about the check"),
     ] {
         let run = apexmap(arguments);

@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "condition", "ignore", "fail_if"])]
     control: Option<PathBuf>,
     /// Launches of A, and of B, of each rank count [default: those of the sweep, at least 3]
-    #[arg(long, value_name = "NUMBER", requires = "control", value_parser = clap::value_parser!(u32).range(2..=50))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
     launches: Option<u32>,
     /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
     #[arg(long, value_name = "FOLDER")]
@@ -90,6 +90,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     if let Some(sweep) = &arguments.control {
         return control(arguments, sweep, matching);
+    }
+    if arguments.launches.is_some() {
+        let next = "name the sweep: apexmap compare --self quickstart --launches 5";
+        return Err(Error::input("--launches is about the launches that --self makes", next));
     }
     if (arguments.no_page || arguments.json) && arguments.fail_if.is_none() {
         let flag = if arguments.no_page { "--no-page" } else { "--json" };

@@ -25,6 +25,7 @@ mod rates;
 pub mod ratio;
 pub mod regression;
 pub mod roles;
+pub mod scope;
 pub mod sensitivity;
 pub mod statistics;
 mod summary;

@@ -10,7 +10,6 @@
 //! are few: that is made good exactly, for a process in which each sample depends on the one before only. Residuals
 //! beyond three scaled median absolute deviations count as that, so that no single outlier decides.
 
-use super::samples::Samples;
 use crate::measure::numerics::statistics::median;
 use std::collections::BTreeMap;
 
@@ -135,25 +134,4 @@ fn expected(r: f64, n: usize) -> (f64, f64) {
     // Mean covariance with the first value, and over all pairs of values.
     let (row, mean) = (row / length, mean / (length * length));
     ((length - 1.0) * (r + mean) - 2.0 * length * mean + 2.0 * row, length * (1.0 - mean))
-}
-
-/// Of the current good samples of a table.
-pub(super) fn of_samples(samples: &Samples) -> Option<Autocorrelation> {
-    let good = samples.current().good();
-    let time = good.column("seconds")?;
-    good.column("key")?;
-    let (mut series, mut order) = (Vec::new(), Vec::new());
-    for launch in good.launches().into_values() {
-        let mut moments: Vec<(f64, usize, usize)> = Vec::new();
-        for point in launch.alike(&["key"]) {
-            let when = |row: usize| point.column("unix_seconds").map_or(f64::NAN, |column| column.number(row));
-            let mut rows: Vec<usize> = point.rows().iter().copied().filter(|&row| time.number(row) > 0.0).collect();
-            rows.sort_by(|a, b| when(*a).total_cmp(&when(*b)));
-            moments.extend(rows.iter().enumerate().map(|(at, &row)| (when(row), series.len(), at)));
-            series.push(rows.into_iter().map(|row| time.number(row)).collect());
-        }
-        moments.sort_by(|a, b| a.0.total_cmp(&b.0));
-        order.push(moments.into_iter().map(|(_, of, at)| (of, at)).collect());
-    }
-    Autocorrelation::of(&series, &order)
 }

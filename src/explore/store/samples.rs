@@ -17,7 +17,7 @@
 //! # Ok::<(), apexmap::Error>(())
 //! ```
 
-use super::autocorrelation::{self, Autocorrelation};
+use super::autocorrelation::Autocorrelation;
 use super::columns;
 use super::design::Design;
 use super::table::{Column, Table};
@@ -36,7 +36,7 @@ pub struct Samples {
     table: Arc<Table>,
     rows: Vec<usize>,
     /// Of the whole table, computed when first asked for.
-    correlation: Arc<OnceLock<Option<Autocorrelation>>>,
+    pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
 }
 
 impl From<Table> for Samples {
@@ -269,11 +269,6 @@ impl Samples {
         values.sort_by(f64::total_cmp);
         values.dedup();
         values
-    }
-
-    /// How alike successive samples of the whole table are; `None` with too few to tell.
-    pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| autocorrelation::of_samples(&Self::at(self, (0..self.table.rows).collect())))
     }
 
     /// Whether some of them had to share a processor.
