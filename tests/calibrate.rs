@@ -5,8 +5,11 @@ use apexmap::explore::calibrate::{card, card_text, contradictions, derived, prob
 use apexmap::explore::machine::{Card, Number, NumberName, Word};
 use apexmap::explore::store::TableBuilder;
 use apexmap::explore::sweep::{Machine, parse};
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::{Transport, World, threads};
 use apexmap::measure::kernels;
 use apexmap::measure::kernels::calibrate::memory::chase::jump;
+use apexmap::measure::numerics::mix::seed;
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{Cache, Host, host};
 use proptest::prelude::*;
@@ -206,6 +209,18 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
             }
         }
     }
+    for share in [1.0, 0.7, 0.5, 0.3, 0.01, 0.002, 1e-9] {
+        for pages in ["huge", "base"] {
+            let settings = [
+                ("bytes", Value::Integer(1 << 14)),
+                ("pages", pages.into()),
+                ("random_share", Value::Real(share)),
+                // The rarest leave one run of the whole region.
+                ("accesses", Value::Integer(if share < 0.001 { 2048 } else { 50000 })),
+            ];
+            assert_eq!(run(point("calibrate.mix", &settings)).verdict, Ok(()), "{share}");
+        }
+    }
     for bytes in [8u64, 64, 4096] {
         let settings = [("message_bytes", bytes.into()), ("messages", Value::Integer(1000))];
         assert_eq!(run(point("calibrate.mailbox", &settings)).verdict, Ok(()));
@@ -217,6 +232,28 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
 }
 
 #[test]
+fn mixed_reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
+    let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), 0]);
+    let verdict = |share: f64, wrong: usize| {
+        let point = Point::new("calibrate.mix", 1).with("bytes", 1u64 << 12).with("pages", "base");
+        let point = point.with("random_share", share).with("accesses", 1u64 << 14);
+        let point = kernels::complete(point).expect("a point");
+        let kernel = kernels::find("calibrate.mix").expect("a kernel");
+        assert_eq!(kernel.work(&point).bytes, 8.0 * 16384.0);
+        let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
+            arena.words_mut(Pages::Base, 512, contents, |place| place as u64).expect("memory").0[wrong] += 1;
+            arena.restored(Pages::Base);
+            kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+        };
+        threads::run(1, run).swap_remove(0).expect("no panic").expect("no failure").verdict
+    };
+    // All random, and runs of 15: every word is read several times.
+    for share in [1.0, 1.0 / 16.0] {
+        assert!(verdict(share, 77).expect_err("a wrong word").contains("sums differ"), "{share}");
+    }
+}
+
+#[test]
 fn kernels_of_a_core_refuse_what_they_cannot_run() {
     let refusal = |kernel: &str, name: &str, value: Value| {
         kernels::complete(Point::new(kernel, 1).with(name, value)).expect_err("a point that cannot be run")
@@ -224,6 +261,8 @@ fn kernels_of_a_core_refuse_what_they_cannot_run() {
     assert!(refusal("calibrate.chase", "bytes", Value::Integer(3000)).contains("use 4096"));
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
     assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
+    let rare = Point::new("calibrate.mix", 1).with("bytes", 1u64 << 20).with("random_share", 1e-6);
+    assert!(kernels::complete(rare).expect_err("longer than the region").contains("use a larger share"));
     let shift = Point::new("calibrate.owner", 1).with("owner_by", "shift").with("owners", 96u64);
     assert!(kernels::complete(shift).expect_err("96 is no power of two").contains("power of two"));
 }

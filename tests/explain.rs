@@ -352,9 +352,10 @@ fn a_saved_fit_is_a_card_for_predictions_and_reports() {
     let json: serde_json::Value = serde_json::from_str(&predicted).expect("JSON");
     let rows = json["predictions"].as_array().expect("rows");
     assert_eq!(rows.len(), 14);
-    // 8192 ranks of 1024 updates in 50 + 13 x 20 us, and the ends of its band not far from it.
-    let last = rows[13].as_object().expect("a row").values().filter_map(|v| v.as_f64()).fold(0.0, f64::max);
-    assert!((last / (8192.0 * 1024.0 / 310e-6) - 1.0).abs() < 0.03, "{last}");
+    // 8192 ranks of 1024 updates in 50 + 13 x 20 us. Launches differ by 1 %, of which 5 points make 3.2 times on either side.
+    let of = |name: &str| rows[13][name].as_f64().expect("a number") / (8192.0 * 1024.0 / 310e-6);
+    assert!((of("value") - 1.0).abs() < 0.02, "{}", of("value"));
+    assert!(of("low") > 0.93 && of("low") < 0.99 && of("high") > 1.01 && of("high") < 1.07, "{}", rows[13]);
     let samples = Samples::from(folder.table().expect("a table"));
     let model = models::find("random_access.hypercube").expect("a model");
     let (_, predicted) = predict(&samples, model, &Card::read(&path).expect("a card")).expect("predictions");

@@ -1,9 +1,9 @@
 //! Intervals of medians: known values, their coverage when launches and samples vary, and alike samples.
 
 use crate::docs::generated;
-use apexmap::explore::store::autocorrelation::{Autocorrelation, TOO_HIGH};
 use apexmap::explore::store::estimate::{LaunchValues, Mean, pairs, shift, summary};
 use apexmap::explore::store::{Samples, TableBuilder};
+use apexmap::measure::numerics::autocorrelation::{Autocorrelation, TOO_HIGH};
 use apexmap::measure::numerics::statistics::{Basis, Summary};
 use apexmap::point::Value;
 use rand::SeedableRng;

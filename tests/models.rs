@@ -293,21 +293,24 @@ fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
     // One core loses nothing but what is always lost, and the results' own number of cores counts.
     let model = models::find("random_access.lost_updates").expect("a model");
     let given = |name: &str| [("cores", 0.0), ("cores_used", 2.0), ("N_words", 64.0)].into_iter().find(|g| g.0 == name);
-    assert_eq!(model.variables(&|name| given(name).map(|g| g.1)).expect("variables"), [2.0, 64.0, 4.0]);
-    assert_eq!(model.predict(&[1.0, 64.0, 4.0], &[1e-6, 1e-8, 1e-7]).value, 1e-6);
+    assert_eq!(model.variables(&|name| given(name).map(|g| g.1)).expect("variables"), [2.0, 64.0, 4.0, 1.0]);
+    assert_eq!(model.predict(&[1.0, 64.0, 4.0, 1.0], &[1e-6, 1e-8, 1e-7]).value, 1e-6);
+    // Atomic updates lose nothing, and are not what it is about.
+    let atomic = model.variables(&|name| (name == "updates_by").then_some(0.0));
+    assert!(atomic.expect_err("another way").next.contains("unlocked"));
 }
 
 #[test]
 fn cores_that_queue_for_locks_are_a_closed_network() {
     let model = models::find("random_access.locks").expect("a model");
-    let rate = |cores: f64, locks: f64| model.predict(&[cores, locks], &[2.0, 3.0]).value;
+    let rate = |cores: f64, locks: f64| model.predict(&[cores, locks, 2.0], &[2.0, 3.0]).value;
     // One core never waits; two and one lock, by hand: the second finds 2/5 of a core there.
     assert_eq!(rate(1.0, 1.0), 1.0 / 5.0);
     assert!((rate(2.0, 1.0) - 2.0 / (3.0 + 2.0 * (1.0 + 0.4))).abs() < 1e-12);
     // Many cores keep one lock always taken; with many locks nobody waits.
     assert!((rate(200.0, 1.0) - 0.5).abs() < 1e-6 && (rate(4.0, 1e9) - 4.0 / 5.0).abs() < 1e-6);
-    assert_eq!(model.predict(&[64.0, 1.0], &[2.0, 3.0]).bottleneck, "locks");
-    assert_eq!(model.predict(&[1.0, 1.0], &[2.0, 3.0]).bottleneck, "cores");
+    assert_eq!(model.predict(&[64.0, 1.0, 2.0], &[2.0, 3.0]).bottleneck, "locks");
+    assert_eq!(model.predict(&[1.0, 1.0, 2.0], &[2.0, 3.0]).bottleneck, "cores");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::browser;
 use crate::common::Scratch;
 use apexmap::explore::figure::legend::{Legend, names};
 use apexmap::explore::figure::*;
-use apexmap::explore::html::{self, Picture, Tile, Viewer, ViewerSurface};
+use apexmap::explore::html::{self, Picture, Viewer, ViewerSurface};
 use apexmap::units::Unit;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as parts %}
 {% block title %}{{ title }}{% endblock %}
-{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences) }}{{ parts.tiles(tiles) }}{{ parts.warnings(sentences) }}
+{% block main %}<h1>{{ title }}</h1>{{ parts.overview(sentences) }}{{ parts.warnings(sentences) }}
 {{ parts.viewer(viewer) }}{% for picture in pictures %}{{ parts.figure(picture) }}{% endfor %}
 <h2>A table</h2><div class="scroll"><table><tr><th>{{ title }}</th><td>1,5</td></tr></table></div>{% endblock %}"##;
 
@@ -21,7 +21,6 @@ const TEMPLATE: &str = r##"{% extends "page.html" %}{% import "parts.html" as pa
 struct Context {
     title: String,
     sentences: Vec<String>,
-    tiles: Vec<Tile>,
     viewer: Viewer,
     pictures: Vec<Picture>,
 }
@@ -68,7 +67,6 @@ fn page(folder: &Path, name: &str) -> PathBuf {
     let context = Context {
         title: name.into(),
         sentences: vec![name.into()],
-        tiles: vec![Tile { value: name.into(), label: name.into(), note: name.into() }],
         viewer: Viewer { surfaces: vec![surface(name, 1.0), surface("second machine", 16.0)] },
         pictures,
     };

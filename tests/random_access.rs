@@ -1,5 +1,6 @@
 //! RandomAccess: every algorithm against `sequential`, the verification against faults, ownership, routes, refusals.
 
+use apexmap::explore::models::hypercube;
 use apexmap::measure::comm::arena::{Arena, Pages};
 use apexmap::measure::comm::{Comm, Transport, World, threads};
 use apexmap::measure::kernels::random_access::division::divide;
@@ -61,6 +62,11 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
             vec![choice("receives", "ahead"), choice("waits", "late"), ("SMSG", Value::Integer(2))],
             vec![choice("receives", "on_demand"), choice("waits", "early"), ("SMSG", Value::Integer(1))],
             vec![choice("own_updates", "at_once"), choice("waits", "early")],
+        ],
+        "random_access.exchange" => vec![
+            vec![("d", Value::Integer(1)), choice("owner_by", "division")],
+            vec![("d", Value::Integer(2)), ("SMSG", Value::Integer(1))],
+            vec![("d", Value::Integer(24)), ("SMSG", Value::Integer(2))],
         ],
         "random_access.routed" => vec![
             vec![("dimensions", Value::Integer(1))],
@@ -158,6 +164,7 @@ fn cores_with_roles_make_the_table_of_sequential() {
         for look_ahead in [1u64, 7, 1024] {
             for dimensions in [1u64, 3] {
                 let point = roles(ranks, WORDS, cores, routers).with("Q", look_ahead).with("dimensions", dimensions);
+                let point = point.with("packets", 1 + 3 * (look_ahead % 2));
                 let (label, outcome) = (point.label(), run(point));
                 assert_eq!(outcome.verdict, Ok(()), "{label}");
                 assert_eq!(hash(&outcome), expected, "{label}");
@@ -312,6 +319,91 @@ fn messages_and_hops_are_those_of_the_papers() {
     let all = on_four("random_access.alltoallv");
     assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
+}
+
+#[test]
+fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
+    // P = k^d: d (k - 1) messages of a rank in a round, and d Q (k - 1)/k updates (hypercube paper, Section 2).
+    for (ranks, d) in [(4, 1), (4, 2), (8, 1), (8, 3), (9, 1), (9, 2), (16, 1), (16, 2), (16, 4)] {
+        let (words, look_ahead) = (1u64 << 14, 256.0);
+        let outcome = run(table("random_access.exchange", ranks, words).with("Q", 256u64).with("d", d as u64));
+        assert_eq!(outcome.verdict, Ok(()));
+        let (p, dimensions) = (ranks as f64, f64::from(d));
+        // The longest stream's rounds; all ranks make as many.
+        let rounds = (4 * words).div_ceil(ranks as u64).div_ceil(256) as f64;
+        let messages = number(&outcome, "messages_per_update") * 4.0 * words as f64 / (p * rounds);
+        assert!((messages - hypercube::messages(p, dimensions)).abs() < 1e-9, "{ranks} {d}: {messages}");
+        let volume = number(&outcome, "hops_per_update") * look_ahead;
+        assert!((volume / hypercube::volume(p, dimensions, look_ahead) - 1.0).abs() < 0.02, "{ranks} {d}: {volume}");
+    }
+    // Other numbers of ranks: a grid as even as can be, 3 x 2 and 4 x 2.
+    for (ranks, messages) in [(6usize, 3.0), (8, 4.0), (7, 6.0)] {
+        let outcome = run(table("random_access.exchange", ranks, 1 << 12).with("Q", 4096u64).with("d", 2u64));
+        let rounds = (4 * (1u64 << 12)).div_ceil(ranks as u64).div_ceil(4096) as f64;
+        let found = number(&outcome, "messages_per_update") * 4.0 * 4096.0 / (ranks as f64 * rounds);
+        assert!((found - messages).abs() < 1e-9, "{ranks}: {found}");
+    }
+}
+
+#[test]
+fn an_exchange_in_one_dimension_is_all_to_all_and_in_dimensions_of_two_a_hypercube() {
+    let hops = |kernel: &str, d: Option<u64>| {
+        let point = table(kernel, 8, 1 << 11);
+        number(&run(d.into_iter().fold(point, |point, d| point.with("d", d))), "hops_per_update")
+    };
+    assert_eq!(hops("random_access.exchange", Some(1)), hops("random_access.alltoallv", None));
+    assert_eq!(hops("random_access.exchange", Some(3)), hops("random_access.hypercube", None));
+}
+
+#[test]
+fn disabled_cores_discard_every_update_that_comes_to_them_and_delays_change_none() {
+    let point = || roles(8, 1 << 10, 4, 3);
+    for disabled in 1..4u64 {
+        let outcome = run(point().with("disabled", disabled));
+        assert_eq!(outcome.verdict, Ok(()), "{disabled}");
+        assert_eq!((number(&outcome, "conformant"), number(&outcome, "updates_made")), (0.0, 4096.0));
+        // The table is as if it had not been updated, but for words whose updates cancel.
+        assert!(number(&outcome, "errors") > 900.0, "the updates are missing");
+    }
+    // With one router of four cores, the last of three that update: the others do.
+    let outcome = run(roles(4, 1 << 10, 4, 1).with("disabled", 1u64));
+    assert_eq!(outcome.verdict, Ok(()));
+    assert!((200.0..500.0).contains(&number(&outcome, "errors")));
+    // Loads: what the disabled core does not route, the next does not get.
+    let grid = || roles(16, 1 << 10, 4, 3);
+    let (all, fewer) = (run(grid()), run(grid().with("disabled", 3u64)));
+    assert!(number(&fewer, "hops_per_update") < number(&all, "hops_per_update"));
+    let delayed = run(grid().with("delay_ns", 1000u64).with("delayed_core", 3u64));
+    assert_eq!((delayed.verdict.clone(), hash(&delayed)), (Ok(()), hash(&all)));
+    // A load holds the delay whatever else the machine does.
+    assert!(number(&delayed, "core3_load_seconds") > 0.99e-6);
+    assert!(refusal(point().with("disabled", 4u64)).contains("use 3 or less"));
+    assert!(refusal(point().with("delayed_core", 7u64)).contains("delayed_core = 7"));
+}
+
+#[test]
+fn a_discarded_update_that_is_lost_doubled_or_another_is_caught() {
+    let rules = Rules { discards: true, ..Rules::STRICT };
+    let discards = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
+        let point = kernels::complete(table("random_access.sequential", 1, 64)).expect("a point");
+        let problem = Problem::local(&point, 1);
+        let results = threads::run(1, |comm, arena| {
+            measure(comm, &problem, arena, rules, |_| {
+                let mut values = vec![0; problem.updates as usize];
+                problem.generator(0).fill(&mut values);
+                fault(&mut values);
+                let mut tally = Tally::default();
+                values.iter().for_each(|&value| tally.discard(problem.index.of(value), value));
+                tally
+            })
+        });
+        results.into_iter().next().expect("a rank").expect("no panic").expect("no failure").verdict
+    };
+    assert_eq!(discards(&|_| ()), Ok(()));
+    assert!(discards(&|values| values.truncate(255)).expect_err("lost").contains("255 discarded"));
+    assert!(discards(&|values| values.push(1)).expect_err("doubled").contains("257 discarded"));
+    assert!(discards(&|values| values[7] ^= 1 << 40).expect_err("another").contains("hash"));
+    assert!(discards(&|values| values.clear()).is_err(), "nothing was done");
 }
 
 #[test]

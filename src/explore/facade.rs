@@ -94,7 +94,7 @@ pub mod results {
 /// # Ok::<(), apexmap::Error>(())
 /// ```
 pub mod models {
-    pub use crate::explore::machine::{Card, Number, PUBLISHED};
+    pub use crate::explore::machine::{Card, JointFit, Number, PUBLISHED};
     pub use crate::explore::models::{ALL, About, Break, Domain, Model, Parameter, Prediction, Variable, find};
     pub use crate::source::Source;
 }

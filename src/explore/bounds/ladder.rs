@@ -1,5 +1,7 @@
 //! A cost measured over sizes: what is known of all others from it.
 
+use super::Law;
+
 /// Least costs by size. Whatever is larger costs no less, so that a cost is never taken to be more than any measured at a
 /// larger size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,22 +49,26 @@ impl Ladder {
         Self { rungs: self.rungs.iter().filter_map(both).collect() }
     }
 
-    /// The mean cost, at least, of draws below `size` by the power law P(draw < c) = (c / size)^alpha, for a cost that is the
-    /// mean of uniform draws below its size. The law is a mixture of uniform ones: alpha parts of that below `size`, and
-    /// 1 - alpha parts of those below c, c drawn by the law itself (integration by parts of its density).
-    pub fn mean(&self, alpha: f64, size: f64) -> f64 {
-        let below = |bytes: f64| (bytes.min(size) / size).powf(alpha);
-        let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([f64::INFINITY]);
-        let between = self.rungs.iter().zip(ends).map(|(&(rung, cost), end)| (below(end) - below(rung)) * cost);
-        alpha * self.at(size).unwrap_or(0.0) + (1.0 - alpha) * between.sum::<f64>()
+    /// The rungs whose size is at least so many bytes.
+    pub fn from(&self, bytes: f64) -> Self {
+        Self { rungs: self.rungs.iter().copied().filter(|(rung, _)| *rung >= bytes).collect() }
+    }
+
+    /// The mean cost, at least, of draws by a law, for a cost that is the mean of uniform draws below its size.
+    pub fn mean(&self, law: &Law) -> f64 {
+        let ends = self.rungs.iter().skip(1).map(|(rung, _)| *rung).chain([law.own()]);
+        let inside = self.rungs.iter().zip(ends).filter(|((rung, _), _)| *rung < law.own());
+        let up_to = |bytes: f64| if bytes < law.own() { law.mixed(bytes) } else { law.mixed_before_end() };
+        let between = inside.map(|(&(rung, cost), end)| (up_to(end) - up_to(rung)).max(0.0) * cost);
+        (1.0 - law.mixed_before_end()) * self.at(law.own()).unwrap_or(0.0) + between.sum::<f64>()
     }
 
     /// The same, if each cost is that of some resource which only bounds by itself: the largest of a single rung's.
-    pub fn most(&self, alpha: f64, size: f64) -> f64 {
+    pub fn most(&self, law: &Law) -> f64 {
         let part = |&(rung, cost): &(f64, f64)| {
-            let above = 1.0 - (rung / size).powf(alpha);
-            (alpha + (1.0 - alpha) * above) * cost
+            let before = if rung < law.own() { law.mixed(rung) } else { law.mixed_before_end() };
+            (1.0 - before) * cost
         };
-        self.rungs.iter().filter(|(rung, _)| *rung <= size).map(part).fold(0.0, f64::max)
+        self.rungs.iter().filter(|(rung, _)| *rung <= law.own()).map(part).fold(0.0, f64::max)
     }
 }

@@ -7,6 +7,13 @@ use crate::provenance::Host;
 /// Of a line of memory.
 pub const LINE_BYTES: f64 = 64.0;
 
+/// Loads that a core starts a cycle, at most: the x86_64 and Arm cores of today start two or three, by their makers' guides to
+/// optimisation. Four leaves room for wider ones.
+const LOADS: f64 = 4.0;
+
+/// Stores that a core starts a cycle, at most: one or two.
+const STORES: f64 = 2.0;
+
 /// The best numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -20,6 +27,12 @@ pub struct Limits {
     pub cores: Option<f64>,
     /// Sizes of caches, by level from the first, as far as known.
     pub caches: Vec<f64>,
+    /// The highest clock of a core, in hertz.
+    pub core_clock: Option<f64>,
+    /// Bytes that the translations of base pages reach which a core holds.
+    pub reach_on_base: Option<f64>,
+    /// Seconds of polling once for messages.
+    pub poll: Option<f64>,
     /// Seconds of a random read whose address is known beforehand, by the bytes of the region.
     pub reads: Ladder,
     /// The same on base pages.
@@ -102,6 +115,9 @@ impl Limits {
             accepted: text(Self::ACCEPTED),
             carrier: text("transport").zip(text("library")),
             cores: card.get("cores"),
+            core_clock: card.best("core_clock_hz"),
+            reach_on_base: card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string()),
+            poll: card.best("operation_seconds"),
             caches: ["l1_bytes", "l2_bytes", "l3_bytes"].iter().map_while(|name| card.get(name)).collect(),
             // Whatever pages a run got, it cannot be faster than on the better ones.
             reads: if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) },
@@ -119,6 +135,21 @@ impl Limits {
     /// Whether messages of a run went by what the card's did.
     pub fn carrier_is(&self, (transport, library): (&str, &str)) -> bool {
         self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
+    }
+
+    /// Random reads beyond the first-level cache: those within it are as fast as the loop that reads.
+    pub fn reads_beyond_first(&self) -> Ladder {
+        self.reads.from(self.caches.first().map_or(0.0, |first| first + 1.0))
+    }
+
+    /// Random reads on base pages beyond what their translations reach.
+    pub fn walks(&self) -> Ladder {
+        self.reads_on_base.from(self.reach_on_base.or(self.caches.first().copied()).unwrap_or(0.0) + 1.0)
+    }
+
+    /// Seconds that a core needs to start so many loads and stores, whatever the program.
+    pub fn issue(&self, loads: f64, stores: f64) -> Option<f64> {
+        Some((loads / LOADS).max(stores / STORES) / self.core_clock?)
     }
 
     /// Name of the limit that reading a region of this many bytes meets.
@@ -157,15 +188,18 @@ impl Messages {
         let short = |number: &str, bytes: u64, way: Word| {
             card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
         };
+        let send = costs("message_seconds", sent, |way| way == [Send, One]);
+        // Measured with messages of one length: the halves exchange no less than a pair of ranks does with the best one.
+        let of_pair = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let found = Self {
-            send: costs("message_seconds", sent, |way| way == [Send, One]),
+            send,
             put: costs("message_seconds", put, |way| way == [Put, One]),
             get: costs("get_seconds", got, |_| false),
             inject: card.best("send_seconds"),
             send_latency: short("network_latency_seconds", 4, Send),
             put_latency: short("network_latency_seconds", 4, Put),
             get_latency: short("get_seconds", 8, One),
-            bisection: card.best("bisection_bytes_per_second").zip(
+            bisection: card.best("bisection_bytes_per_second").map(|halves| halves.max(of_pair)).zip(
                 card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
             ),
         };

@@ -2,18 +2,21 @@
 //!
 //! A bound is the lowest of several limits, each a rate that no program with this work can exceed on this machine: the time
 //! of an operation is at least what each resource needs for it by itself, however well all of them overlap. They are made of
-//! the best that a calibration measured ([`Card::best`](crate::explore::machine::Card::best)), never of medians. A limit whose inputs
+//! the best that a calibration measured ([`Card::best`](crate::explore::machine::Card::best)), never of medians, and shares of them
+//! of the best runs. How fast this program's own loops are where they wait for nothing stands beside them ([`LOOP`]). A limit whose inputs
 //! the card lacks is left out and named; where none can be had there is no bound.
 //!
 //! The bounds of a family of kernels are one file and one line in [`FAMILIES`]; a limit of a new sort is one line in [`NAMES`].
 
 mod apex_map;
 mod ladder;
+mod law;
 mod limits;
 mod message_rate;
 mod random_access;
 
 pub use ladder::Ladder;
+pub use law::{Law, crossing};
 pub use limits::{Limits, Messages};
 
 use crate::measure::kernels;
@@ -44,6 +47,7 @@ names! {
     LATENCY = "network latency";
     LINK = "link bandwidth";
     BISECTION = "bisection";
+    POLLS = "polls";
 }
 
 /// Kernels that are bound by the same limits.
@@ -106,10 +110,16 @@ pub struct Term {
     pub rate: f64,
 }
 
+/// What stands beside the limits: the rate of the loop that this program runs, where nothing has to be waited for. Another loop
+/// may be faster.
+pub const LOOP: &str = "this program's loop";
+
 /// The limits that could be had, at a point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
     pub found: Vec<Term>,
+    /// The rate of [`LOOP`], which is no limit of the machine.
+    pub program: Option<f64>,
     /// Limits that would apply, but whose inputs the card lacks.
     pub missing: Vec<&'static str>,
 }
@@ -123,6 +133,16 @@ impl Terms {
             Some(seconds) if seconds > 0.0 && at_once > 0.0 => self.found.push(Term { name, rate: at_once / seconds }),
             _ => {}
         }
+    }
+
+    /// The rate of [`LOOP`] on each of `at_once` ranks.
+    fn set_loop(&mut self, at_once: f64, seconds: Option<f64>) {
+        self.program = seconds.filter(|seconds| *seconds > 0.0).map(|seconds| at_once / seconds);
+    }
+
+    /// The most that this program can reach: the lowest limit, or its own loop.
+    pub fn reachable(&self) -> Option<f64> {
+        self.bottleneck().map(|limit| limit.rate).into_iter().chain(self.program).reduce(f64::min)
     }
 
     /// The bound: the lowest limit, the bottleneck.

@@ -12,21 +12,20 @@ pub const FAMILY: Family = Family {
     limits: &[
         Limit {
             name: ISSUE,
-            formula: "time per update: a value of the random stream (tg; that of the shift register, generated in \
-                 batches), or a random read in the smallest region",
+            formula: "one load and one store per update, at 4 loads and 2 stores a core cycle",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tg",
         },
         Limit {
             name: OUTSTANDING,
-            formula: "the fastest random read in a region as large as a rank's part of the table: maximum \
+            formula: "the fastest random read in a region as large as a rank's part of the table, beyond L1: maximum \
                  outstanding lines / latency",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
         Limit {
             name: WALKS,
-            formula: "the same on base pages",
+            formula: "the same on base pages, beyond the reach of their translations (tlb_reach_bytes)",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },
@@ -73,11 +72,13 @@ fn terms(case: &Case, terms: &mut Terms) {
     let at_once = case.at_once(workers);
 
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
-    terms.add(ISSUE, at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
-    terms.add(OUTSTANDING, at_once, limits.reads.at(part).or(limits.reads.least()));
+    terms.add(ISSUE, at_once, limits.issue(1.0, 1.0));
+    terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
+    // Within the first-level cache nothing is waited for.
+    let reads = |ladder: &Ladder, beyond: Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
+    terms.add(OUTSTANDING, at_once, reads(&limits.reads, limits.reads_beyond_first()));
     if case.on_base_pages() {
-        let reads = &limits.reads_on_base;
-        terms.add(WALKS, at_once, reads.at(part).or(reads.least()));
+        terms.add(WALKS, at_once, reads(&limits.reads_on_base, limits.walks()));
     }
     let from_memory = 1.0 - (limits.cached(on_node) / on_each_node).min(1.0);
     let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);

@@ -4,6 +4,7 @@ mod card_text;
 pub mod derived;
 mod ladders;
 
+use crate::disturbance::Fact;
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, DISTURBED, Number, NumberName, Word};
 use crate::explore::store::Samples;
@@ -301,6 +302,11 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set("clock_hz", Number::new(hertz, "Hz", host.cycle_source.clone()))?;
     }
     let whole = |value: f64, unit: &str| Number::new(value, unit, origin);
+    let clocks = samples.numbers(Fact::HertzBefore.about().column);
+    if let (Some(clock), Some(most)) = (Summary::of(&clocks), clocks.iter().copied().reduce(f64::max)) {
+        let how = format!("chains of additions before {} runs", clocks.len());
+        card.set("core_clock_hz", Number::new(clock.median, "Hz", how).with_best(most))?;
+    }
     if let Some(cores) = host.processors.cores {
         card.set("cores", whole(f64::from(cores), ""))?;
     }

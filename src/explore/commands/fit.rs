@@ -82,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "oversubscribed": data.oversubscribed,
             "baseline": curve,
             "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
+            "doubts": model_fit::doubts(model, &fit),
             "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
         }))?,
         Format::Toml => fit.card(&manifest.machine, &source)?.to_toml(),
@@ -138,7 +139,7 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
 }
 
 /// Head of the column of bootstrap intervals.
-const BOOTSTRAP: &str = "bootstrap over launches";
+const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
 /// Points shown at most in the table of residuals.
 const MOST_POINTS: usize = 24;

@@ -113,7 +113,7 @@ fn bounded(point: &Point, limits: &Limits, context: &Context) -> Option<f64> {
         nodes: (point.launch_size().nodes)
             .unwrap_or_else(|| context.ranks_per_node.map_or(1, |ranks| point.ranks.div_ceil(ranks))),
     };
-    let rate = bounds::terms(&case)?.bottleneck()?.rate;
+    let rate = bounds::terms(&case)?.reachable()?;
     let work = kernels::find(&point.kernel).ok()?.work(point);
     Some(cost::OVERHEAD + 2.0 * cost::bounded(point, work.operations / rate / SHARE))
 }

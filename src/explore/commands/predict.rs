@@ -145,6 +145,9 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
         known.row([name, amount(*value, parameter.unit()), interval]);
     }
     let _ = writeln!(text, "{known}it assumes: {}\n", about.assumes);
+    if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
+        text.push_str("bands: where 95 % of further measurements are, by the fit's covariance and spread\n\n");
+    }
     let _ = write!(text, "{}", predictions(model, rows));
     text
 }

@@ -10,7 +10,7 @@ use super::regression::RegressionCheck;
 use super::scope::Scope;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
-use crate::explore::html::{Tile, capital, utc};
+use crate::explore::html::{capital, utc};
 use crate::explore::store::columns::label;
 use crate::units::{plural, significant};
 use std::collections::BTreeMap;
@@ -191,50 +191,20 @@ impl MachineOverview<'_> {
         }
         parts.join(". ")
     }
-
-    fn tiles(&self, alone: bool) -> Vec<Tile> {
-        let tile = |label: String, value: String, note: String| Tile { value, label, note };
-        let times = |ratio: f64| format!("{} \u{d7}", written(ratio));
-        let interval = match (self.mean.interval, self.mean.basis) {
-            (Some((low, high)), Basis::Pairs | Basis::Launches | Basis::Samples) => {
-                format!("95 % interval {} to {}, ", written(low), written(high))
-            }
-            _ => String::new(),
-        };
-        let mean = tile(
-            match self.scope {
-                Scope::All => format!("{} / {}", self.of, self.base),
-                scope => format!("{} / {}, {}", self.of, self.base, scope.label()),
-            },
-            times(self.mean.value),
-            format!("{interval}geometric mean over {}", self.over()),
-        );
-        if !alone {
-            return vec![mean];
-        }
-        let won = format!("{} of {}", self.faster, self.mean.cells);
-        vec![
-            mean,
-            tile(format!("Points where {} is faster", self.of), won, self.counts()),
-            tile(format!("Best for {}", self.of), times(self.most.0), format!("at {}", self.most.1)),
-            tile(format!("Worst for {}", self.of), times(self.least.0), format!("at {}", self.least.1)),
-        ]
-    }
 }
 
 /// What is read first.
 pub struct Overview {
     /// Who is faster, where, and how sure that is, for each machine but the base; nothing where no point matches.
     pub verdicts: Vec<String>,
-    /// The key numbers.
-    pub tiles: Vec<Tile>,
+    /// The outcome of the check, and the first of the ranking.
+    pub judged: Vec<String>,
 }
 
 impl Overview {
     pub fn of(comparison: &Comparison, ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Self {
         let scopes = Scope::of(&comparison.points.points, &comparison.matched, comparison.points.roles.is_some());
         let mut verdicts = Vec::new();
-        let mut all: Vec<MachineOverview> = Vec::new();
         for (of, machine) in comparison.machines.iter().enumerate().skip(1).filter(|_| !comparison.matched.is_empty()) {
             verdicts.extend(dropped(comparison, of));
             let found: Vec<MachineOverview> =
@@ -244,38 +214,27 @@ impl Overview {
                 verdicts.push(format!("{} and {base} have no common point with a value.", machine.name));
             }
             verdicts.extend(found.iter().map(MachineOverview::sentence));
-            all.extend(found);
         }
-        let mut tiles = judged(ranks, check);
-        tiles.extend(all.iter().flat_map(|overview| overview.tiles(all.len() == 1)));
-        Self { verdicts, tiles }
+        Self { verdicts, judged: judged(ranks, check) }
     }
 }
 
-/// The outcome of the check, and the first of the ranking.
-fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    if let Some(check) = check {
-        tiles.push(Tile {
-            label: format!("More than {} % slower?", significant(100.0 * (check.limit - 1.0))),
-            value: if check.has_failed() { "failed" } else { "passed" }.into(),
-            note: format!(
-                "{} of {} slower, {} unfinished",
-                check.slower.len(),
-                plural(check.tested, "point"),
-                check.not_finished.len()
-            ),
-        });
-    }
-    if let Some(first) = ranks.iter().find(|rank| rank.rank == 1) {
-        let sure = first.first.map(|share| format!("first in {:.1} % of draws", 100.0 * share));
-        tiles.push(Tile {
-            label: "Fastest overall".into(),
-            value: first.machine.clone(),
-            note: sure.unwrap_or_default(),
-        });
-    }
-    tiles
+fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<String> {
+    let checked = |check: &RegressionCheck| {
+        format!(
+            "Regression check {}: {} of {} more than {} % slower, {} unfinished.",
+            if check.has_failed() { "failed" } else { "passed" },
+            check.slower.len(),
+            plural(check.tested, "point"),
+            significant(100.0 * (check.limit - 1.0)),
+            check.not_finished.len()
+        )
+    };
+    let first = |rank: &MachineRank| {
+        let sure = rank.first.map(|share| format!(", first in {:.1} % of draws", 100.0 * share));
+        format!("Fastest overall: {}{}.", rank.machine, sure.unwrap_or_default())
+    };
+    check.map(checked).into_iter().chain(ranks.iter().find(|rank| rank.rank == 1).map(first)).collect()
 }
 
 /// When a machine's samples were taken: from, to (seconds since 1970), and the median load average.

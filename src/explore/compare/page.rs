@@ -16,7 +16,7 @@ use super::statistics::MannWhitney;
 use super::summary::{self, Checked, MeanLine};
 use super::{cards, tables};
 use crate::error::{Error, Result};
-use crate::explore::html::{self, Corners, Picture, Tile, Viewer};
+use crate::explore::html::{self, Corners, Picture, Viewer};
 use crate::units::plural;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ struct Head<'a> {
 struct Overall {
     /// Sentences about each machine against the base.
     verdicts: Vec<String>,
-    tiles: Vec<Tile>,
+    judged: Vec<String>,
     lines: Vec<MeanLine>,
     matrix: Vec<Vec<String>>,
     matrix_cells: usize,
@@ -185,10 +185,10 @@ impl Overall {
         let matrix = ranking::matrix(comparison);
         let shown = several && matrix.means.iter().flatten().any(Option::is_some);
         let ranks = if several { ranking::ranking(comparison, SEED) } else { Vec::new() };
-        let Overview { verdicts, tiles } = Overview::of(comparison, &ranks, check);
+        let Overview { verdicts, judged } = Overview::of(comparison, &ranks, check);
         Self {
             verdicts,
-            tiles,
+            judged,
             lines: summary::lines(comparison, groups),
             matrix: if shown { summary::matrix(&matrix) } else { Vec::new() },
             matrix_cells: matrix.cells,

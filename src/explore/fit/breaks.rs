@@ -1,7 +1,7 @@
 //! A break: a number where a model jumps, such as the size above which messages go by another protocol. Rates do not change
 //! while it moves between two measured points, so it has no derivative; it is sought among the points themselves.
 
-use super::interval::{f_quantile_beyond, inside, t_quantile_beyond, variance};
+use super::interval::{f_quantile_beyond, t_quantile_beyond, unit};
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use super::{Estimate, Fit, Observation, Options, Role, quality};
@@ -40,7 +40,6 @@ pub fn fit(
 ) -> Result<Fit> {
     let of_kept = data.iter().zip(kept).filter(|(_, kept)| **kept);
     let mut values: Vec<f64> = of_kept.map(|(observation, _)| observation.x[variable]).collect();
-    let observations = values.len();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let Some(&largest) = values.last().filter(|_| values.len() >= 2 * BESIDE) else {
@@ -63,7 +62,7 @@ pub fn fit(
         candidates.iter().map(|&c| Ok(super::prepare(model, data, kept, &held(c))?.0)).collect::<Result<_>>()?;
     let excess = excess(&tasks).ok_or_else(|| super::no_rates(model))?;
     let (&none, breaks) = excess.split_last().expect("a candidate");
-    let freedom = observations.saturating_sub(tasks[0].free.len() + 1);
+    let freedom = tasks[0].freedom().saturating_sub(1);
     let beside = tasks[0].free.len().saturating_sub(tasks[tasks.len() - 1].free.len()).max(1);
     if none <= beside as f64 * f_quantile_beyond(beside, freedom, 0.05 / breaks.len() as f64) {
         return without(model, data, kept, &held(largest), options);
@@ -92,9 +91,9 @@ pub fn fit(
 /// How far the loss at each candidate is above the least of all, in variances of a residual; `None` if one has no finite rates.
 fn excess(tasks: &[Task]) -> Option<Vec<f64>> {
     let alone: Vec<Optimum> = tasks.iter().map(|task| minimise(task, &task.starts(), None)).collect::<Option<_>>()?;
-    let of = |k: usize| variance(&alone[k], tasks[k].free.len());
+    let of = |k: usize| unit(&tasks[k], &alone[k]);
     let best = (0..tasks.len()).min_by(|a, b| of(*a).total_cmp(&of(*b)))?;
-    let unit = of(best) * inside(&alone[best]);
+    let unit = of(best);
     // Losses compare only on the same scale.
     let scale = Some(alone[best].scale);
     let again = |k: usize| Some(minimise(&tasks[k], std::slice::from_ref(&alone[k].theta), scale)?.deviance);

@@ -1,13 +1,15 @@
 //! Fits of models to measurements: estimates with intervals, and how far to trust them.
 //!
 //! Rates err by factors, so fits are made in logarithms, with Huber's loss. Linear models begin at least squares with
-//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals; where several launches
-//! were made of every point there is also a studentised bootstrap over launches. A design that cannot identify a parameter is
+//! positive parameters; Levenberg-Marquardt continues from there. Intervals are profile-likelihood intervals that include lack of
+//! fit: what the model misses at a point is the same in all launches, so that points are counted, not launches. Where several
+//! launches were made of every point there is also a studentised bootstrap over launches, without lack of fit. A design that cannot identify a parameter is
 //! refused, with the points that would.
 
 pub mod baseline;
 pub mod bootstrap;
 pub mod breaks;
+mod card;
 pub mod identify;
 pub mod interval;
 pub mod nnls;
@@ -17,9 +19,8 @@ pub mod subsample;
 pub mod task;
 
 use crate::error::{Error, Result};
-use crate::explore::machine::{Card, Number};
+use crate::explore::machine::JointFit;
 use crate::explore::models::{Model, Parameter};
-use crate::units::plural;
 use optimum::Optimum;
 use quality::Quality;
 use serde::Serialize;
@@ -52,7 +53,8 @@ pub struct Estimate {
     /// Upper end of that interval, in the base unit. The largest value that the model allows says that the data set no upper
     /// limit.
     pub high: f64,
-    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them.
+    /// Ends of the 95 % interval by studentised bootstrap over launches, if there are enough of them: what launches do to all
+    /// their rates is in it, what the model misses is not.
     pub bootstrap: Option<(f64, f64)>,
 }
 
@@ -93,6 +95,8 @@ pub struct Fit {
     pub points: Vec<Point>,
     /// Errors and what they are taken over.
     pub quality: Quality,
+    /// What the points say of all estimates together; `None` if they leave a direction open.
+    pub joint: Option<JointFit>,
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
@@ -162,13 +166,11 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     let (task, absent) = prepare(model, data, kept, roles)?;
     let optimum = solve(&task)?;
     identify::check(&task, &optimum)?;
-    let covariance = interval::covariance(&task, &optimum);
-    let deviation = |at: usize| covariance.as_ref().map_or(1.0, |c| c[(at, at)].sqrt());
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
     for (at, &index) in task.free.iter().enumerate() {
         let parameter = &model.about().parameters[index];
-        let (low, high) = interval::profile(&task, &optimum, at, deviation(at));
+        let (low, high) = interval::profile(&task, &optimum, at);
         // The logarithm of a parameter that the data do without runs to its bound.
         let low = if low <= parameter.least * 1.001 { 0.0 } else { low };
         let value = parameters[index];
@@ -187,7 +189,9 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
     let held = given.map(|at| (name(at), parameters[at])).collect();
-    let mut points = points(&task, data, &optimum, covariance.as_ref(), &parameters);
+    let (used, at_used) = interval::within_bounds(&task, &optimum);
+    let covariance = interval::covariance(&used, &at_used);
+    let mut points = points(&used, data, &at_used, covariance.as_ref(), &parameters);
     if let Some(left_out) = options.leave_out.then(|| quality::left_out(&task, &optimum)).flatten() {
         let mut left_out = left_out.into_iter();
         for (point, kept) in points.iter_mut().zip(kept) {
@@ -200,6 +204,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
         model: model.about().id,
         held,
         absent: absent.iter().map(|&at| name(at)).collect(),
+        joint: covariance.map(|covariance| card::joint(&used, &at_used, &covariance)),
         quality: quality::of(&task, &optimum, &points, options.leave_out),
         points,
         estimates,
@@ -306,8 +311,8 @@ fn points(
     covariance: Option<&nalgebra::DMatrix<f64>>,
     parameters: &[f64],
 ) -> Vec<Point> {
-    let t = interval::t_quantile(task.data.len() - optimum.theta.len());
-    let noise = interval::variance(optimum, optimum.theta.len());
+    let t = interval::t_quantile(task.freedom());
+    let noise = interval::variance(task, optimum);
     let slopes = Task { data: data.iter().collect(), ..task.clone() }.jacobian(&optimum.theta);
     let point = |(at, observation): (usize, &Observation)| {
         let prediction = task.model.predict(&observation.x, parameters);
@@ -326,38 +331,4 @@ fn points(
         }
     };
     data.iter().enumerate().map(point).collect()
-}
-
-impl Fit {
-    /// The parameters as a machine card, for `apexmap predict`.
-    ///
-    /// # Errors
-    /// If a parameter is no number of machine cards, which is a fault of the model.
-    pub fn card(&self, name: &str, source: &str) -> Result<Card> {
-        let mut card = Card::new(name, &format!("parameters of {} fitted to a measurement", self.model), source);
-        for (number, value) in &self.held {
-            card.set_base(number, *value, "given to the fit")?;
-        }
-        for estimate in &self.estimates {
-            let how = format!(
-                "fit of {} to {}; 95 % profile-likelihood interval",
-                self.model,
-                plural(self.quality.fitted_points, "point")
-            );
-            let name = card.set_base(estimate.number, estimate.value, &how)?;
-            let (low, high) = if name == estimate.number {
-                (estimate.low, estimate.high)
-            } else {
-                (1.0 / estimate.high, 1.0 / estimate.low)
-            };
-            let number = card.numbers()[&name].clone();
-            if low.is_finite() && high.is_finite() {
-                card.set(
-                    &name,
-                    Number { low: Some(low.min(number.value)), high: Some(high.max(number.value)), ..number },
-                )?;
-            }
-        }
-        Ok(card)
-    }
 }

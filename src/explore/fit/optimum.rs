@@ -79,7 +79,7 @@ pub fn minimise(task: &Task, starts: &[Vec<f64>], scale: Option<f64>) -> Option<
 fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
     let mut theta = start.to_vec();
     let mut roots = DVector::from_element(task.data.len(), 1.0);
-    let freedom = task.data.len().saturating_sub(theta.len());
+    let freedom = task.freedom();
     let mut residuals = task.residuals(&theta);
     if !residuals.iter().all(|r| r.is_finite()) {
         return None;
@@ -91,7 +91,7 @@ fn from(task: &Task, start: &[f64], given: Option<f64>) -> Option<Optimum> {
         let moved = next.iter().zip(&theta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         theta = next;
         residuals = task.residuals(&theta);
-        scale = given.unwrap_or_else(|| spread(&residuals, theta.len()));
+        scale = given.unwrap_or_else(|| spread(&residuals, freedom, theta.len()));
         let limit = limit(scale, freedom);
         let weights = residuals.map(|r| (limit / r.abs()).min(1.0).sqrt());
         let changed = (&weights - &roots).amax();
@@ -118,12 +118,11 @@ fn solve(task: &Task, theta: &[f64], roots: &DVector<f64>) -> Vec<f64> {
     if loss(&found) <= loss(theta) { found } else { theta.to_vec() }
 }
 
-/// 1.4826 x median |r|, for this many fitted parameters.
-fn spread(residuals: &DVector<f64>, parameters: usize) -> f64 {
+/// 1.4826 x median |r|, for this many fitted parameters and so many points more.
+fn spread(residuals: &DVector<f64>, freedom: usize, parameters: usize) -> f64 {
     let sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
-    let n = sizes.len() as f64;
-    let freedom = (n - parameters as f64).max(1.0);
-    (1.4826 * median(&sizes).unwrap_or(0.0) * (n / freedom).sqrt()).max(LEAST_SCALE)
+    let freedom = freedom.max(1) as f64;
+    (1.4826 * median(&sizes).unwrap_or(0.0) * ((freedom + parameters as f64) / freedom).sqrt()).max(LEAST_SCALE)
 }
 
 /// Huber's loss times two: r^2 within the limit, limit (2 |r| - limit) beyond.

@@ -72,7 +72,7 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
         fitted_points: different(task.data.iter().copied()).len(),
         launches: launches.len(),
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
-        log_spread: interval::variance(optimum, optimum.theta.len()).sqrt(),
+        log_spread: interval::variance(task, optimum).sqrt(),
         left_out: left_out.map(|pairs| smape(pairs.into_iter())),
         lines_left_out: if leave_out { lines_left_out(task, optimum) } else { Vec::new() },
         largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),

@@ -31,6 +31,11 @@ impl<'a> Task<'a> {
         all
     }
 
+    /// Points more than parameters: launches of a point share what the model misses there, and count once.
+    pub fn freedom(&self) -> usize {
+        super::different(self.data.iter().copied()).len().saturating_sub(self.free.len())
+    }
+
     pub fn bounds(&self, free: usize) -> (f64, f64) {
         let parameter = &self.model.about().parameters[self.free[free]];
         (parameter.least.ln(), parameter.most.ln())

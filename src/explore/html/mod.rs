@@ -48,15 +48,6 @@ pub struct PictureRow {
     pub at: String,
 }
 
-/// A key number on the first screen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tile {
-    pub value: String,
-    pub label: String,
-    /// Where or when; may be empty.
-    pub note: String,
-}
-
 /// Maximum rows of a figure's table.
 const MOST_ROWS: usize = 5000;
 /// From this many bytes of SVG on, an HTML page holds the figure's pixels instead; the SVG is still written next to it.

@@ -34,6 +34,11 @@ impl Entry {
 /// Every number, in the order of a machine: core, memory, cores together, network, and what models fit as a whole.
 pub const CATALOGUE: &[Entry] = &[
     entry("clock_hz", Unit::Hertz, "rate of the cycles that numbers in cycles count"),
+    entry(
+        "core_clock_hz",
+        Unit::Hertz,
+        "clock of a core while it computes, by a chain of additions; best is the highest",
+    ),
     entry("cores", Unit::None, "processor cores of a node"),
     // RandomAccess on a core
     entry("update_seconds", Unit::Seconds, "one random update of a table in local memory (t_u)"),

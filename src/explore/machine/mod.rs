@@ -18,13 +18,17 @@
 //! words joined by one dash, size first: `update_seconds--128MiB-huge`, `update_seconds--128MiB-base`. Models use the names
 //! without a qualifier; [`Card::variants`] lists the others.
 //!
+//! A card that a fit wrote has the covariance of its numbers in `[fit]`, [`JointFit`].
+//!
 //! `NAME_seconds_per_byte` and `NAME_bandwidth_bytes_per_second` are each other's inverse: a card holds one of them,
 //! [`Card::get`] gives either.
 
 mod catalogue;
+mod joint;
 mod name;
 
 pub use catalogue::{CATALOGUE, Entry, entry_of};
+pub use joint::JointFit;
 pub use name::{NumberName, Word};
 
 use crate::error::{Error, Result};
@@ -63,6 +67,9 @@ pub struct Card {
     /// Whatever tells more about where the numbers come from: host, pages, build, options.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     pub provenance: toml::Table,
+    /// What one fit says of several numbers together.
+    #[serde(rename = "fit", skip_serializing_if = "Option::is_none")]
+    pub joint: Option<JointFit>,
     numbers: BTreeMap<String, Number>,
 }
 
@@ -114,6 +121,7 @@ struct File {
     source: String,
     #[serde(default)]
     provenance: toml::Table,
+    fit: Option<JointFit>,
     #[serde(default)]
     numbers: BTreeMap<Spanned<String>, Spanned<Number>>,
 }
@@ -149,6 +157,8 @@ impl Card {
             check(&name, &number, clocked).map_err(|e| e.at(path, text, span))?;
             card.numbers.insert(name, number);
         }
+        file.fit.as_ref().map_or(Ok(()), |fit| fit.check(&card))?;
+        card.joint = file.fit;
         Ok(card)
     }
 
@@ -281,7 +291,7 @@ pub fn meaning_of(name: &str) -> Option<String> {
 }
 
 /// The name of the number that is one over this one.
-fn inverse(name: &str) -> Option<String> {
+pub fn inverse(name: &str) -> Option<String> {
     const PAIR: [&str; 2] = ["_seconds_per_byte", "_bandwidth_bytes_per_second"];
     let (base, qualifier) = name::split(name);
     let swapped = match base.strip_suffix(PAIR[0]) {

@@ -130,7 +130,7 @@ impl Model for AllToAll {
                 Parameter::given("network_bandwidth_bytes_per_second", "bandwidth", 1e5, 1e13, 1e9),
                 Parameter::fitted("copy_seconds_per_byte", "copy", 1e-13, 1e-6, 1e-9),
             ],
-            explains: &["random_access.hypercube", "random_access.alltoallv"],
+            explains: &["random_access.hypercube", "random_access.exchange", "random_access.alltoallv"],
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
@@ -152,7 +152,8 @@ impl Model for AllToAll {
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
         let [ranks, look_ahead, dimensions] = array(x);
         let [local, latency, bandwidth, copy] = array(p);
-        let (dimensions, messages, volume) = if dimensions == 0.0 {
+        // There are no more than the hypercube's.
+        let (dimensions, messages, volume) = if dimensions == 0.0 || dimensions >= ranks.log2() {
             let Stages { all, odd } = stages(ranks);
             (all, all + odd, all * look_ahead / 2.0)
         } else {

@@ -4,7 +4,7 @@
 //!   network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -15,6 +15,12 @@ pub struct Locks;
 const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
 const LOCKS: Variable = variable("locks", Unit::None, "locks of the table", Some(16.0));
 
+/// The only way to update that this is about.
+const UPDATES_BY: Variable = Variable {
+    words: &["atomic", "unlocked", "locks", "partitioned"],
+    ..variable("updates_by", Unit::None, "how a word is updated: \"locks\" only", Some(2.0))
+};
+
 impl Model for Locks {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
@@ -22,7 +28,7 @@ impl Model for Locks {
             summary: "updates of a shared table under locks: cores queue for the lock of their word",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.3 and Table 2 (b)",
-            variables: &[CORES, LOCKS],
+            variables: &[CORES, LOCKS, UPDATES_BY],
             parameters: &[
                 Parameter::fitted("lock_hold_seconds", "s", 1e-10, 1e-3, 50e-9),
                 Parameter::fitted("lock_free_seconds", "z", 1e-10, 1e-3, 50e-9),
@@ -39,6 +45,12 @@ impl Model for Locks {
 
     /// As of a result: the cores that were used.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        if given("updates_by").is_some_and(|by| Some(by) != UPDATES_BY.default) {
+            return Err(Error::input(
+                "random_access.locks is about updates_by = \"locks\"",
+                "choose such points with --where 'updates_by == \"locks\"'",
+            ));
+        }
         let known =
             |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
         self.about().variables.iter().map(|variable| super::value_of(self.about(), variable, &known)).collect()
@@ -46,7 +58,7 @@ impl Model for Locks {
 
     /// Mean-value analysis: a core that comes to a lock finds there what the network with one core less holds on average.
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [cores, locks] = array(x);
+        let [cores, locks, _] = array(x);
         let [hold, free] = array(p);
         let (mut waiting, mut rate, mut served) = (0.0, 0.0, hold);
         for present in 1..=(cores.max(1.0) as u64) {

@@ -4,7 +4,7 @@
 //!   the paper's Table 2 (a), count wrong words per word of the table, not lost updates per update.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -19,6 +19,12 @@ const CORES: Variable = variable("cores", Unit::None, "cores that update the tab
 const WORDS: Variable = variable("N_words", Unit::Words, "words of the table", None);
 const UPDATES: Variable = variable("updates", Unit::None, "updates per word of the table", Some(4.0));
 
+/// The only way to update that this is about.
+const UPDATES_BY: Variable = Variable {
+    words: &["atomic", "unlocked", "locks", "partitioned"],
+    ..variable("updates_by", Unit::None, "how a word is updated: \"unlocked\" only", Some(1.0))
+};
+
 impl Model for LostUpdates {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
@@ -26,7 +32,7 @@ impl Model for LostUpdates {
             summary: "fraction of wrong words of a table shared without locks: e0 + u (k - 1) w / (t N)",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.3 and Table 2 (a)",
-            variables: &[CORES, WORDS, UPDATES],
+            variables: &[CORES, WORDS, UPDATES, UPDATES_BY],
             parameters: &[
                 Parameter::fitted("wrong_words_share", "e0", 1e-12, 1e-2, 1e-7),
                 Parameter::fitted("lost_window_seconds", "w", 1e-12, 1e-3, 10e-9),
@@ -45,13 +51,19 @@ impl Model for LostUpdates {
 
     /// A point may ask for all cores, without saying how many they are; its result does.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        if given("updates_by").is_some_and(|by| Some(by) != UPDATES_BY.default) {
+            return Err(Error::input(
+                "random_access.lost_updates is about updates_by = \"unlocked\"",
+                "choose such points with --where 'updates_by == \"unlocked\"'",
+            ));
+        }
         let known =
             |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
         self.about().variables.iter().map(|variable| super::value_of(self.about(), variable, &known)).collect()
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [cores, words, updates] = array(x);
+        let [cores, words, updates, _] = array(x);
         let [floor, window, update] = array(p);
         let lost = updates * (cores - 1.0) * window / (update * words);
         bound(floor + lost, if floor > lost { "floor" } else { "race" })

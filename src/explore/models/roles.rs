@@ -114,6 +114,12 @@ impl Model for Roles {
                 "choose such points with --where 'cores_per_node == 4 && routers == 3', or measure them",
             ));
         }
+        if ["disabled", "delay_ns"].into_iter().any(|name| given(name).is_some_and(|value| value > 0.0)) {
+            return Err(Error::input(
+                "random_access.roles is about cores that do all of their work, and nothing else",
+                "choose such points with --where 'disabled == 0 && delay_ns == 0'",
+            ));
+        }
         let (Some(ranks), q) = (given("P"), given("Q").or(LOOK_AHEAD.default)) else {
             return Err(Error::input("random_access.roles needs P (nodes)", "give it: --set P=..."));
         };

@@ -2,7 +2,7 @@
 
 use super::{Model, Parameter, Prediction};
 use crate::error::{Error, Result};
-use crate::explore::machine::Card;
+use crate::explore::machine::{Card, JointFit, inverse};
 use crate::nearest::suggest;
 
 /// Numbers a machine gives to a model.
@@ -12,6 +12,56 @@ pub struct Numbers {
     pub values: Vec<f64>,
     /// 95 % intervals, where the card has them.
     pub intervals: Vec<Option<(f64, f64)>>,
+    /// Numbers that were fitted together.
+    pub joint: Option<Joint>,
+}
+
+/// Numbers that one fit found together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Their places among the model's parameters.
+    pub at: Vec<usize>,
+    /// Covariance of their logarithms.
+    pub covariance: Vec<Vec<f64>>,
+    /// The quantile of Student's t.
+    pub t: f64,
+    /// Variance of the logarithm of a measurement about the model; 0 where it was another model that was fitted.
+    pub noise: f64,
+}
+
+impl Joint {
+    fn of(model: &dyn Model, fit: &JointFit, replaced: &[(String, f64)]) -> Option<Self> {
+        let (mut at, mut signed) = (Vec::new(), Vec::new());
+        for (place, parameter) in model.about().parameters.iter().enumerate() {
+            if replaced.iter().any(|(name, _)| name == parameter.number) {
+                continue;
+            }
+            let same = fit.numbers.iter().position(|name| name == parameter.number);
+            // The logarithm of one over a number is less its own.
+            let other = || fit.numbers.iter().position(|name| inverse(name).as_deref() == Some(parameter.number));
+            if let Some(found) = same.map(|row| (row, 1.0)).or_else(|| Some((other()?, -1.0))) {
+                at.push(place);
+                signed.push(found);
+            }
+        }
+        let entry = |(i, a): (usize, f64), (j, b): (usize, f64)| a * b * fit.covariance[i][j];
+        let covariance = signed.iter().map(|a| signed.iter().map(|b| entry(*a, *b)).collect()).collect();
+        let noise = if fit.model == model.about().id { fit.noise } else { 0.0 };
+        (!at.is_empty()).then_some(Self { at, covariance, t: fit.t, noise })
+    }
+
+    /// Half the width of the band, in logarithms.
+    fn width(&self, model: &dyn Model, x: &[f64], p: &[f64]) -> f64 {
+        const STEP: f64 = 1e-5;
+        let slope = |&at: &usize| {
+            let moved = |by: f64| model.predict(x, &with(p, at, p[at] * by.exp())).value;
+            (moved(STEP) / moved(-STEP)).ln() / (2.0 * STEP)
+        };
+        let slopes: Vec<f64> = self.at.iter().map(slope).collect();
+        let of_row = |(row, slope): (&Vec<f64>, &f64)| slope * row.iter().zip(&slopes).map(|(c, s)| c * s).sum::<f64>();
+        let variance: f64 = self.covariance.iter().zip(&slopes).map(of_row).sum();
+        self.t * (variance.max(0.0) + self.noise).sqrt()
+    }
 }
 
 impl Numbers {
@@ -23,7 +73,8 @@ impl Numbers {
         }
         let values = model.parameters(&card)?;
         let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
-        Ok(Self { values, intervals })
+        let joint = card.joint.as_ref().and_then(|fit| Joint::of(model, fit, replaced));
+        Ok(Self { values, intervals, joint })
     }
 }
 
@@ -85,12 +136,15 @@ fn with(point: &[f64], at: usize, value: f64) -> Vec<f64> {
     point
 }
 
-/// The prediction at one point. The band takes the numbers as independent: the changes in log that their ends make are
-/// added in quadrature.
+/// The prediction at one point, and a band. Numbers that one fit of this model found together have their covariance and the
+/// spread of the measurements about the model: 95 % of further measurements are in it. All others are taken as independent: the
+/// changes in log that the ends of their intervals make are added in quadrature.
 pub fn at(model: &dyn Model, numbers: &Numbers, at: Vec<f64>) -> ScanPoint {
     let prediction = model.predict(&at, &numbers.values);
-    let (mut down, mut up, mut any) = (0.0, 0.0, false);
-    for (place, interval) in numbers.intervals.iter().enumerate() {
+    let width = numbers.joint.as_ref().map_or(0.0, |joint| joint.width(model, &at, &numbers.values));
+    let (mut down, mut up, mut any) = (width * width, width * width, numbers.joint.is_some());
+    let together = |place: &usize| numbers.joint.as_ref().is_some_and(|joint| joint.at.contains(place));
+    for (place, interval) in numbers.intervals.iter().enumerate().filter(|(place, _)| !together(place)) {
         let Some((low, high)) = *interval else { continue };
         any = true;
         let change =

@@ -19,7 +19,7 @@ pub struct Shares {
     /// Set if the card is not known to be of the host of the samples: why it was taken.
     pub accepted: Option<String>,
     pub sentence: String,
-    /// Points whose share is above one, by the lower limit of its interval.
+    /// Points whose share is above one, by the lower end of its interval: the calibration is at fault.
     pub above: Vec<String>,
     pub rows: Vec<ShareRow>,
     /// Limits whose inputs the card lacks, by kernel.
@@ -58,10 +58,10 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     for group in groups {
         let found = group.ranked(SHARE)?;
         for (cell, share) in &found {
-            all.push(share.median);
+            all.push(best(cell));
             *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
-            if share.interval.is_some_and(|(low, _)| low > 1.0) {
-                above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(share)));
+            if share.interval.map_or(share.median, |(low, _)| low) > 1.0 {
+                above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(cell, share)));
             }
         }
         let Some(last) = found.len().checked_sub(1) else { continue };
@@ -97,10 +97,15 @@ fn family(group: &SampleGroup) -> &str {
     kernels::family(group.samples.first_word("kernel"))
 }
 
-fn per_cent(share: &Summary) -> String {
+/// Of the fastest run: bounds are made of the best runs of a calibration.
+fn best(cell: &Cell) -> f64 {
+    cell.samples.numbers(SHARE).into_iter().fold(0.0, f64::max)
+}
+
+fn per_cent(cell: &Cell, share: &Summary) -> String {
     let one = |share: f64| units::significant(100.0 * share);
     let interval = share.interval.map(|(low, high)| format!(" ({} to {})", one(low), one(high))).unwrap_or_default();
-    format!("{} %{interval}", one(share.median))
+    format!("{} %, median {} %{interval}", one(best(cell)), one(share.median))
 }
 
 fn row(
@@ -121,12 +126,12 @@ fn row(
         rate: rate(Some(group.headline)),
         bound: rate(bound_of(group.headline)),
         by: cell.samples.first_word(BOUND_BY).to_owned(),
-        share: per_cent(share),
+        share: per_cent(cell, share),
         others,
     }
 }
 
-/// The limits that do not bind, each at its least, as multiples of the bound.
+/// The limits that do not bind, each at its least, as multiples of the bound; and the program's own loop, which is none.
 fn others(terms: &Terms) -> Vec<String> {
     let Some(bottleneck) = terms.bottleneck() else { return Vec::new() };
     let mut least: BTreeMap<&str, f64> = BTreeMap::new();
@@ -136,7 +141,8 @@ fn others(terms: &Terms) -> Vec<String> {
     }
     let mut least: Vec<_> = least.into_iter().collect();
     least.sort_by(|a, b| a.1.total_cmp(&b.1));
-    least.iter().map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
+    let own = terms.program.map(|rate| (bounds::LOOP, rate / bottleneck.rate));
+    own.iter().chain(&least).map(|(name, times)| format!("{name} {}x", units::significant(*times))).collect()
 }
 
 fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
@@ -147,7 +153,7 @@ fn sentence(all: &mut [f64], bottlenecks: &BTreeMap<String, usize>) -> String {
     names.sort_by(|a, b| b.1.cmp(a.1));
     let names: Vec<String> = names.iter().map(|(name, count)| format!("{name} at {count}")).collect();
     format!(
-        "{} with a bound: {} to {} % of it reached, at half of them at least {} %. Bottlenecks: {}.",
+        "{} with a bound: the best run of each reaches {} to {} % of it, at half of them at least {} %. Bottlenecks: {}.",
         plural(all.len(), "point"),
         at(0),
         at(last),

@@ -129,8 +129,13 @@ pub const ALL: &[Item] = &[
     item(A, "Figures 5, 6", "ratios of two platforms")
         .sweeps(&["paper-figures-3-to-7"])
         .missing("2-4, 6-8 and 12 are read from surfaces that are drawn only; `apexmap compare` makes these figures of two results"),
+    item(A, "Section 2.1", "increasing performance up to 1000s of processors")
+        .models(&["apex_map.surface"])
+        .sweeps(&["apex-map-ranks"])
+        .missing("stated without numbers"),
     item(D, "Figures 1, 2", "bandwidth over the share of random accesses (MAPS)")
-        .missing("drawn only, without printed numbers"),
+        .sweeps(&["memory-random-share"])
+        .missing("drawn only, without printed numbers: the sweep makes the same figure"),
     item(D, "Definition", "polynomial and period of the stream")
         .checks(&["HPCC RandomAccess definition"]),
     item(D, "Figures 3 to 7", "sequential, star and global RandomAccess").sweeps(&["random-access-hpcc"]).missing("no numbers"),
@@ -143,6 +148,7 @@ pub const ALL: &[Item] = &[
         ),
     item(H, "Figure 1, Section 2", "messages and volume in d dimensions")
         .models(&["random_access.all_to_all"])
+        .sweeps(&["random-access-dimensions"])
         .checks(&["hypercube paper, Section 2"]),
     item(H, "Table 2", "GUPS over processors")
         .models(&["random_access.hypercube"])
@@ -180,7 +186,7 @@ pub const ALL: &[Item] = &[
         .checks(&["Blue Gene/P paper, Table 3", "Blue Gene/P paper, Section 5.3, "]),
     item(B, "Section 5.1", "load of the cores")
         .models(&["random_access.roles"])
-        .sweeps(&["random-access-roles"])
+        .sweeps(&["random-access-loads"])
         .checks(&["Blue Gene/P paper, Sections 5.1 and 5.2"])
         .missing("the loads of cores 0 to 2 are inputs of the model"),
     item(B, "Table 4, Blue Gene/P", "bottlenecks and rates over nodes")
@@ -214,5 +220,7 @@ pub const ALL: &[Item] = &[
         .checks(&["NIC message-rate paper, Section 6,"]),
     item(N, "Figures 14, 15", "RandomAccess by puts, over sockets")
         .models(&["message_rate.nic"])
-        .checks(&["NIC message-rate paper, Section 7, Figure 15"]),
+        .sweeps(&["random-access-puts"])
+        .checks(&["NIC message-rate paper, Section 7, Figure 15"])
+        .missing("rates over sockets are drawn only; the 2 us of the simulator's barrier cannot be set"),
 ];

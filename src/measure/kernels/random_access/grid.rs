@@ -31,10 +31,18 @@ impl NodeGrid {
         self.sizes.len()
     }
 
-    /// Ranks that differ from `rank` in this dimension only.
+    /// The place of a rank in its line of this dimension.
+    pub fn place(&self, rank: usize, dimension: usize) -> usize {
+        rank / self.stride(dimension) % self.sizes[dimension]
+    }
+
+    fn stride(&self, dimension: usize) -> usize {
+        self.sizes[..dimension].iter().product()
+    }
+
+    /// Ranks that differ from `rank` in this dimension only, in the order of their places.
     pub fn peers(&self, rank: usize, dimension: usize) -> Vec<usize> {
-        let stride: usize = self.sizes[..dimension].iter().product();
-        let own = rank / stride % self.sizes[dimension];
+        let (stride, own) = (self.stride(dimension), self.place(rank, dimension));
         let others = (0..self.sizes[dimension]).filter(|&place| place != own);
         others.map(|place| rank - own * stride + place * stride).collect()
     }

@@ -12,6 +12,7 @@
 pub mod alltoallv;
 pub mod base;
 pub mod division;
+pub mod exchange;
 pub mod grid;
 pub mod hypercube;
 pub mod layout;

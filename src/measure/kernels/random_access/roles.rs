@@ -10,10 +10,13 @@
 //! CHECK: that of all algorithms. `core0_load_seconds` and so on: the time that a core works per update of its node,
 //!   without its waits for messages or room; the paper's 95, 112, 114 and 146 cycles. Where ranks share a processor,
 //!   the time of the others is included.
+//!   `disabled` = n: the last n cores of each node discard what they receive, as the paper measured loads; every update is then
+//!   either applied or discarded, and both are counted and hashed. `delay_ns`: the core `delayed_core` waits so long for every update
+//!   that it generates or receives, as the paper confirmed loads.
 //! DIFFERENCES: cores are ranks, which are threads of one process on the threads transport, and the local buffers are
-//!   messages; the paper measured loads by leaving out cores, this kernel by the clock. Receives are not processed four
-//!   at once.
+//!   messages. The paper's receive takes up to four packets: `packets = 4`.
 
+mod loads;
 mod plan;
 
 use super::layout::Owners;
@@ -21,19 +24,18 @@ use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, OUTPUTS, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure,
+    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about, measure,
 };
 
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
-use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::point::Value;
+use crate::point::{Point, Value};
 use crate::source;
-use crate::units::Unit;
+use loads::{DELAY, DELAYED, DISABLED, LOADS, MOST_CORES, WITH_LOADS};
 use plan::{RolePlan, Route};
 
 pub const KERNEL: Algorithm = Algorithm {
@@ -46,8 +48,8 @@ pub const KERNEL: Algorithm = Algorithm {
             "Sections 4.3, 5.1 and 6",
             Ranks::Any,
             &[
-                N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM,
-                STARTS, OFFSET, PAGES, SEED,
+                N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
+                OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED,
             ],
         )
     },
@@ -55,36 +57,11 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse,
     buffers: |point| {
         let plan = RolePlan::new(point);
-        let messages = plan.grid.dimensions().max(1) * (point.integer("B") + point.integer("SMSG") + 1) as usize;
+        let messages = plan.grid.dimensions().max(1)
+            * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
         ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
-};
-
-/// Cores whose load has a column.
-const MOST_CORES: usize = 8;
-const LOADS: [&str; MOST_CORES] = [
-    "core0_load_seconds",
-    "core1_load_seconds",
-    "core2_load_seconds",
-    "core3_load_seconds",
-    "core4_load_seconds",
-    "core5_load_seconds",
-    "core6_load_seconds",
-    "core7_load_seconds",
-];
-const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
-    let mut all = [OUTPUTS[0]; OUTPUTS.len() + MOST_CORES];
-    let mut i = 0;
-    while i < all.len() {
-        all[i] = if i < OUTPUTS.len() {
-            OUTPUTS[i]
-        } else {
-            output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: working time per update of its node")
-        };
-        i += 1;
-    }
-    all
 };
 
 const CORES: Parameter = parameter(
@@ -100,6 +77,13 @@ const ROUTERS: Parameter = parameter(
     Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
 );
 
+const PACKETS: Parameter = parameter(
+    "packets",
+    "receive_packets",
+    "packets: messages that one receive looks for together; the paper's takes up to four",
+    Domain::Integer { least: 1, most: 16, default: 1 },
+);
+
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (cores, routers) = (point.integer("cores_per_node"), point.integer("routers"));
     if !(point.ranks as u64).is_multiple_of(cores) {
@@ -110,6 +94,14 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
             "routers = {routers} of cores_per_node = {cores} leaves no core to update; use fewer \
             routers"
         ));
+    }
+    for (name, value) in [("disabled", point.integer("disabled")), ("delayed_core", point.integer("delayed_core"))] {
+        if value >= cores {
+            return Err(format!(
+                "{name} = {value} is too large for cores_per_node = {cores}; use {} or less",
+                cores - 1
+            ));
+        }
     }
     if point.text("owner_by") == "shift" && !((point.ranks as u64 / cores * (cores - routers)).is_power_of_two()) {
         return Err(
@@ -126,7 +118,9 @@ fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outco
     let problem = Problem::on_nodes(point, comm.rank(), plan.nodes);
     let mut member = Member::new(comm, &plan, &problem, point);
     let core = comm.rank() % plan.nodes.cores;
-    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| member.pass(core, &problem, table));
+    let discards = point.integer("disabled") > 0;
+    let rules = Rules { discards, conformant: !discards && member.delay == 0.0, ..Rules::STRICT };
+    let outcome = measure(comm, &problem, arena, rules, |table| member.pass(core, &problem, table));
     let busy = comm.gather(&[member.busy.to_bits()]);
     let mut outcome = outcome?;
     for (number, busy) in busy.iter().flatten().enumerate() {
@@ -161,10 +155,37 @@ struct Member<'a, C: Mailboxes> {
     buckets: Vec<Vec<u64>>,
     stored: usize,
     tally: Tally,
-    /// Since when it has had nothing to do.
-    idle_since: Option<f64>,
-    /// Seconds of the pass in which it had.
+    /// Messages that a receive looks for together.
+    packets: usize,
+    /// Whether it discards what it receives.
+    disabled: bool,
+    /// Seconds that it waits for every update.
+    delay: f64,
+    idle: Idle,
+    /// Seconds of the pass in which it had something to do.
     busy: f64,
+}
+
+/// The time without anything to do.
+#[derive(Default)]
+struct Idle {
+    since: Option<f64>,
+    seconds: f64,
+}
+
+impl Idle {
+    fn begin(&mut self, comm: &impl Comm) {
+        if self.since.is_none() {
+            self.since = Some(comm.now());
+        }
+    }
+
+    /// There is something to do.
+    fn end(&mut self, comm: &impl Comm) {
+        if let Some(since) = self.since.take() {
+            self.seconds += comm.now() - since;
+        }
+    }
 }
 
 impl<'a, C: Mailboxes> Member<'a, C> {
@@ -177,7 +198,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             let (inbox, outbox) = comm.mailbox(Tag::Data(channel as u8), buffers, handles, plan.capacity);
             Channel { inbox, outbox, ended: 0, received: Vec::with_capacity(plan.capacity) }
         };
-        let is_router = rank % plan.nodes.cores < plan.nodes.routers;
+        let core = rank % plan.nodes.cores;
+        let is_router = core < plan.nodes.routers;
         let routes = if is_router { plan.routes(rank) } else { Vec::new() };
         // Updates for parts to which only an earlier core routes never come here.
         let bucket = |part: usize| {
@@ -195,8 +217,15 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
             routes,
             stored: 0,
+            packets: point.integer("packets") as usize,
+            disabled: core + point.integer("disabled") as usize >= plan.nodes.cores,
+            delay: if core as u64 == point.integer("delayed_core") {
+                1e-9 * point.integer("delay_ns") as f64
+            } else {
+                0.0
+            },
             tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
-            idle_since: None,
+            idle: Idle::default(),
             busy: 0.0,
         }
     }
@@ -213,7 +242,7 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             self.update(table);
         }
         self.work();
-        self.busy += self.comm.now() - started;
+        self.busy += self.comm.now() - started - self.idle.seconds;
         self.tally
     }
 
@@ -226,29 +255,38 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             self.hold(1);
             self.route(generator.next_u64());
             if number % self.plan.capacity as u64 == 0 {
+                self.delay(self.plan.capacity);
                 self.serve(0);
             }
         }
+        self.delay((problem.own_updates() % self.plan.capacity as u64) as usize);
     }
 
     /// Makes all updates that come.
     fn update(&mut self, table: &mut Table) {
         let (rank, all) = (self.comm.rank(), self.plan.grid.dimensions());
         while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
-            let channel = &mut self.channels[all - self.first_channel];
-            let taken = channel.inbox.take(|_, words| {
-                table.apply(words);
-                words.len()
+            let Self { channels, first_channel, index, disabled, tally, idle, comm, .. } = self;
+            let channel = &mut channels[all - *first_channel];
+            let (ended, mut updates) = (&mut channel.ended, 0);
+            let taken = channel.inbox.take_together(self.packets, |_, words| {
+                idle.end(*comm);
+                if *disabled {
+                    words.iter().for_each(|&value| tally.discard(index.of(value), value));
+                } else {
+                    table.apply(words);
+                    tally.applied += words.len() as u64;
+                }
+                // An empty message is its sender's last.
+                *ended += usize::from(words.is_empty());
+                tally.store(words.len());
+                updates += words.len();
             });
-            let Some(words) = taken else {
+            if taken == 0 {
                 self.wait();
-                continue;
-            };
-            // An empty message is its sender's last.
-            channel.ended += usize::from(words == 0);
-            self.tally.applied += words as u64;
-            self.tally.store(words);
-            self.work();
+            } else {
+                self.delay(updates);
+            }
         }
     }
 
@@ -294,11 +332,23 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         for at in first.max(own.start).max(self.first_channel)..own.end {
             let at = at - self.first_channel;
             let mut received = std::mem::take(&mut self.channels[at].received);
-            while self.channels[at].inbox.take(|_, words| received.extend_from_slice(words)).is_some() {
+            loop {
+                let Channel { inbox, ended, .. } = &mut self.channels[at];
+                let taken = inbox.take_together(self.packets, |_, words| {
+                    *ended += usize::from(words.is_empty());
+                    received.extend_from_slice(words);
+                });
+                if taken == 0 {
+                    break;
+                }
                 self.work();
-                self.channels[at].ended += usize::from(received.is_empty());
-                self.hold(received.len());
-                received.drain(..).for_each(|value| self.route(value));
+                self.delay(received.len());
+                if self.disabled {
+                    received.drain(..).for_each(|value| self.tally.discard(self.index.of(value), value));
+                } else {
+                    self.hold(received.len());
+                    received.drain(..).for_each(|value| self.route(value));
+                }
                 some = true;
             }
             self.channels[at].received = received;
@@ -329,17 +379,22 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         }
     }
 
-    fn wait(&mut self) {
-        if self.idle_since.is_none() {
-            self.idle_since = Some(self.comm.now());
+    /// Waits, as if so many updates took longer: this is work.
+    fn delay(&self, updates: usize) {
+        if self.delay > 0.0 {
+            let until = self.comm.now() + self.delay * updates as f64;
+            while self.comm.now() < until {
+                std::hint::spin_loop();
+            }
         }
+    }
+
+    fn wait(&mut self) {
+        self.idle.begin(self.comm);
         self.comm.relax();
     }
 
-    /// There was something to do.
     fn work(&mut self) {
-        if let Some(since) = self.idle_since.take() {
-            self.busy -= self.comm.now() - since;
-        }
+        self.idle.end(self.comm);
     }
 }

@@ -179,7 +179,8 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
         "locks" => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
         _ => Locking::Atomic,
     };
-    let rules = Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8) };
+    let rules =
+        Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8), ..Rules::STRICT };
     let mut failure = None;
     let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
         pass(&plan, &problem, how, table, clock).map_or_else(

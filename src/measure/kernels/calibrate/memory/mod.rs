@@ -6,6 +6,7 @@
 pub mod chase;
 pub mod generate;
 pub mod loaded;
+pub mod mix;
 pub mod owner;
 pub mod read;
 pub mod stream;

@@ -1,0 +1,170 @@
+//! NAME: calibrate.mix. The bandwidth of reads of which some share is random, the others consecutive.
+//!
+//! SOURCE: HPCC RandomAccess definition, Figures 1 and 2: MAPS, the bandwidth of stride-1 loads, of random loads, and of loads of
+//!   which some per cent are random. The page does not say in what order MAPS mixes them.
+//! DEFINITION: `accesses` words of a region of `bytes` bytes. After each random one, drawn uniformly and in every run anew, a run of
+//!   consecutive words is read, which goes on where the last one ended; the lengths of the runs differ by one at most.
+//! CHECK: the sum of all words read against the sum that their places imply.
+
+use super::read::{Places, prepare};
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        headline: "bytes_per_second_per_rank",
+        source: &source::HPCC_RANDOM_ACCESS,
+        ..about(
+            "calibrate.mix",
+            "Bandwidth of reads of which some share is random, the others consecutive",
+            "Figures 1 and 2 (MAPS)",
+            &[BYTES, PAGES, SHARE, ACCESSES],
+            "Every rank reads words of its own region: after each random word a run of consecutive ones, as long as the share of \
+             random accesses asks for. Random places are drawn while the clock is stopped, at most 16384 at a time, the first of \
+             them untimed. The region was traversed once before. The time is that of the slowest rank. The sum of all words was \
+             compared with the sum that their places imply.",
+        )
+    },
+    refuse: |point| {
+        power_of_two(point)?;
+        let (random, words) = (random(point), region_words(point));
+        let longest = (point.integer("accesses") - random).div_ceil(random);
+        if longest > words {
+            return Err(format!(
+                "random_share = {} leaves runs of {longest} consecutive words in a region of {words}; use a larger share, or more bytes",
+                point.real("random_share")
+            ));
+        }
+        Ok(())
+    },
+    work: |point| each(point, point.integer("accesses"), "access", 8, "8 per access"),
+    words: region_words,
+    buffers: |point| 2 * batch(point) as u64 * WORD_BYTES,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+const SHARE: Parameter = parameter(
+    "random_share",
+    "random_share",
+    "fraction of the accesses that are random; 1 leaves no consecutive ones, and below 0.0001 they set the pace alone",
+    Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
+);
+const ACCESSES: Parameter = parameter(
+    "accesses",
+    "mixed_accesses",
+    "words read in one run",
+    Domain::Integer { least: 1 << 10, most: 1 << 40, default: 1 << 22 },
+);
+/// Random places drawn at once.
+const BATCH: u64 = 1 << 14;
+
+/// Random accesses of a run, one at least.
+fn random(point: &Point) -> u64 {
+    ((point.integer("accesses") as f64 * point.real("random_share")).round() as u64).max(1)
+}
+
+fn batch(point: &Point) -> usize {
+    random(point).min(BATCH) as usize
+}
+
+/// Where the consecutive reads are, and how many belong to each random one.
+#[derive(Clone, Copy)]
+struct Runs {
+    random: u64,
+    consecutive: u64,
+    /// Random accesses made so far.
+    made: u64,
+    /// Where the next run begins.
+    at: u64,
+}
+
+impl Runs {
+    fn new(point: &Point) -> Self {
+        let random = random(point);
+        Self { random, consecutive: point.integer("accesses") - random, made: 0, at: 0 }
+    }
+
+    /// Length of the next run.
+    fn next(&mut self) -> u64 {
+        let up_to = |made: u64| (u128::from(made) * u128::from(self.consecutive) / u128::from(self.random)) as u64;
+        self.made += 1;
+        up_to(self.made) - up_to(self.made - 1)
+    }
+
+    /// Where a run of this length begins: at the region's start if it does not fit before its end.
+    fn begin(&mut self, length: u64, words: u64) -> u64 {
+        let start = if self.at + length > words { 0 } else { self.at };
+        self.at = start + length;
+        start
+    }
+}
+
+/// Collective.
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    warm(memory);
+    comm.barrier();
+    let mut draw = seed(&[stream, comm.rank() as u64]);
+    let (mut places, mut lengths) = (vec![0; batch(point)], vec![0; batch(point)]);
+    let mut runs = Runs::new(point);
+    let first = runs;
+    let (mut seconds, mut wrong, mut warmed) = (0.0, 0, false);
+    while runs.made < runs.random {
+        let count = places.len().min((runs.random - runs.made) as usize);
+        let (places, lengths) = (&mut places[..count], &mut lengths[..count]);
+        let mut expected = prepare(places, Places::anywhere(words), &mut draw, false);
+        let before = runs;
+        let mut walk = runs;
+        for length in lengths.iter_mut() {
+            *length = runs.next();
+            let start = walk.begin(*length, words);
+            // start + (start + 1) + ...
+            let sum = u128::from(*length) * u128::from(2 * start + length.saturating_sub(1)) / 2;
+            expected = expected.wrapping_add(sum as u64);
+        }
+        runs.at = walk.at;
+        let start = comm.now();
+        let found = mixed(memory, black_box(places), black_box(lengths), before.at);
+        let took = comm.now() - start;
+        wrong += u64::from(found != expected);
+        if warmed {
+            seconds += took;
+        } else {
+            (warmed, runs) = (true, first);
+        }
+    }
+    let accesses = point.integer("accesses") as f64;
+    Ok(outcome(comm, seconds, accesses, wrong, "sums differ from the sum of the words in memory"))
+}
+
+/// The sum of the words at random places and of the runs after them.
+#[multiversion::multiversion(targets("x86_64+avx2"))]
+fn mixed(memory: &[u64], places: &[u64], lengths: &[u64], mut at: u64) -> u64 {
+    if lengths.iter().all(|length| *length == 0) {
+        return sum_all(memory, places, 1);
+    }
+    let mut sum = 0u64;
+    for (&place, &length) in places.iter().zip(lengths) {
+        if at + length > memory.len() as u64 {
+            at = 0;
+        }
+        sum = sum.wrapping_add(memory[place as usize]);
+        for word in &memory[at as usize..(at + length) as usize] {
+            sum = sum.wrapping_add(*word);
+        }
+        at += length;
+    }
+    sum
+}

@@ -1,0 +1,211 @@
+//! NAME: random_access.exchange. Rounds: generate Q updates, exchange them in d stages through a grid of ranks, apply them.
+//!
+//! SOURCE: Plimpton et al., Section 2 and Figure 1: the ranks as a list (1d), an array (2d), a grid (3d), up to a hypercube. In each
+//!   stage a rank sends one message to every other rank in its line of that dimension, L = d (k - 1) messages and
+//!   V = d Q (k - 1)/k updates a round for k^d ranks.
+//! DIFFERENCES: ranks that are no k^d make a grid as even as their prime factors allow. A message longer than its buffer, twice its
+//!   mean and 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. Empty messages are sent too.
+
+use super::grid::NodeGrid;
+use super::layout::Owners;
+use super::random_stream::Index;
+use super::table::Table;
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about, measure, owner_can_be_found,
+};
+
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.exchange",
+        "RandomAccess in rounds of Q updates, exchanged in d stages through a grid of ranks",
+        &source::HYPERCUBE_RANDOM_ACCESS,
+        "Section 2, Figure 1 (1d, 2d, 3d)",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse: owner_can_be_found,
+    buffers: |point| {
+        let (grid, look_ahead) = (grid(point), point.integer("Q"));
+        let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
+        // Values, their places, values in order, what is kept; messages; a place by stage and rank.
+        let messages = (peers as u64 + point.integer("SMSG")) * piece(&grid, look_ahead) as u64;
+        7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const STAGES: Parameter = parameter(
+    "d",
+    "exchange_dimensions",
+    "dimensions of the exchange: 1 is one stage of messages to all other ranks, log2 P (or more) a hypercube",
+    Domain::Integer { least: 1, most: 24, default: 2 },
+);
+
+fn grid(point: &Point) -> NodeGrid {
+    NodeGrid::even(point.ranks, point.integer("d") as usize)
+}
+
+/// Words of a message at most: of the shortest line, whose messages are the longest.
+fn piece(grid: &NodeGrid, look_ahead: u64) -> usize {
+    let shortest = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len() + 1).min().unwrap_or(1);
+    2 * (look_ahead as usize).div_ceil(shortest) + 16
+}
+
+fn run<C: Mailboxes>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let problem = Problem::distributed(point, comm.rank(), comm.size());
+    let grid = grid(point);
+    let peers: Vec<Vec<usize>> = (0..grid.dimensions()).map(|stage| grid.peers(comm.rank(), stage)).collect();
+    let (piece, handles) = (piece(&grid, point.integer("Q")), point.integer("SMSG") as usize);
+    let (lines, outbox) = comm.mailbox_per_peer(Tag::Data(0), &peers.concat(), Posting::Ahead, handles, piece);
+    let mut lines = lines.into_iter();
+    let stage = |(number, peers): (usize, Vec<usize>)| Stage {
+        inboxes: lines.by_ref().take(peers.len()).collect(),
+        places: (0..comm.size()).map(|owner| grid.place(owner, number) as u32).collect(),
+        own: grid.place(comm.rank(), number),
+        unsent: vec![None; peers.len()],
+        awaited: vec![false; peers.len()],
+        ends: vec![0; peers.len() + 1],
+        peers,
+    };
+    let mut member = Member {
+        comm,
+        stages: peers.into_iter().enumerate().map(stage).collect(),
+        outbox,
+        owners: problem.find_owners(point.text("owner_by")),
+        index: problem.index,
+        piece,
+        held: Vec::with_capacity(2 * problem.look_ahead),
+        sorted: Vec::with_capacity(2 * problem.look_ahead),
+        slots: Vec::with_capacity(2 * problem.look_ahead),
+        tally: Tally { buffers: (KERNEL.buffers)(point), ..Tally::default() },
+    };
+    let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| member.pass(&problem, table));
+    drop(member);
+    outcome
+}
+
+/// One dimension of the exchange.
+struct Stage<I> {
+    /// The other ranks of this rank's line, in the order of their places in it.
+    peers: Vec<usize>,
+    inboxes: Vec<I>,
+    /// The place in the line by owner.
+    places: Vec<u32>,
+    own: usize,
+    /// Of each peer: what is still to be sent to it, if anything; an empty message is sent too.
+    unsent: Vec<Option<(usize, usize)>>,
+    /// Whether more is to come from it.
+    awaited: Vec<bool>,
+    /// By place: the end of its updates among the sorted ones.
+    ends: Vec<usize>,
+}
+
+struct Member<'a, C: Mailboxes> {
+    comm: &'a C,
+    stages: Vec<Stage<C::Inbox>>,
+    outbox: C::Outbox,
+    owners: Owners,
+    index: Index,
+    piece: usize,
+    held: Vec<u64>,
+    sorted: Vec<u64>,
+    slots: Vec<u32>,
+    tally: Tally,
+}
+
+impl<C: Mailboxes> Member<'_, C> {
+    fn pass(&mut self, problem: &Problem, table: &mut Table) -> Tally {
+        let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
+        for _ in 0..problem.rounds(problem.look_ahead) {
+            let size = left.min(problem.look_ahead as u64) as usize;
+            left -= size as u64;
+            self.held.resize(size, 0);
+            generator.fill(&mut self.held);
+            self.tally.store(size);
+            for stage in 0..self.stages.len() {
+                self.sort(stage);
+                self.exchange(stage);
+                self.tally.store(self.held.len());
+            }
+            table.apply(&self.held);
+            self.tally.applied += self.held.len() as u64;
+        }
+        self.tally
+    }
+
+    /// Puts what is held in the order of the places of a line.
+    fn sort(&mut self, stage: usize) {
+        let Stage { places, ends, .. } = &mut self.stages[stage];
+        ends.fill(0);
+        self.slots.clear();
+        for &value in &self.held {
+            let place = places[self.owners.of(self.index.of(value))];
+            self.slots.push(place);
+            ends[place as usize] += 1;
+        }
+        let mut start = 0;
+        for end in ends.iter_mut() {
+            (start, *end) = (start + *end, start);
+        }
+        self.sorted.resize(self.held.len(), 0);
+        for (&value, &place) in self.held.iter().zip(&self.slots) {
+            let end = &mut ends[place as usize];
+            self.sorted[*end] = value;
+            *end += 1;
+        }
+    }
+
+    /// Sends every peer of the line what goes to its place, and holds then what stays and what came.
+    fn exchange(&mut self, stage: usize) {
+        let Self { stages, outbox, sorted, held, tally, comm, piece, .. } = self;
+        let Stage { peers, inboxes, own, unsent, awaited, ends, .. } = &mut stages[stage];
+        let range = |place: usize| (if place == 0 { 0 } else { ends[place - 1] }, ends[place]);
+        for (peer, unsent) in unsent.iter_mut().enumerate() {
+            *unsent = Some(range(if peer < *own { peer } else { peer + 1 }));
+        }
+        awaited.fill(true);
+        held.clear();
+        let (start, end) = range(*own);
+        held.extend_from_slice(&sorted[start..end]);
+        let mut to_do = 2 * peers.len();
+        while to_do > 0 {
+            let before = (to_do, tally.messages, held.len());
+            for (unsent, &peer) in unsent.iter_mut().zip(peers.iter()) {
+                while let Some((start, end)) = *unsent {
+                    let stop = end.min(start + *piece);
+                    if !outbox.send(peer, &sorted[start..stop]) {
+                        break;
+                    }
+                    tally.messages += 1;
+                    tally.hops += (stop - start) as u64;
+                    *unsent = (stop - start == *piece).then_some((stop, end));
+                    to_do -= usize::from(unsent.is_none());
+                }
+            }
+            for (inbox, awaited) in inboxes.iter_mut().zip(awaited.iter_mut()) {
+                while *awaited {
+                    let take = |_, words: &[u64]| {
+                        held.extend_from_slice(words);
+                        words.len()
+                    };
+                    let Some(words) = inbox.take(take) else { break };
+                    *awaited = words == *piece;
+                    to_do -= usize::from(!*awaited);
+                }
+            }
+            if before == (to_do, tally.messages, held.len()) {
+                comm.relax();
+            }
+        }
+    }
+}

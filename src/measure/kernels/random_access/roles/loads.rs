@@ -1,0 +1,50 @@
+//! What tells the load of each core: its columns, and the ways to change it.
+
+use crate::measure::kernels::random_access::OUTPUTS;
+use crate::measure::kernels::{Domain, Output, Parameter, output, parameter};
+use crate::units::Unit;
+
+/// Cores whose load has a column.
+pub const MOST_CORES: usize = 8;
+pub const LOADS: [&str; MOST_CORES] = [
+    "core0_load_seconds",
+    "core1_load_seconds",
+    "core2_load_seconds",
+    "core3_load_seconds",
+    "core4_load_seconds",
+    "core5_load_seconds",
+    "core6_load_seconds",
+    "core7_load_seconds",
+];
+pub const WITH_LOADS: [Output; OUTPUTS.len() + MOST_CORES] = {
+    let mut all = [OUTPUTS[0]; OUTPUTS.len() + MOST_CORES];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < OUTPUTS.len() {
+            OUTPUTS[i]
+        } else {
+            output(LOADS[i - OUTPUTS.len()], Unit::Seconds, "load of this core: working time per update of its node")
+        };
+        i += 1;
+    }
+    all
+};
+
+pub const DISABLED: Parameter = parameter(
+    "disabled",
+    "disabled_cores",
+    "disabled cores: so many of each node, the last first, discard the updates that they receive",
+    Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
+);
+pub const DELAY: Parameter = parameter(
+    "delay_ns",
+    "delay_nanoseconds",
+    "artificial delay, in nanoseconds, for every update that the core delayed_core generates or receives",
+    Domain::Integer { least: 0, most: 1_000_000_000, default: 0 },
+);
+pub const DELAYED: Parameter = parameter(
+    "delayed_core",
+    "delayed_core",
+    "core of each node that is delayed, from 0",
+    Domain::Integer { least: 0, most: MOST_CORES as u64 - 1, default: 0 },
+);

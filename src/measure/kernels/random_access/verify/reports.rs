@@ -1,0 +1,199 @@
+//! The accounts of all ranks after a run, and the verdict.
+
+use super::{LOOK_AHEAD_LIMIT, Rules, Tally};
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Granted;
+use crate::measure::kernels::Outcome;
+use crate::measure::kernels::random_access::problem::Problem;
+use crate::point::Value;
+use std::collections::BTreeMap;
+
+/// What the fullest of `parts` destinations of the first updates of any of `parts` ranks gets if all destinations are as
+/// likely: mean, plus the tail of a Poisson distribution that one of parts^2 draws reaches (leading terms).
+fn fair_fullest(updates: f64, parts: f64) -> f64 {
+    if parts == 1.0 {
+        return updates;
+    }
+    let (mean, tail) = (updates / parts, 2.0 * parts.ln());
+    mean + (2.0 * mean * tail).sqrt() + tail / 3.0
+}
+
+/// A rank's account.
+#[derive(Clone, Copy)]
+pub struct Report {
+    pub seconds: u64,
+    pub tally: Tally,
+    pub demanded: u64,
+    pub generated: u64,
+    /// The hash that the streams demand of the rank's part.
+    pub demanded_hash: u64,
+    pub errors: u64,
+    pub words: u64,
+    pub fullest: u64,
+    pub hash: u64,
+}
+
+impl Report {
+    pub fn gather<C: Collectives>(&self, comm: &C) -> Reports {
+        let Tally { applied, messages, hops, stored, buffers, discarded, discarded_hash } = self.tally;
+        let row = [
+            self.seconds,
+            applied,
+            messages,
+            hops,
+            stored,
+            buffers,
+            self.demanded,
+            self.generated,
+            self.demanded_hash,
+            self.errors,
+            self.words,
+            self.fullest,
+            self.hash,
+            discarded,
+            discarded_hash,
+        ];
+        let all = comm.gather(&row).unwrap_or_else(|| row.to_vec());
+        let read = |row: &[u64]| Report {
+            seconds: row[0],
+            tally: Tally {
+                applied: row[1],
+                messages: row[2],
+                hops: row[3],
+                stored: row[4],
+                buffers: row[5],
+                discarded: row[13],
+                discarded_hash: row[14],
+            },
+            demanded: row[6],
+            generated: row[7],
+            demanded_hash: row[8],
+            errors: row[9],
+            words: row[10],
+            fullest: row[11],
+            hash: row[12],
+        };
+        Reports(all.chunks_exact(row.len()).map(read).collect())
+    }
+}
+
+/// All ranks' accounts.
+pub struct Reports(Vec<Report>);
+
+impl Reports {
+    fn sum(&self, of: impl Fn(&Report) -> u64) -> u64 {
+        self.0.iter().map(of).sum()
+    }
+
+    fn most(&self, of: impl Fn(&Report) -> u64) -> u64 {
+        self.0.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// `memory` in words, of all nodes.
+    pub fn outcome(&self, problem: &Problem, rules: Rules, granted: Granted, memory: u64) -> Outcome {
+        let mut seconds: Vec<f64> = self.0.iter().map(|rank| f64::from_bits(rank.seconds)).collect();
+        seconds.sort_by(f64::total_cmp);
+        let slowest = seconds[seconds.len() - 1];
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        let (errors, generated) = (self.sum(|rank| rank.errors), self.sum(|rank| rank.generated));
+        let error_fraction = errors as f64 / self.sum(|rank| rank.words) as f64;
+        let an_update = |count: u64| Value::Real(count as f64 / generated.max(1) as f64);
+        let hops = self.sum(|rank| rank.tally.hops);
+        let stored = self.most(|rank| rank.tally.stored);
+        let flag = |set: bool| Value::Integer(u64::from(set));
+        let memory_share = self.sum(|rank| rank.words) as f64 / memory as f64;
+        let mut broken = problem.rules_broken();
+        let others = [
+            (rules.conformant, "algorithm"),
+            (error_fraction <= MOST_ERRORS, "errors"),
+            // The largest power of two that fits into half of the memory.
+            (0.25 < memory_share && memory_share <= 0.5, "table size"),
+        ];
+        broken.extend(others.into_iter().filter(|(kept, _)| !kept).map(|(_, rule)| rule));
+        let mut outputs = BTreeMap::from([
+            ("rank_seconds_min", Value::Real(seconds[0])),
+            ("rank_seconds_mean", Value::Real(mean)),
+            ("imbalance", Value::Real(if mean > 0.0 { slowest / mean } else { 1.0 })),
+            ("messages_per_update", an_update(self.sum(|rank| rank.tally.messages))),
+            ("hops_per_update", an_update(hops)),
+            ("bytes_sent_per_update", an_update(hops * crate::units::WORD_BYTES)),
+            ("stored_max", Value::Integer(stored)),
+            ("stored_over_limit", flag(stored > problem.look_ahead as u64)),
+            ("buffer_bytes", Value::Integer(self.most(|rank| rank.tally.buffers) * crate::units::WORD_BYTES)),
+            ("errors", Value::Integer(errors)),
+            ("error_fraction", Value::Real(error_fraction)),
+            ("table_hash", Value::Text(format!("{:016x}", self.0.iter().fold(0, |hash, rank| hash ^ rank.hash)))),
+            ("updates_made", Value::Integer(generated)),
+            ("memory_share", Value::Real(memory_share)),
+            ("conformant", flag(broken.is_empty())),
+            ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
+        ]);
+        outputs.extend(self.skew(problem));
+        outputs.extend(granted.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes))));
+        outputs.extend(granted.huge_share.map(|share| ("huge_share", Value::Real(share))));
+        Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
+    }
+
+    /// How far the first updates are from going to all ranks alike.
+    fn skew(&self, problem: &Problem) -> Vec<(&'static str, Value)> {
+        let parts = problem.owners.parts();
+        if parts == 1 {
+            return Vec::new();
+        }
+        let counted = problem.share(0).min(LOOK_AHEAD_LIMIT as u64) as f64;
+        let (fullest, fair) = (self.most(|rank| rank.fullest), fair_fullest(counted, parts as f64));
+        // Successive values are shifts of one another, so that even good starts are less even than fair draws.
+        let weak = fullest as f64 > fair + 8.0 * fair.sqrt();
+        vec![
+            ("fullest_destination", Value::Integer(fullest)),
+            ("fullest_fair", Value::Real(fair)),
+            ("weak_starts", Value::Integer(u64::from(weak))),
+        ]
+    }
+
+    /// Every update was either applied where it belongs or discarded, once.
+    fn verdict_of_discards(&self) -> std::result::Result<(), String> {
+        let (applied, discarded) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.tally.discarded));
+        let generated = self.sum(|rank| rank.generated);
+        if applied + discarded != generated {
+            return Err(format!("{applied} updates were applied and {discarded} discarded, of {generated}"));
+        }
+        let found = self.0.iter().fold(0, |hash, rank| hash ^ rank.hash ^ rank.tally.discarded_hash);
+        let demanded = self.0.iter().fold(0, |hash, rank| hash ^ rank.demanded_hash);
+        if found != demanded {
+            return Err("the hash of the updates that were applied or discarded is wrong".into());
+        }
+        Ok(())
+    }
+
+    fn verdict(&self, rules: Rules, error_fraction: f64) -> std::result::Result<(), String> {
+        if rules.discards {
+            return self.verdict_of_discards();
+        }
+        let ranks = self.0.len();
+        let (applied, generated) = (self.sum(|rank| rank.tally.applied), self.sum(|rank| rank.generated));
+        if applied != generated {
+            return Err(format!("{applied} updates were applied instead of {generated}"));
+        }
+        if let Some(rank) = self.0.iter().position(|rank| rank.tally.applied != rank.demanded) {
+            let Report { tally, demanded, .. } = self.0[rank];
+            return Err(format!("rank {rank} applied {} updates, but {demanded} belong to it", tally.applied));
+        }
+        if rules.races {
+            return match error_fraction {
+                share if share <= MOST_ERRORS => Ok(()),
+                share => Err(format!("{:.3} % of the words are wrong; the maximum is 1 %", 100.0 * share)),
+            };
+        }
+        match (self.sum(|rank| u64::from(rank.hash != rank.demanded_hash)), self.sum(|rank| rank.errors)) {
+            (0, 0) => Ok(()),
+            (0, errors) => Err(format!("{errors} words of the table are wrong")),
+            (unlike, errors) => Err(format!(
+                "the hash of the table is wrong on {unlike} of {ranks} ranks, and {errors} of its words are wrong"
+            )),
+        }
+    }
+}
+
+/// The definition: at most 1 %; of the table's words, as the reference implementation counts them.
+const MOST_ERRORS: f64 = 0.01;
