@@ -128,15 +128,15 @@ const DEVIATIONS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
 #[test]
 fn intervals_over_launches_cover_whatever_varies_more() {
     let mut random = Pcg64Mcg::seed_from_u64(21);
-    let mut table = String::from("| launches | | ");
+    let mut table = String::from("| number | standard deviation |");
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     for of_samples in DEVIATIONS {
-        let _ = write!(table, "samples {} | ", percent(of_samples));
+        let _ = write!(table, " samples {} |", percent(of_samples));
     }
     table.push_str("\n|---|---|---|---|---|---|\n");
     for launches in [2, 3, 5, 10] {
         for of_launches in DEVIATIONS {
-            let _ = write!(table, "| {launches} | launches {} | ", percent(of_launches));
+            let _ = write!(table, "| {launches} | launches {} |", percent(of_launches));
             for of_samples in DEVIATIONS {
                 let found = simulate(launches, of_launches, of_samples, 3000, &mut random);
                 assert!(
@@ -145,7 +145,7 @@ fn intervals_over_launches_cover_whatever_varies_more() {
                     found.launches
                 );
                 let half = 50.0 * found.width;
-                let _ = write!(table, "{:.1} %, ± {half:.1} % ({}) | ", 100.0 * found.launches, percent(found.samples));
+                let _ = write!(table, " {:.1} %, ± {half:.1} % ({}) |", 100.0 * found.launches, percent(found.samples));
             }
             table.push('\n');
         }
