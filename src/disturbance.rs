@@ -52,16 +52,16 @@ facts! {
     Moves, "moved_ranks", None, Sum, "ranks that ended on another hardware thread than they began on";
     ThrottledSeconds, "throttled_seconds", Seconds, Largest, "time for which a control group's limit stopped the process";
     StealShare, "steal_share", None, Largest,
-        "share of the time of rank 0's host that the hypervisor gave to others, in about a second before the run's end";
+        "share of a host's time that the hypervisor gave to others, in about a second before the run's end";
     OtherCores, "other_cores", None, Largest,
-        "hardware threads of rank 0's host kept busy by other programs, in about a second before the run's end";
+        "hardware threads of a host kept busy by other programs, in about a second before the run's end";
     HertzBefore, "core_hertz_before", Hertz, Smallest, "core clock just before the run, on the slowest rank's core";
     HertzAfter, "core_hertz_after", Hertz, Smallest, "core clock just after the run, on the slowest rank's core";
     CacheCanary, "canary_cache_seconds", Seconds, Largest,
         "time of a fixed piece of work in the first-level cache just before the run, on the slowest rank";
     MemoryCanary, "canary_memory_seconds", Seconds, Largest,
         "time of a fixed number of random reads of memory just before the run, on the slowest rank";
-    EnergyJoules, "energy_joules", None, Largest, "energy of the packages of rank 0's node while the clock ran, in joules";
+    EnergyJoules, "energy_joules", None, Sum, "energy of the packages of all nodes while the clock ran, in joules";
     CoreCycles, "core_cycles", Cycles, Sum, "core cycles while the clock ran, by hardware counters";
     CacheMisses, "cache_misses", None, Sum, "last-level cache misses while the clock ran, by hardware counters";
     TlbMisses, "tlb_misses", None, Sum, "data TLB read misses while the clock ran, by hardware counters";

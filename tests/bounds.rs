@@ -66,8 +66,7 @@ proptest! {
         prop_assert!(mean <= most * (1.0 + 1e-12) && ladder.most(&law) <= most * (1.0 + 1e-12));
         let uniform = ladder.mean(&Law::power(1.0, 1e9));
         prop_assert!((uniform / most - 1.0).abs() < 1e-9, "uniform draws cost what was measured");
-        // Blocks spread what is hot: they cost no less.
-        prop_assert!(ladder.mean(&law.in_blocks(64.0)) >= mean * (1.0 - 1e-9));
+
     }
 }
 
@@ -568,6 +567,117 @@ fn nothing_here_is_faster_than_the_machine_says_of_itself() {
     let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
     let probes = calibrate::probes(&host, 2);
     assert_bounded(|scratch| measured(scratch, &probes, "transport = \"threads\"\n", POINTS, &[]), 60, 20);
+}
+
+/// A thousand points of all families, in caches and beyond them.
+const THOUSAND_POINTS: &str = r#"
+[[include]]
+kernel = "apex_map.sequential"
+ranks = 1
+I = 1024
+N = 8
+M = ["16 kwords", "128 kwords", "1 Mwords", "4 Mwords"]
+alpha = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0]
+L = [1, 2, 4, 8, 16, 32, 64, 256, 1024, 4096]
+pages = ["huge", "base"]
+[[include]]
+kernel = ["apex_map.two_sided", "apex_map.one_sided"]
+ranks = 2
+I = 256
+N = 4
+M = ["64 kwords", "2 Mwords"]
+alpha = [0.001, 0.01, 0.03, 0.1, 0.3, 1.0]
+L = [1, 4, 16, 64, 512, 4096]
+B = [1, 16]
+[[include]]
+kernel = "apex_map.two_sided"
+ranks = 2
+I = 256
+N = 4
+M = "2 Mwords"
+alpha = [0.001, 0.03, 0.3, 1.0]
+L = [1, 16, 64, 512]
+poll_every = 16
+[[include]]
+kernel = "random_access.sequential"
+ranks = 1
+N_words = ["16 kwords", "128 kwords", "1 Mwords", "4 Mwords"]
+updates = 0.25
+pages = ["huge", "base"]
+method = ["look_ahead", "immediate"]
+[[include]]
+kernel = ["random_access.hypercube", "random_access.alltoallv", "random_access.one_sided"]
+ranks = 2
+N_words = ["128 kwords", "1 Mwords"]
+updates = 0.25
+Q = [64, 256, 1024]
+[[include]]
+kernel = ["random_access.base", "random_access.star"]
+ranks = 2
+N_words = ["16 kwords", "128 kwords", "1 Mwords", "4 Mwords"]
+updates = 0.25
+[[include]]
+kernel = ["message_rate.ping_pong", "message_rate.streaming", "message_rate.bidirectional", "message_rate.random"]
+ranks = 2
+operation = ["send", "put"]
+message_bytes = ["4 B", "8 B", "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB"]
+messages = 512
+buffers = ["one", "distinct"]
+"#;
+
+/// A share of a bound that no point exceeds by the lower end of its interval: bounds are made of the best of twenty runs.
+const MOST_SHARE: f64 = 1.02;
+
+/// How many points reach which share of their bounds, by tenths: medians, and lower ends of intervals.
+fn histogram(shares: &[(f64, f64, String)]) -> String {
+    let tenth = |share: f64| (10.0 * share) as usize;
+    let count =
+        |at: usize, of: &dyn Fn(&(f64, f64, String)) -> f64| shares.iter().filter(|s| tenth(of(s)) == at).count();
+    let last = shares.iter().map(|share| tenth(share.0)).max().unwrap_or(0);
+    let row = |at: usize| {
+        let (medians, lows) = (count(at, &|share| share.0), count(at, &|share| share.1));
+        let bar = "#".repeat(medians / 4);
+        format!("{:>4} to {:>3} %: {medians:>4} {lows:>4} {bar}\n", 10 * at, 10 * at + 10)
+    };
+    let head = "of the bound   median, lower end\n".to_owned();
+    head + &(0..=last).map(row).collect::<String>()
+}
+
+#[test]
+#[ignore = "compares timings, on a quiet machine: cargo test --release --locked -- --ignored nothing_; `make bench` runs it"]
+fn nothing_of_a_thousand_points_exceeds_its_bounds() {
+    let host = provenance::Host { memory_bytes: 256 << 20, ..provenance::host() };
+    let probes = calibrate::probes(&host, 2);
+    // What exceeds its bound does so again; a machine that was slower while one number was measured is another next time.
+    let mut exceeding: Option<Vec<String>> = None;
+    for _ in 0..3 {
+        let scratch = Scratch::new();
+        let (folder, card) = measured(&scratch, &probes, "transport = \"threads\"\n", THOUSAND_POINTS, &[]);
+        card.write(&folder.machine()).expect("written");
+        let samples = Samples::from(folder.compact().expect("a table")).good();
+        let share = |cell: Cell| {
+            let share = cell.summary(SHARE)?;
+            let low = share.interval.map_or(share.median, |(low, _)| low);
+            Some((share.median, low, label(samples.table(), cell.samples.rows()[0])))
+        };
+        let shares: Vec<_> = samples.cells(&["key"]).expect("shares").into_iter().filter_map(share).collect();
+        println!("{} points\n{}", shares.len(), histogram(&shares));
+        assert!(shares.len() >= 1000, "only {} points have a bound", shares.len());
+        let above = shares.iter().filter(|share| share.1 > MOST_SHARE);
+        let above: Vec<String> = above.map(|(median, low, label)| format!("{label}: {median:.2}, {low:.2}")).collect();
+        let names = |all: &[String]| all.iter().map(|one| one.split(": ").next().unwrap_or("").to_owned()).collect();
+        let again: Vec<String> = names(&above);
+        let left: Vec<String> = match &exceeding {
+            Some(before) => again.into_iter().filter(|name| before.contains(name)).collect(),
+            None => again,
+        };
+        if left.is_empty() {
+            return;
+        }
+        println!("above: {above:#?}");
+        exceeding = Some(left);
+    }
+    panic!("above their bounds every time: {exceeding:#?}");
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! What transports promise; here the threads. The same checks run on MPI in tests/mpi.rs.
 
+#[path = "mpi_checks/together.rs"]
+mod together;
+
 use apexmap::measure::comm::threads::window::ThreadRmaWindow;
 use apexmap::measure::comm::threads::{ThreadComm, run};
 use apexmap::measure::comm::{
@@ -28,6 +31,11 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
             assert_eq!(received, (0..size).flat_map(|from| words(from, rank)).collect::<Vec<_>>());
         }
     });
+}
+
+#[test]
+fn messages_taken_together_come_in_order() {
+    on_all(|comm| together::come_in_order(comm));
 }
 
 #[test]

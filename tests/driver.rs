@@ -3,9 +3,10 @@
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::Result;
+use apexmap::explore::compare::control;
 use apexmap::explore::launch::{self, CommandLine};
-use apexmap::explore::store::Folder;
 use apexmap::explore::store::quietness::Quietness;
+use apexmap::explore::store::{Folder, Samples};
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
@@ -397,4 +398,16 @@ fn a_disturbed_machine_is_told_and_ends_a_run_that_asked_for_a_quiet_one() {
     assert_eq!(case.samples().len(), 6, "otherwise it is measured and told");
     let records = case.folder.records().expect("journals");
     assert_eq!(records.last().map(|record| record.preflight.len()), Some(8), "the journal keeps it");
+}
+
+#[test]
+fn launches_of_one_thing_are_alternately_of_one_side_and_of_the_other() {
+    let mut case = Case::new(&[1, 2], 4, times(2));
+    case.drive(&[]);
+    let samples = Samples::from(case.folder.table().expect("a table"));
+    let launches = control::sides(&samples).expect("blocks").map(|side| {
+        assert_eq!(side.len(), samples.len() / 2);
+        side.launches().into_keys().map(str::to_owned).collect::<Vec<_>>()
+    });
+    assert_eq!(launches, [["0001", "0002", "0005", "0006"], ["0003", "0004", "0007", "0008"]]);
 }

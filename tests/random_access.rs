@@ -164,6 +164,7 @@ fn cores_with_roles_make_the_table_of_sequential() {
         for look_ahead in [1u64, 7, 1024] {
             for dimensions in [1u64, 3] {
                 let point = roles(ranks, WORDS, cores, routers).with("Q", look_ahead).with("dimensions", dimensions);
+                let point = point.with("packets", 1 + 3 * (look_ahead % 2));
                 let (label, outcome) = (point.label(), run(point));
                 assert_eq!(outcome.verdict, Ok(()), "{label}");
                 assert_eq!(hash(&outcome), expected, "{label}");

@@ -40,7 +40,8 @@ fn points(ranks: usize) -> Vec<Point> {
 /// Nodes of so many cores, each with one that updates.
 fn nodes(ranks: usize, cores: usize) -> Vec<Point> {
     let roles = random_access::roles(ranks, WORDS, cores as u64, cores as u64 - 1).with("updates", 2.0);
-    [1u64, 7, 1024].map(|look_ahead| kernels::complete(roles.clone().with("Q", look_ahead)).unwrap()).into()
+    let point = |(look_ahead, packets): (u64, u64)| roles.clone().with("Q", look_ahead).with("packets", packets);
+    [(1, 1), (7, 4), (1024, 4), (1024, 1)].map(|one| kernels::complete(point(one)).unwrap()).into()
 }
 
 fn verify(mpi: &Mpi, ranks: usize) {

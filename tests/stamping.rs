@@ -25,6 +25,10 @@ impl Comm for Clocked<'_> {
     fn ranks_on_node(&self) -> usize {
         self.comm.ranks_on_node()
     }
+
+    fn first_on_node(&self) -> bool {
+        self.comm.first_on_node()
+    }
     fn oversubscribed(&self) -> bool {
         self.comm.oversubscribed()
     }

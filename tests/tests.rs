@@ -55,6 +55,7 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
+//! - `control`: differences found between launches of one thing
 //! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
@@ -80,6 +81,7 @@ mod compare;
 mod compare_sides;
 mod condition;
 mod contributing;
+mod control;
 mod disturbance;
 mod docs;
 mod driver;

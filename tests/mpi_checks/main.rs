@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 /// Words of a message that no MPI library sends before its receiver has asked for it: 32 MiB.
 const LONG: usize = 4 << 20;
 
+mod together;
+
 fn main() {
     let argument = |at| std::env::args().nth(at).expect("what to check, and a folder");
     let (what, folder) = (argument(1), PathBuf::from(argument(2)));
@@ -21,6 +23,7 @@ fn main() {
         (Transport::Mpi(comm), "mailboxes") => {
             a_late_message_blocks_nobody(comm, &folder);
             a_send_handle_is_busy_until_its_message_has_left(comm, &folder);
+            together::come_in_order(comm);
         }
         (Transport::Mpi(comm), "windows") => gets_are_as_many_as_there_are_slots(comm),
         _ => panic!("there is nothing to check"),

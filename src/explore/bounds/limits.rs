@@ -188,15 +188,18 @@ impl Messages {
         let short = |number: &str, bytes: u64, way: Word| {
             card.best(&NumberName::new(number).with([Word::Bytes(bytes), way]).to_string())
         };
+        let send = costs("message_seconds", sent, |way| way == [Send, One]);
+        // Measured with messages of one length: the halves exchange no less than a pair of ranks does with the best one.
+        let of_pair = send.byte.map_or(0.0, |byte| 1.0 / byte);
         let found = Self {
-            send: costs("message_seconds", sent, |way| way == [Send, One]),
+            send,
             put: costs("message_seconds", put, |way| way == [Put, One]),
             get: costs("get_seconds", got, |_| false),
             inject: card.best("send_seconds"),
             send_latency: short("network_latency_seconds", 4, Send),
             put_latency: short("network_latency_seconds", 4, Put),
             get_latency: short("get_seconds", 8, One),
-            bisection: card.best("bisection_bytes_per_second").zip(
+            bisection: card.best("bisection_bytes_per_second").map(|halves| halves.max(of_pair)).zip(
                 card.provenance.get("bisection_ranks").and_then(toml::Value::as_integer).map(|ranks| ranks as usize),
             ),
         };

@@ -1,5 +1,6 @@
 //! `apexmap compare`: machines against each other.
 
+use super::compare_self::{self, SelfArguments};
 use super::plot::style;
 use super::predict::pretty;
 use super::samples;
@@ -29,13 +30,21 @@ use std::path::{Path, PathBuf};
       --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
   apexmap compare results/base results/new --fail-if slower=5% --no-page
+  apexmap compare --self quickstart --launches 5     how often is a difference found where there is none?
 
 Ratios are speeds relative to the first machine: above 1 is faster.")]
 pub struct Arguments {
     /// Result folders, Parquet files of samples, published machines or machine cards; a condition in brackets chooses samples
-    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
+    #[arg(required_unless_present = "control", num_args = 2.., value_name = "RESULT")]
     inputs: Vec<String>,
-    /// Folder for the HTML page, its figures and tables [default: compare/A-vs-B]
+    /// Measure this sweep in launches that are alternately called A and B, compare A with B, and print the rate of differences
+    /// found, all of which are false; a sweep file or the name of a ready sweep
+    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "condition", "ignore", "fail_if"])]
+    control: Option<PathBuf>,
+    /// Launches of A, and of B, of each rank count [default: those of the sweep, at least 3]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
+    launches: Option<u32>,
+    /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Names of the machines, comma-separated [default: their own names]
@@ -66,10 +75,10 @@ pub struct Arguments {
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
     style: String,
     /// Only check, write no HTML page
-    #[arg(long, requires = "fail_if")]
+    #[arg(long)]
     no_page: bool,
-    /// Print the check as JSON
-    #[arg(long, requires = "fail_if")]
+    /// Print the check, or the rate of false findings, as JSON
+    #[arg(long)]
     json: bool,
 }
 
@@ -79,6 +88,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ignored: arguments.ignore.iter().map(|name| parameter(name)).collect::<Result<_>>()?,
         ranks: arguments.match_ranks,
     };
+    if let Some(sweep) = &arguments.control {
+        return control(arguments, sweep, matching);
+    }
+    if arguments.launches.is_some() {
+        let next = "name the sweep: apexmap compare --self quickstart --launches 5";
+        return Err(Error::input("--launches is about the launches that --self makes", next));
+    }
+    if (arguments.no_page || arguments.json) && arguments.fail_if.is_none() {
+        let flag = if arguments.no_page { "--no-page" } else { "--json" };
+        return Err(Error::input(
+            format!("{flag} is about the check of --fail-if, or of --self"),
+            "add --fail-if slower=5%, for example",
+        ));
+    }
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     name_all(&mut machines, &arguments.names)?;
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
@@ -91,13 +114,27 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
-        let made = page(arguments, &comparison, check.as_ref())?;
+        let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
+        let made = page(arguments, &folder, &comparison, check.as_ref())?;
         // Standard output is the check's alone where it is JSON.
         if arguments.json { eprint!("{made}") } else { print(&made)? }
     }
     let Some(check) = check else { return Ok(()) };
     print(&if arguments.json { pretty(&check)? } else { regression::text(&check) })?;
     verdict(&check)
+}
+
+/// A sweep against itself.
+fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
+    let sides =
+        compare_self::measure(&SelfArguments { sweep, launches: arguments.launches, out: arguments.out.as_deref() })?;
+    let comparison = Comparison { decision: arguments.significance, ..sides.compare(matching)? };
+    let found = sides.conclude(&comparison, arguments.json)?;
+    if !arguments.no_page {
+        let made = page(arguments, &sides.folder, &comparison, None)?;
+        if arguments.json { eprint!("{made}") } else { print(&made)? }
+    }
+    print(&found)
 }
 
 fn verdict(check: &RegressionCheck) -> Result<()> {
@@ -123,15 +160,18 @@ fn verdict(check: &RegressionCheck) -> Result<()> {
     ))
 }
 
-fn page(arguments: &Arguments, comparison: &Comparison, check: Option<&RegressionCheck>) -> Result<String> {
-    let machines = comparison.machines;
-    let folder = arguments.out.clone().unwrap_or_else(|| default_folder(machines));
+fn page(
+    arguments: &Arguments,
+    folder: &Path,
+    comparison: &Comparison,
+    check: Option<&RegressionCheck>,
+) -> Result<String> {
     if style(&arguments.style) == Style::Paper {
         let paper = folder.join("figures").join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
     let command = std::env::args().map(quoted).collect::<Vec<_>>().join(" ");
-    let made = compare::write(comparison, &folder, &command, check)?;
+    let made = compare::write(comparison, folder, &command, check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
 }
 

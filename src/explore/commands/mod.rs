@@ -3,6 +3,7 @@
 mod calibrate;
 mod card;
 mod compare;
+mod compare_self;
 pub mod diagnostics;
 mod export;
 mod fit;

@@ -1,9 +1,9 @@
 //! `apexmap status`: what a result holds, what failed and why.
 
 use crate::error::Result;
-use crate::explore::store::Folder;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
+use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep;
 use crate::explore::sweep::plan::Progress;
 use crate::measure::worker::Repeat;
@@ -44,6 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     );
     records.iter().for_each(|record| launch(record, &mut text));
     failures(&records, &keys, &mut text);
+    intervals(&folder, &mut text);
     print(&text)
 }
 
@@ -75,6 +76,19 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     let (ranks, samples) = (plural(launch.ranks, "rank"), plural(record.samples.len(), "sample"));
     let (name, library, host) = (&launch.launch, &launch.library, &launch.host.name);
     let _ = writeln!(text, "launch {name}: {ranks} on {library}, {host}, {samples}, {end}{lost}");
+}
+
+/// How intervals of the samples come about, and how alike successive samples are.
+fn intervals(folder: &Folder, text: &mut String) {
+    match folder.table() {
+        Ok(table) => {
+            let samples = Samples::from(table).current().good();
+            if !samples.is_empty() {
+                let _ = writeln!(text, "{}", samples.method());
+            }
+        }
+        Err(error) => eprintln!("note: {error}"),
+    }
 }
 
 /// A line per failed sample of the plan.

@@ -6,7 +6,7 @@
 
 use super::Comparison;
 use super::ratio::{Ratio, scaled_ratio};
-use super::roles::Scope;
+use super::scope::Scope;
 use super::statistics::{MannWhitney, adjusted};
 use std::collections::BTreeMap;
 

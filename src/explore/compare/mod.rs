@@ -8,6 +8,7 @@
 mod about;
 pub mod cards;
 pub mod comparability;
+pub mod control;
 mod corners;
 pub mod decisions;
 pub mod facts;
@@ -24,6 +25,7 @@ mod rates;
 pub mod ratio;
 pub mod regression;
 pub mod roles;
+pub mod scope;
 pub mod sensitivity;
 pub mod statistics;
 mod summary;

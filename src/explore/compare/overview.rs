@@ -7,7 +7,7 @@ use super::points::Point;
 use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::RegressionCheck;
-use super::roles::Scope;
+use super::scope::Scope;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
 use crate::explore::html::{capital, utc};

@@ -4,7 +4,7 @@ use super::Comparison;
 use super::decisions::{self, Decision};
 use super::groups::MatchedGroup;
 use super::ratio::{Ratio, ratio};
-use super::roles::Scope;
+use super::scope::Scope;
 use super::statistics::MannWhitney;
 use crate::error::Result;
 use crate::explore::figure::{

@@ -6,7 +6,7 @@ use super::points::Point;
 use super::ranking::{MachineRank, Matrix};
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Tested};
-use super::roles::Scope;
+use super::scope::Scope;
 use super::statistics::MannWhitney;
 use crate::units::{NumberStyle, number, significant};
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use super::Comparison;
 use super::decisions::{self, Decided};
 use super::points::{Point, PointData};
-use super::roles::Scope;
+use super::scope::Scope;
 use crate::explore::export::csv;
 use std::collections::BTreeMap;
 

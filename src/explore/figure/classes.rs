@@ -23,7 +23,7 @@ pub struct Classes {
     pub grid: Grid,
     /// By [y, x], from `names`.
     pub classes: Array2<Option<usize>>,
-    /// At most eleven; those that occur are in the key.
+    /// At most twelve; those that occur are in the key.
     pub names: Vec<String>,
 }
 

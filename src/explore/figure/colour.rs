@@ -67,7 +67,7 @@ pub const SERIES: [RGBColor; 8] = [
 ];
 
 /// For names on a map: Paul Tol's muted scheme for the colour-blind, with its pale grey first, and a dark grey.
-pub const CLASSES: [RGBColor; 11] = [
+pub const CLASSES: [RGBColor; 12] = [
     RGBColor(221, 221, 221),
     RGBColor(204, 102, 119),
     RGBColor(136, 34, 85),
@@ -79,4 +79,5 @@ pub const CLASSES: [RGBColor; 11] = [
     RGBColor(170, 68, 153),
     RGBColor(51, 34, 136),
     RGBColor(85, 85, 85),
+    RGBColor(238, 136, 102),
 ];

@@ -1,32 +1,137 @@
-//! The correlation of successive samples of a result.
+//! How alike successive samples are: their correlation at lag 1 within launches, pooled over the points of a result.
+//!
+//! Samples of a point follow one another at the distance of a round over all points, so slow changes of the machine make them
+//! alike; an interval within one launch that takes them as independent is then too narrow. With correlation r, n samples tell as
+//! much as n (1 - r) / (1 + r) independent ones (Priestley, Spectral Analysis and Time Series, 1981, Section 5.3.2), so
+//! that the interval is widened by the square root of (1 + r) / (1 - r). Launches are independent of one another by
+//! comparison, and their intervals need no widening.
+//!
+//! What is correlated are logarithms of times less their mean in the launch, which takes away part of the correlation where samples
+//! are few: that is made good exactly, for a process in which each sample depends on the one before only. Residuals
+//! beyond three scaled median absolute deviations count as that, so that no single outlier decides.
 
-use super::samples::Samples;
-use crate::measure::numerics::autocorrelation::Autocorrelation;
+use crate::measure::numerics::statistics::median;
+use std::collections::BTreeMap;
 
-impl Samples {
-    /// How alike successive samples of the whole table are; `None` with too few to tell.
-    pub fn autocorrelation(&self) -> Option<Autocorrelation> {
-        *self.correlation.get_or_init(|| of(&self.whole()))
+/// Above this, intervals within one launch are widened.
+pub const HIGH: f64 = 0.1;
+
+/// Above this there are none: the correction itself then covers less than 94 % (tests/intervals.rs).
+pub const TOO_HIGH: f64 = 0.7;
+
+/// Fewer pairs of successive samples tell nothing.
+const LEAST_PAIRS: usize = 30;
+
+/// Correlations of the samples of a result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Autocorrelation {
+    /// Between a sample and the next of the same point in the same launch, from -1 to 1.
+    pub successive: f64,
+    /// Between a sample and the next of the launch, whichever point that is of, from -1 to 1.
+    pub neighbours: f64,
+    /// Pairs of successive samples of a point.
+    pub pairs: usize,
+}
+
+impl Autocorrelation {
+    /// Of the times of points in launches, each in the order of time. `order`: all residuals of each launch in the order of
+    /// time, as pairs of the index of a series and the place in it. `None` with fewer than 30 pairs, or if all are equal.
+    pub fn of(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
+        let pairs: usize = series.iter().map(|times| times.len().saturating_sub(1)).sum();
+        if pairs < LEAST_PAIRS {
+            return None;
+        }
+        let residuals = residuals(series);
+        let product = |pair: &[f64]| pair[0] * pair[1];
+        let both: f64 = residuals.iter().flat_map(|values| values.windows(2)).map(product).sum();
+        let squares: f64 = residuals.iter().flatten().map(|value| value * value).sum();
+        let in_time = |launch: &Vec<(usize, usize)>| -> (f64, f64) {
+            let values: Vec<f64> = launch.iter().map(|&(of, at)| residuals[of][at]).collect();
+            (values.windows(2).map(product).sum(), values.iter().map(|value| value * value).sum())
+        };
+        let launches: Vec<(f64, f64)> = order.iter().map(in_time).collect();
+        let all: f64 = launches.iter().map(|(_, squares)| squares).sum();
+        (squares > 0.0 && all > 0.0).then(|| Self {
+            successive: unbiased(both / squares, series),
+            neighbours: launches.iter().map(|(both, _)| both).sum::<f64>() / all,
+            pairs,
+        })
+    }
+
+    /// By what the ends of an interval within one launch are moved away from the median, in logarithms: 1 where the correlation
+    /// is low, `None` where it is too high for any interval.
+    pub fn widening(&self) -> Option<f64> {
+        let r = self.successive;
+        match r {
+            _ if r <= HIGH => Some(1.0),
+            _ if r <= TOO_HIGH => Some(((1.0 + r) / (1.0 - r)).sqrt()),
+            _ => None,
+        }
+    }
+
+    /// What it is and what follows from it.
+    pub fn sentence(&self) -> String {
+        let r = crate::units::significant(self.successive);
+        let follows = match self.widening() {
+            Some(1.0) => "low: intervals within one launch take samples as independent".to_owned(),
+            Some(times) => {
+                format!("high: intervals within one launch are widened by {}", crate::units::significant(times))
+            }
+            None => format!("above {TOO_HIGH}: there are no intervals within one launch; measure several launches"),
+        };
+        let neighbours = crate::units::significant(self.neighbours);
+        format!(
+            "correlation of successive samples of a point {r} ({} pairs; {neighbours} between neighbours in time), {follows}",
+            self.pairs
+        )
     }
 }
 
-/// Of the current good samples of a table.
-fn of(samples: &Samples) -> Option<Autocorrelation> {
-    let good = samples.current().good();
-    let time = good.column("seconds")?;
-    good.column("key")?;
-    let (mut series, mut order) = (Vec::new(), Vec::new());
-    for launch in good.launches().into_values() {
-        let mut moments: Vec<(f64, usize, usize)> = Vec::new();
-        for point in launch.alike(&["key"]) {
-            let when = |row: usize| point.column("unix_seconds").map_or(f64::NAN, |column| column.number(row));
-            let mut rows: Vec<usize> = point.rows().iter().copied().filter(|&row| time.number(row) > 0.0).collect();
-            rows.sort_by(|a, b| when(*a).total_cmp(&when(*b)));
-            moments.extend(rows.iter().enumerate().map(|(at, &row)| (when(row), series.len(), at)));
-            series.push(rows.into_iter().map(|row| time.number(row)).collect());
-        }
-        moments.sort_by(|a, b| a.0.total_cmp(&b.0));
-        order.push(moments.into_iter().map(|(_, of, at)| (of, at)).collect());
+/// Logarithms less their mean, cut off where they are outliers.
+fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let centred = |times: &Vec<f64>| -> Vec<f64> {
+        let logs: Vec<f64> = times.iter().map(|time| time.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        logs.into_iter().map(|log| log - mean).collect()
+    };
+    let mut all: Vec<Vec<f64>> = series.iter().map(centred).collect();
+    let sizes: Vec<f64> = all.iter().flatten().map(|residual| residual.abs()).collect();
+    let most = 3.0 * 1.4826 * median(&sizes).unwrap_or(0.0);
+    if most > 0.0 {
+        all.iter_mut().flatten().for_each(|residual| *residual = residual.clamp(-most, most));
     }
-    Autocorrelation::of(&series, &order)
+    all
+}
+
+/// The correlation r whose series, less their means, have this ratio of products to squares on average.
+fn unbiased(ratio: f64, series: &[Vec<f64>]) -> f64 {
+    let mut lengths: BTreeMap<usize, f64> = BTreeMap::new();
+    series.iter().for_each(|times| *lengths.entry(times.len()).or_default() += 1.0);
+    let (mut low, mut high) = (-0.99, 0.99);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        let (mut both, mut squares) = (0.0, 0.0);
+        for (&length, &count) in &lengths {
+            let expected = expected(middle, length);
+            both += count * expected.0;
+            squares += count * expected.1;
+        }
+        if both < ratio * squares { low = middle } else { high = middle }
+    }
+    (low + high) / 2.0
+}
+
+/// Expected sums of products of successive residuals and of their squares, of n values with correlation r^k at distance k, less
+/// their mean, in variances of a value.
+fn expected(r: f64, n: usize) -> (f64, f64) {
+    let length = n as f64;
+    let (mut power, mut row, mut mean) = (1.0, 1.0, length);
+    for k in 1..n {
+        power *= r;
+        row += power;
+        mean += 2.0 * (length - k as f64) * power;
+    }
+    // Mean covariance with the first value, and over all pairs of values.
+    let (row, mean) = (row / length, mean / (length * length));
+    ((length - 1.0) * (r + mean) - 2.0 * length * mean + 2.0 * row, length * (1.0 - mean))
 }

@@ -13,6 +13,7 @@
 //! Two sides that were measured in the same run are compared block by block: what a block of launches had in common cancels.
 //! Others are compared by Welch's t (B. L. Welch, Biometrika 34, 1947).
 
+use super::autocorrelation::Autocorrelation;
 use super::samples::Samples;
 use crate::explore::fit::interval::t_quantile_at as t_quantile;
 pub use crate::measure::numerics::statistics::Basis;
@@ -194,6 +195,11 @@ impl Samples {
         summary(&[of_block(self.clone())], None)
     }
 
+    /// How alike successive samples of the whole table are; `None` with too few to tell.
+    pub fn autocorrelation(&self) -> Option<Autocorrelation> {
+        *self.correlation.get_or_init(|| correlation(&self.at((0..self.table().rows).collect())))
+    }
+
     /// By what intervals within single launches are widened; `None` refuses them.
     pub fn widening(&self) -> Option<f64> {
         self.autocorrelation().map_or(Some(1.0), |found| found.widening())
@@ -249,4 +255,25 @@ impl Samples {
     pub fn median(&self, name: &str) -> Option<f64> {
         self.summary(name).map(|summary| summary.median)
     }
+}
+
+/// Of the current good samples of a table.
+fn correlation(samples: &Samples) -> Option<Autocorrelation> {
+    let good = samples.current().good();
+    let time = good.column("seconds")?;
+    good.column("key")?;
+    let (mut series, mut order) = (Vec::new(), Vec::new());
+    for launch in good.launches().into_values() {
+        let mut moments: Vec<(f64, usize, usize)> = Vec::new();
+        for point in launch.alike(&["key"]) {
+            let when = |row: usize| point.column("unix_seconds").map_or(f64::NAN, |column| column.number(row));
+            let mut rows: Vec<usize> = point.rows().iter().copied().filter(|&row| time.number(row) > 0.0).collect();
+            rows.sort_by(|a, b| when(*a).total_cmp(&when(*b)));
+            moments.extend(rows.iter().enumerate().map(|(at, &row)| (when(row), series.len(), at)));
+            series.push(rows.into_iter().map(|row| time.number(row)).collect());
+        }
+        moments.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.push(moments.into_iter().map(|(_, of, at)| (of, at)).collect());
+    }
+    Autocorrelation::of(&series, &order)
 }

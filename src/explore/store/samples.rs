@@ -17,13 +17,13 @@
 //! # Ok::<(), apexmap::Error>(())
 //! ```
 
+use super::autocorrelation::Autocorrelation;
 use super::columns;
 use super::design::Design;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
 use crate::explore::condition::Condition;
 use crate::measure::kernels::{self, Kernel};
-use crate::measure::numerics::autocorrelation::Autocorrelation;
 use crate::nearest::suggest;
 use crate::point::Value;
 use crate::sample::Status;
@@ -269,11 +269,6 @@ impl Samples {
         values.sort_by(f64::total_cmp);
         values.dedup();
         values
-    }
-
-    /// All samples of the table.
-    pub fn whole(&self) -> Self {
-        self.at((0..self.table.rows).collect())
     }
 
     /// Whether some of them had to share a processor.

@@ -55,6 +55,8 @@ pub enum Posting {
 pub trait Inbox {
     /// Lends the oldest arrived message and its sender to `read`, then posts its buffer again; `None` if none is there.
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R>;
+    /// The same for up to `most` messages that have arrived, looked for once; returns how many.
+    fn take_together(&mut self, most: usize, read: impl FnMut(usize, &[u64])) -> usize;
 }
 
 /// Sends in flight, of words that all ranks may read but nobody changes meanwhile.

@@ -34,6 +34,8 @@ pub trait Comm {
     fn size(&self) -> usize;
     /// Ranks on this rank's node, itself included.
     fn ranks_on_node(&self) -> usize;
+    /// Whether it is the first rank of its node: on each node one says what the node is doing.
+    fn first_on_node(&self) -> bool;
     /// More ranks than the hardware threads that they may use, on some node.
     fn oversubscribed(&self) -> bool;
     /// The order in which ranks take processors, where this program places them: threads that a rank starts follow it.

@@ -34,6 +34,7 @@ pub struct MpiComm {
     rank: usize,
     size: usize,
     ranks_on_node: usize,
+    first_on_node: bool,
     oversubscribed: bool,
     lists: RefCell<collective::Lists>,
     /// In the order of their creation, which is the same on all ranks.
@@ -85,12 +86,13 @@ impl MpiComm {
                 ),
             ));
         }
-        let (ranks_on_node, oversubscribed) = node(&world);
+        let (ranks_on_node, first_on_node, oversubscribed) = node(&world);
         Ok(Self {
             world,
             rank,
             size,
             ranks_on_node,
+            first_on_node,
             oversubscribed,
             lists: RefCell::default(),
             channels: RefCell::default(),
@@ -123,8 +125,8 @@ impl Drop for MpiComm {
     }
 }
 
-/// The ranks of this rank's node, and whether they outnumber the processors they may use. Collective.
-fn node(world: &SimpleCommunicator) -> (usize, bool) {
+/// The ranks of this rank's node, whether it is their first, and whether they outnumber the processors they may use. Collective.
+fn node(world: &SimpleCommunicator) -> (usize, bool, bool) {
     let node = world.split_shared(world.rank());
     let (mut mine, mut all) = ([0u64; 16], [0u64; 16]);
     match affinity::of_thread() {
@@ -137,7 +139,7 @@ fn node(world: &SimpleCommunicator) -> (usize, bool) {
     }
     node.all_reduce_into(&mine[..], &mut all[..], SystemOperation::bitwise_or());
     let processors: u32 = all.iter().map(|word| word.count_ones()).sum();
-    (node.size() as usize, node.size() as u32 > processors)
+    (node.size() as usize, node.rank() == 0, node.size() as u32 > processors)
 }
 
 /// As [`super::start`]: one rank is this process.
@@ -176,6 +178,10 @@ impl Comm for MpiComm {
 
     fn ranks_on_node(&self) -> usize {
         self.ranks_on_node
+    }
+
+    fn first_on_node(&self) -> bool {
+        self.first_on_node
     }
 
     fn oversubscribed(&self) -> bool {

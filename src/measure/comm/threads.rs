@@ -203,6 +203,10 @@ impl Comm for ThreadComm {
         self.size()
     }
 
+    fn first_on_node(&self) -> bool {
+        self.rank == 0
+    }
+
     fn oversubscribed(&self) -> bool {
         !self.spin
     }

@@ -80,7 +80,7 @@ pub fn clock_stops() {
 /// Watches the runs of one rank.
 pub struct Observer {
     canary: Canary,
-    /// On rank 0 only, like the energy of its node.
+    /// On the first rank of a node only, like the node's energy.
     host: Option<HostWatch>,
     throttling: Option<Throttling>,
     throttled: Option<f64>,
@@ -93,7 +93,7 @@ impl Observer {
     /// # Errors
     /// If there is no memory for the canary.
     pub fn new<C: Collectives>(comm: &C) -> Result<Self> {
-        let first = comm.rank() == 0;
+        let first = comm.first_on_node();
         let energy = if first { Energy::open(Path::new("/")) } else { None };
         WATCH.set(Some(Watch { counters: Counters::hardware(), energy, started: None, facts: None }));
         Ok(Self {

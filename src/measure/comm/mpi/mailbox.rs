@@ -99,6 +99,8 @@ fn free(request: &mut ffi::MPI_Request, active: bool) {
 pub struct MpiInbox {
     buffers: Buffers,
     requests: Vec<ffi::MPI_Request>,
+    /// By slot: the sender and the words of a message that has arrived and was not read.
+    arrived: Vec<Option<(usize, usize)>>,
     oldest: usize,
     posted: Posting,
     /// Whether the oldest receive is posted; all are if they are posted ahead.
@@ -112,39 +114,80 @@ impl MpiInbox {
         let buffers = Buffers::new(receives, words);
         let started = posted == Posting::Ahead;
         let requests = (0..receives).map(|slot| receive(&channel, source, &buffers, slot, started)).collect();
-        Self { buffers, requests, oldest: 0, posted, started, _channel: channel }
+        Self { buffers, requests, arrived: vec![None; receives], oldest: 0, posted, started, _channel: channel }
     }
-}
 
-impl Inbox for MpiInbox {
-    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
-        let request = self.requests.get_mut(self.oldest)?;
+    /// Tests the oldest receive, which is posted.
+    fn test_oldest(&mut self) {
+        let (mut arrived, mut status) = (0, MaybeUninit::<ffi::MPI_Status>::uninit());
+        // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
+        unsafe {
+            ffi::MPI_Test(&mut self.requests[self.oldest], &mut arrived, status.as_mut_ptr());
+            if arrived != 0 {
+                self.arrived[self.oldest] = Some(sent(status.assume_init_ref()));
+            }
+        }
+    }
+
+    /// Tests up to `most` of the oldest receives together, those before the end of the ring.
+    fn test_together(&mut self, most: usize) {
+        let together = most.min(self.requests.len() - self.oldest).min(MOST_TOGETHER);
+        let (mut count, mut indices) = (0, [0; MOST_TOGETHER]);
+        let mut statuses = [MaybeUninit::<ffi::MPI_Status>::uninit(); MOST_TOGETHER];
+        // SAFETY: complete requests are inactive and skipped, and there is room for all.
+        unsafe {
+            let (requests, statuses) = (self.requests.as_mut_ptr().add(self.oldest), statuses.as_mut_ptr().cast());
+            ffi::MPI_Testsome(together as c_int, requests, &mut count, indices.as_mut_ptr(), statuses);
+        }
+        // The count is MPI_UNDEFINED, a negative number, if no request is active.
+        for (&slot, status) in indices.iter().zip(&statuses).take(count.max(0) as usize) {
+            // SAFETY: MPI has filled as many statuses as it found.
+            self.arrived[self.oldest + slot as usize] = Some(sent(unsafe { status.assume_init_ref() }));
+        }
+    }
+
+    /// Reads the oldest message, if it has arrived.
+    fn read<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        let (from, words) = self.arrived.get_mut(self.oldest)?.take()?;
+        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
+        let result = read(from, unsafe { self.buffers.read(self.oldest, words) });
+        self.started = self.posted == Posting::Ahead;
+        if self.started {
+            // SAFETY: a complete persistent request may be started again.
+            unsafe { ffi::MPI_Start(&mut self.requests[self.oldest]) };
+        }
+        self.oldest = if self.oldest + 1 == self.requests.len() { 0 } else { self.oldest + 1 };
+        Some(result)
+    }
+
+    /// Whether a message has arrived or may arrive; posts the receive that waits for this.
+    fn ready(&mut self) -> bool {
+        let Some(request) = self.requests.get_mut(self.oldest) else { return false };
         if !self.started {
             // SAFETY: an inactive persistent request may be started.
             unsafe { ffi::MPI_Start(request) };
             self.started = true;
         }
-        let (mut arrived, mut status, mut words) = (0, MaybeUninit::<ffi::MPI_Status>::uninit(), 0);
-        // SAFETY: the request is active, so MPI fills the status if it sets `arrived`.
-        let status = unsafe {
-            ffi::MPI_Test(request, &mut arrived, status.as_mut_ptr());
-            if arrived == 0 {
-                return None;
-            }
-            status.assume_init()
-        };
-        // SAFETY: the receive is complete: its buffer is ours until MPI_Start gives it back.
-        let result = unsafe {
-            ffi::MPI_Get_count(&status, ffi::RSMPI_UINT64_T, &mut words);
-            read(status.MPI_SOURCE as usize, self.buffers.read(self.oldest, words as usize))
-        };
-        self.started = self.posted == Posting::Ahead;
-        if self.started {
-            // SAFETY: a complete persistent request may be started again.
-            unsafe { ffi::MPI_Start(request) };
+        true
+    }
+}
+
+/// Receives that are tested together at most.
+const MOST_TOGETHER: usize = 16;
+
+impl Inbox for MpiInbox {
+    fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
+        if self.ready() && self.arrived[self.oldest].is_none() {
+            self.test_oldest();
         }
-        self.oldest = if self.oldest + 1 == self.requests.len() { 0 } else { self.oldest + 1 };
-        Some(result)
+        self.read(read)
+    }
+
+    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        if self.ready() && self.arrived[self.oldest].is_none() {
+            if most == 1 { self.test_oldest() } else { self.test_together(most) }
+        }
+        (0..most).take_while(|_| self.read(&mut read).is_some()).count()
     }
 }
 
@@ -153,8 +196,10 @@ impl Drop for MpiInbox {
         if panicking() {
             return;
         }
-        // All are active if one is, unless a reader panicked.
-        self.requests.iter_mut().for_each(|request| free(request, self.started));
+        // All that have not arrived are active if one is, unless a reader panicked.
+        for (request, arrived) in self.requests.iter_mut().zip(&self.arrived) {
+            free(request, self.started && arrived.is_none());
+        }
     }
 }
 
@@ -256,6 +301,10 @@ impl Inbox for MpiUnorderedInbox {
         self.complete.pop_front();
         self.active.push_back(slot);
         Some(result)
+    }
+
+    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        (0..most).take_while(|_| self.take(&mut read).is_some()).count()
     }
 }
 

@@ -74,6 +74,16 @@ pub struct ThreadInbox {
     next: usize,
 }
 
+/// Lends a parcel's words.
+#[inline]
+fn read_parcel<R>(parcel: &Parcel, read: impl FnOnce(&[u64]) -> R) -> R {
+    if parcel.slot.is_null() {
+        return read(&parcel.short[..parcel.words]);
+    }
+    // SAFETY: the slot was filled with the parcel's words, and lives until this rank has given it back.
+    unsafe { (*parcel.slot).read(parcel.words, read) }
+}
+
 impl Inbox for ThreadInbox {
     #[inline]
     fn take<R>(&mut self, read: impl FnOnce(usize, &[u64]) -> R) -> Option<R> {
@@ -82,13 +92,26 @@ impl Inbox for ThreadInbox {
             self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
             let (from, ring) = &mut self.from[at];
             let Ok(parcel) = ring.pop() else { continue };
-            if parcel.slot.is_null() {
-                return Some(read(*from, &parcel.short[..parcel.words]));
-            }
-            // SAFETY: the slot was filled with the parcel's words, and lives until this rank has given it back.
-            return Some(unsafe { (*parcel.slot).read(parcel.words, |words| read(*from, words)) });
+            return Some(read_parcel(&parcel, |words| read(*from, words)));
         }
         None
+    }
+
+    /// Of one sender, whose places in the ring are given back together.
+    fn take_together(&mut self, most: usize, mut read: impl FnMut(usize, &[u64])) -> usize {
+        for _ in 0..self.from.len() {
+            let at = self.next;
+            self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
+            let (from, ring) = &mut self.from[at];
+            let waiting = ring.slots().min(most);
+            let Ok(parcels) = ring.read_chunk(waiting) else { continue };
+            let taken = parcels.len();
+            parcels.into_iter().for_each(|parcel| read_parcel(&parcel, |words| read(*from, words)));
+            if taken > 0 {
+                return taken;
+            }
+        }
+        0
     }
 }
 

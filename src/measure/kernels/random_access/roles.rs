@@ -14,7 +14,7 @@
 //!   either applied or discarded, and both are counted and hashed. `delay_ns`: the core `delayed_core` waits so long for every update
 //!   that it generates or receives, as the paper confirmed loads.
 //! DIFFERENCES: cores are ranks, which are threads of one process on the threads transport, and the local buffers are
-//!   messages. Receives are not processed four at once.
+//!   messages. The paper's receive takes up to four packets: `packets = 4`.
 
 mod loads;
 mod plan;
@@ -33,8 +33,7 @@ use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
-use crate::point::Point;
-use crate::point::Value;
+use crate::point::{Point, Value};
 use crate::source;
 use loads::{DELAY, DELAYED, DISABLED, LOADS, MOST_CORES, WITH_LOADS};
 use plan::{RolePlan, Route};
@@ -50,7 +49,7 @@ pub const KERNEL: Algorithm = Algorithm {
             Ranks::Any,
             &[
                 N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
-                OWNER_BY, BUFFERS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED,
+                OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED,
             ],
         )
     },
@@ -58,7 +57,8 @@ pub const KERNEL: Algorithm = Algorithm {
     refuse,
     buffers: |point| {
         let plan = RolePlan::new(point);
-        let messages = plan.grid.dimensions().max(1) * (point.integer("B") + point.integer("SMSG") + 1) as usize;
+        let messages = plan.grid.dimensions().max(1)
+            * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
         ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
@@ -75,6 +75,13 @@ const ROUTERS: Parameter = parameter(
     "node_routers",
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
     Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
+);
+
+const PACKETS: Parameter = parameter(
+    "packets",
+    "receive_packets",
+    "packets: messages that one receive looks for together; the paper's takes up to four",
+    Domain::Integer { least: 1, most: 16, default: 1 },
 );
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
@@ -148,6 +155,8 @@ struct Member<'a, C: Mailboxes> {
     buckets: Vec<Vec<u64>>,
     stored: usize,
     tally: Tally,
+    /// Messages that a receive looks for together.
+    packets: usize,
     /// Whether it discards what it receives.
     disabled: bool,
     /// Seconds that it waits for every update.
@@ -208,9 +217,10 @@ impl<'a, C: Mailboxes> Member<'a, C> {
             buckets: vec![Vec::with_capacity(plan.capacity); routes.len()],
             routes,
             stored: 0,
+            packets: point.integer("packets") as usize,
             disabled: core + point.integer("disabled") as usize >= plan.nodes.cores,
             delay: if core as u64 == point.integer("delayed_core") {
-                point.integer("delay_ns") as f64 * 1e-9
+                1e-9 * point.integer("delay_ns") as f64
             } else {
                 0.0
             },
@@ -258,7 +268,8 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         while self.channels[all - self.first_channel].ended < self.plan.senders(rank, all) {
             let Self { channels, first_channel, index, disabled, tally, idle, comm, .. } = self;
             let channel = &mut channels[all - *first_channel];
-            let taken = channel.inbox.take(|_, words| {
+            let (ended, mut updates) = (&mut channel.ended, 0);
+            let taken = channel.inbox.take_together(self.packets, |_, words| {
                 idle.end(*comm);
                 if *disabled {
                     words.iter().for_each(|&value| tally.discard(index.of(value), value));
@@ -266,16 +277,16 @@ impl<'a, C: Mailboxes> Member<'a, C> {
                     table.apply(words);
                     tally.applied += words.len() as u64;
                 }
-                words.len()
+                // An empty message is its sender's last.
+                *ended += usize::from(words.is_empty());
+                tally.store(words.len());
+                updates += words.len();
             });
-            let Some(words) = taken else {
+            if taken == 0 {
                 self.wait();
-                continue;
-            };
-            // An empty message is its sender's last.
-            channel.ended += usize::from(words == 0);
-            self.tally.store(words);
-            self.delay(words);
+            } else {
+                self.delay(updates);
+            }
         }
     }
 
@@ -321,9 +332,16 @@ impl<'a, C: Mailboxes> Member<'a, C> {
         for at in first.max(own.start).max(self.first_channel)..own.end {
             let at = at - self.first_channel;
             let mut received = std::mem::take(&mut self.channels[at].received);
-            while self.channels[at].inbox.take(|_, words| received.extend_from_slice(words)).is_some() {
+            loop {
+                let Channel { inbox, ended, .. } = &mut self.channels[at];
+                let taken = inbox.take_together(self.packets, |_, words| {
+                    *ended += usize::from(words.is_empty());
+                    received.extend_from_slice(words);
+                });
+                if taken == 0 {
+                    break;
+                }
                 self.work();
-                self.channels[at].ended += usize::from(received.is_empty());
                 self.delay(received.len());
                 if self.disabled {
                     received.drain(..).for_each(|value| self.tally.discard(self.index.of(value), value));
