@@ -80,7 +80,7 @@ pub fn variants(kernel: &str) -> Vec<Vec<(&'static str, Value)>> {
 pub fn algorithms() -> Vec<&'static str> {
     let ids = kernels::ALL.iter().filter(|kernel| kernel.about().ranks == Ranks::Any).map(|kernel| kernel.id());
     let ids = ids.filter(|id| {
-        let others = ["random_access.star", "random_access.roles"];
+        let others = ["random_access.star", "random_access.roles", "random_access.nodes"];
         id.starts_with("random_access.") && !others.contains(id)
     });
     ids.collect()

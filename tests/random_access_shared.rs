@@ -184,3 +184,41 @@ proptest! {
         prop_assert_eq!(distinct.len(), locks);
     }
 }
+
+/// Modes with one table per node, whether they keep to the rules, and whether a node generates a single stream.
+#[test]
+fn several_nodes_make_the_table_of_sequential_in_every_mode() {
+    for (mode, conformant, single) in [(5u64, false, false), (6, true, false), (7, false, true), (8, true, true)] {
+        for (ranks, cores) in [(1usize, 1u64), (1, 3), (2, 2), (3, 2), (4, 1)] {
+            for (stream, look_ahead) in [("lfsr", 1024u64), ("lcg", 7), ("lfsr", 3)] {
+                let point = table("random_access.nodes", ranks, 1 << 9).with("cores", cores).with("mode", mode);
+                let point = point.with("stream", stream).with("Q", look_ahead);
+                let streams = ranks as u64 * if single { 1 } else { cores };
+                let expected = sequential(streams, &point);
+                let label = point.label();
+                let outcome = verified(point);
+                assert_eq!(hash(&outcome), expected, "{label}");
+                let rules = outcome.outputs["rules_broken"].to_string();
+                assert_eq!(rules.contains("algorithm"), !conformant, "{label}: {rules}");
+                assert_eq!(number(&outcome, "cores_used"), cores as f64);
+                if conformant && ranks == 1 {
+                    assert!(number(&outcome, "stored_max") <= look_ahead as f64, "{label}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nodes_exchange_what_is_for_others_and_refuse_what_they_cannot_run() {
+    let outcome = run(table("random_access.nodes", 4, 1 << 12).with("cores", 2u64).with("mode", 8u64).with("Q", 64u64));
+    assert_eq!(outcome.verdict, Ok(()));
+    assert!((number(&outcome, "hops_per_update") - 0.75).abs() < 0.05);
+    assert!((number(&outcome, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
+    // Unlocked updates may be lost, but are all made.
+    let racing = run(table("random_access.nodes", 2, 1 << 14).with("cores", 2u64).with("updates_by", "unlocked"));
+    assert_eq!((racing.verdict, racing.outputs["updates_made"].as_f64()), (Ok(()), Some(65536.0)));
+    let few = table("random_access.nodes", 2, 1 << 9).with("cores", 4u64).with("Q", 3u64);
+    assert!(refusal(few).contains("use a larger Q or fewer cores"));
+    assert!(refusal(table("random_access.nodes", 2, 4).with("cores", 4u64)).contains("8 streams"));
+}

@@ -51,6 +51,7 @@ pub const ALL: &[ReadySweep] = ready_sweeps![
     "random-access-division",
     "random-access-roles",
     "random-access-loads",
+    "random-access-modes",
     "random-access-puts",
     "random-access-locks",
     "paper-figure-2",

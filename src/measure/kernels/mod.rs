@@ -36,6 +36,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &random_access::roles::KERNEL,
     &random_access::one_sided::KERNEL,
     &random_access::shared::KERNEL,
+    &random_access::nodes::KERNEL,
     &message_rate::ping_pong::KERNEL,
     &message_rate::streaming::KERNEL,
     &message_rate::bidirectional::KERNEL,

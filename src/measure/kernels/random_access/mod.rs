@@ -16,6 +16,7 @@ pub mod exchange;
 pub mod grid;
 pub mod hypercube;
 pub mod layout;
+pub mod nodes;
 pub mod one_sided;
 pub mod problem;
 pub mod random_stream;

@@ -81,6 +81,13 @@ impl Problem {
         }
     }
 
+    /// A table distributed over `ranks` ranks, each of which generates `streams` streams.
+    pub fn in_streams(point: &Point, rank: usize, ranks: usize, streams: usize) -> Self {
+        let distributed = Self::distributed(point, rank, ranks);
+        let whole = Self::whole(point, ranks, ranks * streams);
+        Self { mine: rank * streams..(rank + 1) * streams, streams: whole.streams, ..distributed }
+    }
+
     /// A table that one rank owns, updated by `streams` streams.
     pub fn local(point: &Point, streams: usize) -> Self {
         Self::whole(point, 1, streams)
@@ -129,6 +136,11 @@ impl Problem {
     pub fn rounds(&self, size: usize) -> u64 {
         let most = u128::from(self.updates) * u128::from(self.streams.count(0));
         (most.div_ceil(u128::from(self.streams.words())) as u64).div_ceil(size as u64)
+    }
+
+    /// Streams of a rank that generates any; the same on all ranks.
+    pub fn streams_per_rank(&self) -> usize {
+        self.streams.parts().div_ceil(self.nodes.count)
     }
 
     /// A stream at its start.

@@ -17,7 +17,7 @@
 //!   to one core leaves only that core to its threads (see `hardware_threads` among the results): use the threads transport.
 
 pub mod team;
-mod words;
+pub(super) mod words;
 
 use super::alltoallv::Lists;
 use super::layout::{Layout, Owners};
@@ -57,7 +57,7 @@ pub const KERNEL: Algorithm = Algorithm {
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-const CORES: Parameter = parameter(
+pub(super) const CORES: Parameter = parameter(
     "cores",
     "cores",
     "threads of the rank that share the table; 0 means one per core that the process may use",
@@ -213,7 +213,7 @@ fn pass<C: Collectives>(
         words::divide(table.words, parts, problem.index)
     } else {
         let words = words::share(table.words);
-        (0..plan.cores).map(|_| Words::Shared { words, index: problem.index, how }).collect()
+        (0..plan.cores).map(|_| Words::Shared { words, first: 0, index: problem.index, how }).collect()
     };
     let core = |(number, words)| {
         let source = (number < plan.sources).then(|| (problem.generator(number), problem.share(number)));

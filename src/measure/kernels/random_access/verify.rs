@@ -170,33 +170,37 @@ fn undo<C: Collectives>(comm: &C, problem: &Problem, table: &mut Table) -> Deman
     if ranks == 1 {
         return undo_alone(problem, table);
     }
-    let mut generator = (!problem.mine.is_empty()).then(|| problem.own_generator());
-    let mut left = problem.own_updates();
     let (mut values, mut sorted, mut received) = (vec![0; CHUNK], Vec::new(), Vec::new());
     let mut demands = vec![0u64; 2 * ranks];
     let mut fullest = 0;
-    for round in 0..problem.rounds(CHUNK) {
-        let values = &mut values[..left.min(CHUNK as u64) as usize];
-        left -= values.len() as u64;
-        if let Some(generator) = &mut generator {
-            generator.fill(values);
+    for number in 0..problem.streams_per_rank() {
+        let stream = problem.mine.clone().nth(number);
+        let mut generator = stream.map(|stream| problem.generator(stream));
+        let mut left = stream.map_or(0, |stream| problem.share(stream));
+        for round in 0..problem.rounds(CHUNK) {
+            let values = &mut values[..left.min(CHUNK as u64) as usize];
+            left -= values.len() as u64;
+            if let Some(generator) = &mut generator {
+                generator.fill(values);
+            }
+            let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
+            let mut tagged: Vec<(usize, u64)> = values.iter().map(|&value| (owner(value), value)).collect();
+            if round == 0 {
+                let first = tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner);
+                fullest = fullest_of(first, ranks).max(fullest);
+            }
+            tagged.sort_by_key(|(owner, _)| *owner);
+            let mut counts = vec![0; ranks];
+            for &(owner, value) in &tagged {
+                counts[owner] += 1;
+                demands[2 * owner] += 1;
+                demands[2 * owner + 1] ^= turn(problem.index.of(value), value);
+            }
+            sorted.clear();
+            sorted.extend(tagged.iter().map(|(_, value)| value));
+            comm.all_to_all_v(&sorted, &counts, &mut received);
+            received.iter().for_each(|&value| table.update(value));
         }
-        let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
-        let mut tagged: Vec<(usize, u64)> = values.iter().map(|&value| (owner(value), value)).collect();
-        if round == 0 {
-            fullest = fullest_of(tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner), ranks);
-        }
-        tagged.sort_by_key(|(owner, _)| *owner);
-        let mut counts = vec![0; ranks];
-        for &(owner, value) in &tagged {
-            counts[owner] += 1;
-            demands[2 * owner] += 1;
-            demands[2 * owner + 1] ^= turn(problem.index.of(value), value);
-        }
-        sorted.clear();
-        sorted.extend(tagged.iter().map(|(_, value)| value));
-        comm.all_to_all_v(&sorted, &counts, &mut received);
-        received.iter().for_each(|&value| table.update(value));
     }
     comm.all_to_all_v(&demands, &vec![2; ranks], &mut received);
     let sum = |demand: Demand, pair: &[u64]| Demand {

@@ -50,6 +50,16 @@ pub fn run<C: Collectives, M: Send, R: Send>(
     members: Vec<M>,
     work: impl Fn(M, &Gate) -> R + Sync,
 ) -> Result<Vec<R>> {
+    run_led(clock, members, |first, gate| work(first, gate), &work)
+}
+
+/// The same, where the first does its own work, `lead`, which no other thread ever touches.
+pub fn run_led<C: Collectives, M: Send, R: Send>(
+    clock: &mut Clock<C>,
+    members: Vec<M>,
+    lead: impl FnOnce(M, &Gate) -> R,
+    work: impl Fn(M, &Gate) -> R + Sync,
+) -> Result<Vec<R>> {
     let (hardware, here) = (Hardware::here(), affinity::of_thread().unwrap_or_default());
     let all = processors(hardware, clock.comm.place());
     let spin = members.len() <= all.len();
@@ -81,7 +91,7 @@ pub fn run<C: Collectives, M: Send, R: Send>(
         }
         let begun = gate.pass();
         clock.start();
-        let own = (begun && gate.pass()).then(|| work(first, gate));
+        let own = (begun && gate.pass()).then(|| lead(first, gate));
         let _ = gate.pass();
         clock.stop();
         let results = others.into_iter().map(|thread| thread.join().ok().flatten());

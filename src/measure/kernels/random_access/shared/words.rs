@@ -42,20 +42,20 @@ pub enum Locking<'a> {
 pub enum Words<'a> {
     /// A part of the table that no other core touches.
     Own(Table<'a>),
-    /// The whole table.
-    Shared { words: &'a [AtomicU64], index: Index, how: Locking<'a> },
+    /// A table, or a rank's part of one, from its word `first` on.
+    Shared { words: &'a [AtomicU64], first: u64, index: Index, how: Locking<'a> },
 }
 
 impl Words<'_> {
     pub fn apply(&mut self, values: &[u64]) {
         match self {
             Words::Own(table) => table.apply(values),
-            Words::Shared { words, index, how } => match *how {
-                Locking::Unlocked => each(words, *index, values, |_, word, value| load_and_store(word, value)),
-                Locking::Atomic => each(words, *index, values, |_, word, value| {
+            Words::Shared { words, first, index, how } => match *how {
+                Locking::Unlocked => each(words, *first, *index, values, |_, word, value| load_and_store(word, value)),
+                Locking::Atomic => each(words, *first, *index, values, |_, word, value| {
                     word.fetch_xor(value, Ordering::Relaxed);
                 }),
-                Locking::Locks(locks, parts) => each(words, *index, values, |place, word, value| {
+                Locking::Locks(locks, parts) => each(words, *first, *index, values, |place, word, value| {
                     let _held = locks[parts.prediction(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
                     load_and_store(word, value);
                 }),
@@ -66,14 +66,15 @@ impl Words<'_> {
 
 /// Updates in this order, their words asked for some time before.
 #[inline(always)]
-fn each(words: &[AtomicU64], index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
-    let ask = |value: u64| prefetch::near(words.as_ptr().wrapping_add(index.of(value) as usize).cast());
+fn each(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: impl Fn(u64, &AtomicU64, u64)) {
+    let place = |value: u64| index.of(value).wrapping_sub(first);
+    let ask = |value: u64| prefetch::near(words.as_ptr().wrapping_add(place(value) as usize).cast());
     values.iter().take(AHEAD).for_each(|&value| ask(value));
     for (i, &value) in values.iter().enumerate() {
         if let Some(&ahead) = values.get(i + AHEAD) {
             ask(ahead);
         }
-        let place = index.of(value);
+        let place = place(value);
         update(place, &words[place as usize], value);
     }
 }

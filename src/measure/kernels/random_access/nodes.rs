@@ -1,0 +1,250 @@
+//! NAME: random_access.nodes. Several nodes: each is a rank, whose threads, one per core, share its part of the table.
+//!
+//! PURPOSE: the mapping modes that give a node one table, on more than one node.
+//! SOURCE: Blue Gene/P paper, Section 3.2, Table 1: modes 5 (NCC), 6 (NCN), 7 (NNC) and 8 (NNN): table, generation and look-ahead
+//!   limit per core (C) or per node (N). The exchange of a round is that of Plimpton et al., Section 2.
+//! WORK: rounds. Each core that generates fills a list, up to its limit: Q in modes 5 and 8, an equal part of Q in mode 6, Q for each
+//!   core of the node in mode 7. The rank's first thread exchanges the lists with the other nodes by one all-to-all; then all cores
+//!   apply equal shares of what came, by an `atomic` xor or by load, xor and store (`unlocked`), while the next lists are filled.
+//! CHECK: that of all algorithms; unlocked updates may be lost, up to 1 % of the words.
+//! DIFFERENCES: mode 1 is any other kernel with a rank per core; modes 2 to 4 are not meaningful (Section 3.2). On the threads
+//!   transport nodes are threads of one process, each with its team: use as many ranks times cores as there are cores.
+
+use super::alltoallv::Lists;
+use super::random_stream::Generator;
+use super::shared::CORES;
+use super::shared::team::{self, Gate};
+use super::shared::words::{Locking, Words, share};
+use super::table::Table;
+use super::verify::{Clock, measure_timed};
+use super::{
+    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
+    about,
+};
+
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Arena;
+use crate::measure::hardware::Hardware;
+use crate::measure::kernels::random_access::layout::Owners;
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::on_transport;
+use crate::point::{Point, Value};
+use crate::source;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+pub const KERNEL: Algorithm = Algorithm {
+    about: &about(
+        "random_access.nodes",
+        "RandomAccess on several nodes, each a rank whose threads share its part of the table",
+        &source::BLUE_GENE_P_RANDOM_ACCESS,
+        "Section 3.2, Table 1",
+        Ranks::Any,
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+    ),
+    table: Division::OverRanks,
+    refuse,
+    buffers: |point| {
+        let plan = Plan::new(point);
+        // Of a list: values, values in order, owners in half a word, room for received ones, two numbers for each rank; what is sent and
+        // what comes.
+        ((plan.sources * (5 * plan.limit + 2 * point.ranks) + 3 * plan.sources * plan.limit) + 2 * point.ranks) as u64
+    },
+    run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const MODE: Parameter = parameter(
+    "mode",
+    "mapping_mode",
+    "mapping mode with one table per node: 5 to 8 as in the paper's Table 1",
+    Domain::Integer { least: 5, most: 8, default: 6 },
+);
+const UPDATES_BY: Parameter = parameter(
+    "updates_by",
+    "updates_by",
+    "update method: an atomic xor, or unprotected load and store",
+    Domain::Choice(&["atomic", "unlocked"]),
+);
+
+fn refuse(point: &Point) -> std::result::Result<(), String> {
+    let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
+    if plan.mode == 6 && plan.cores as u64 > look_ahead {
+        return Err(format!(
+            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} is less than one update for each of its {} cores; \
+             use a larger Q or fewer cores",
+            plan.cores
+        ));
+    }
+    let streams = (plan.sources * point.ranks) as u64;
+    if streams > point.integer("N_words") {
+        return Err(format!(
+            "{streams} streams are more than the words of the table; use a larger N_words, or fewer cores"
+        ));
+    }
+    Ok(())
+}
+
+/// Who generates how much.
+#[derive(Clone, Copy)]
+struct Plan {
+    mode: u64,
+    cores: usize,
+    /// Cores that generate.
+    sources: usize,
+    /// Updates of one of their lists.
+    limit: usize,
+}
+
+impl Plan {
+    fn new(point: &Point) -> Self {
+        let (mode, look_ahead) = (point.integer("mode"), point.integer("Q") as usize);
+        let cores = match point.integer("cores") {
+            0 => (Hardware::here().cores_or_threads() / point.ranks).max(1),
+            asked => asked as usize,
+        };
+        let limit = match mode {
+            6 => (look_ahead / cores).max(1),
+            7 => look_ahead * cores,
+            _ => look_ahead,
+        };
+        Self { mode, cores, sources: if mode >= 7 { 1 } else { cores }, limit }
+    }
+
+    /// The most updates stored where the limit applies, of a list and of what came to the node.
+    fn stored(&self, received: usize) -> usize {
+        match self.mode {
+            5 => self.limit.max(received.div_ceil(self.cores)),
+            7 => (self.limit / self.cores).max(received.div_ceil(self.cores)),
+            _ => (self.limit * self.sources).max(received),
+        }
+    }
+}
+
+fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let plan = Plan::new(point);
+    let problem = Problem::in_streams(point, comm.rank(), comm.size(), plan.sources);
+    let races = point.text("updates_by") == "unlocked";
+    let rules = Rules { races, conformant: matches!(plan.mode, 6 | 8), ..Rules::STRICT };
+    let mut failure = None;
+    let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
+        let how = if races { Locking::Unlocked } else { Locking::Atomic };
+        pass(&plan, &problem, how, table, clock).map_or_else(
+            |error| {
+                failure = Some(error);
+                Tally::default()
+            },
+            |tally| Tally { buffers: (KERNEL.buffers)(point), ..tally },
+        )
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let mut outcome = outcome?;
+    outcome.outputs.insert("cores_used", Value::Integer(plan.cores as u64));
+    outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::here().hardware_threads() as u64));
+    Ok(outcome)
+}
+
+/// What the threads of a node share.
+struct Node {
+    /// By source.
+    lists: Vec<Mutex<Lists>>,
+    /// What came in a round.
+    received: RwLock<Vec<u64>>,
+    rounds: u64,
+    cores: usize,
+    owners: Owners,
+}
+
+/// One thread's part.
+struct Core<'a> {
+    number: usize,
+    words: Words<'a>,
+    /// The stream that it generates, if it does, and how many updates of it are left.
+    source: Option<(Generator, u64)>,
+}
+
+fn pass<C: Collectives>(
+    plan: &Plan,
+    problem: &Problem,
+    how: Locking,
+    table: &mut Table,
+    clock: &mut Clock<C>,
+) -> Result<Tally> {
+    let comm = clock.comm;
+    let first = problem.owners.first(problem.part);
+    let node = Node {
+        lists: (0..plan.sources).map(|_| Mutex::new(Lists::new(plan.limit, comm.size()))).collect(),
+        received: RwLock::new(Vec::with_capacity(2 * plan.sources * plan.limit)),
+        rounds: problem.rounds(plan.limit),
+        cores: plan.cores,
+        owners: Owners::cheapest(problem.owners),
+    };
+    let words = share(table.words);
+    let core = |number: usize| Core {
+        number,
+        words: Words::Shared { words, first, index: problem.index, how },
+        source: (number < plan.sources).then(|| {
+            let stream = problem.mine.start + number;
+            (problem.generator(stream), problem.share(stream))
+        }),
+    };
+    let mut tally = Tally::default();
+    let lead = |core: Core, gate: &Gate| {
+        let (mut send, mut counts) = (Vec::with_capacity(plan.sources * plan.limit), vec![0; comm.size()]);
+        node.work(core, problem, gate, || {
+            let lists: Vec<_> =
+                node.lists.iter().map(|list| list.lock().unwrap_or_else(PoisonError::into_inner)).collect();
+            send.clear();
+            for (rank, count) in counts.iter_mut().enumerate() {
+                *count = lists.iter().map(|list| list.counts[rank]).sum();
+                for list in &lists {
+                    let start: usize = list.counts[..rank].iter().sum();
+                    send.extend_from_slice(&list.sorted[start..][..list.counts[rank]]);
+                }
+            }
+            let mut received = node.received.write().unwrap_or_else(PoisonError::into_inner);
+            comm.all_to_all_v(&send, &counts, &mut received);
+            tally.messages += comm.size() as u64 - 1;
+            tally.hops += (send.len() - counts[comm.rank()]) as u64;
+            tally.store(plan.stored(received.len()));
+        })
+    };
+    let applied = team::run_led(clock, (0..plan.cores).map(core).collect(), lead, |core, gate| {
+        node.work(core, problem, gate, || ())
+    })?;
+    Ok(Tally { applied: applied.into_iter().sum(), ..tally })
+}
+
+impl Node {
+    /// A core's rounds; returns how many updates it applied. `exchange` is done while all others wait.
+    fn work(&self, mut core: Core, problem: &Problem, gate: &Gate, mut exchange: impl FnMut()) -> u64 {
+        let mut applied = 0;
+        for _ in 0..self.rounds {
+            self.fill(&mut core, problem);
+            if !gate.pass() {
+                break;
+            }
+            exchange();
+            if !gate.pass() {
+                break;
+            }
+            let received = self.received.read().unwrap_or_else(PoisonError::into_inner);
+            let end = |core: usize| received.len() * core / self.cores;
+            let own = &received[end(core.number)..end(core.number + 1)];
+            core.words.apply(own);
+            applied += own.len() as u64;
+        }
+        applied
+    }
+
+    /// Fills the core's list and puts it in the order of the owners.
+    fn fill(&self, core: &mut Core, problem: &Problem) {
+        let Some((generator, left)) = &mut core.source else { return };
+        let mut list = self.lists[core.number].lock().unwrap_or_else(PoisonError::into_inner);
+        let size = (*left).min(list.values.len() as u64) as usize;
+        *left -= size as u64;
+        generator.fill(&mut list.values[..size]);
+        list.sort(size, |value| self.owners.of(problem.index.of(value)));
+    }
+}
