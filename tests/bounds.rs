@@ -154,7 +154,7 @@ fn limits_of_apex_map_are_those_of_the_formulas() {
     assert_eq!(terms(point(1.0, 1), &[], THREADS).bottleneck().unwrap().name, bounds::OUTSTANDING);
     // Blocks of 64 words are 8 lines of 10 ns each, as long as 512 bytes at 64 GB/s are 8 ns.
     let found = terms(point(1.0, 64), &[], THREADS);
-    close(rate(&found, bounds::ISSUE), 1.0 / (9.0 / 4.0 * 0.5e-9));
+    close(rate(&found, bounds::ISSUE), 1.0 / (520.0 / 128.0 * 0.5e-9));
     close(found.program.expect("a loop"), 1.0 / 8e-9);
     close(rate(&found, bounds::OUTSTANDING), 1.0 / 80e-9);
     // Nearly all accesses hit the first block.

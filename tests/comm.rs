@@ -35,7 +35,7 @@ fn all_to_all_brings_every_word_to_its_rank_in_the_order_of_ranks() {
 
 #[test]
 fn messages_taken_together_come_in_order() {
-    on_all(|comm| together::come_in_order(comm));
+    on_all(together::come_in_order);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub const FAMILY: Family = Family {
         Limit {
             name: ISSUE,
             formula: "loads per access, one for its index and one per 64 bytes of a block (threads, two_sided: once more for the \
-                 remote fraction, with as many stores), at 4 loads and 2 stores a core cycle",
+                 remote fraction, with as many stores), at 4 loads, 128 bytes and 2 stores a core cycle",
             source: &APEX_MAP,
             place: "Table 1 (the sum of the words read)",
         },
@@ -103,8 +103,9 @@ fn terms(case: &Case, terms: &mut Terms) {
 
     // The words of a block and its index are loaded; who answers loads and stores a long reply as well, and a short one once.
     let loads = (bytes / MOST_BYTES).ceil();
-    let copied = if threads && two_sided { away * loads } else { 0.0 };
-    terms.add(ISSUE, at_once, limits.issue(1.0 + loads + copied, copied));
+    let copies = if threads && two_sided { away } else { 0.0 };
+    let loaded = WORD_BYTES as f64 + (1.0 + copies) * bytes;
+    terms.add(ISSUE, at_once, limits.issue(1.0 + (1.0 + copies) * loads, loaded, copies * loads));
     let in_loop = limits.reads.least().zip(limits.byte_seconds).map(|(read, byte)| read.max(bytes * byte));
     terms.set_loop(at_once, in_loop);
 

@@ -14,6 +14,9 @@ const LOADS: f64 = 4.0;
 /// Stores that a core starts a cycle, at most: one or two.
 const STORES: f64 = 2.0;
 
+/// Bytes that it loads in a cycle, at most: two vectors of 64, or as many shorter ones as hold less.
+const LOADED_BYTES: f64 = 128.0;
+
 /// The best numbers of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -147,9 +150,9 @@ impl Limits {
         self.reads_on_base.from(self.reach_on_base.or(self.caches.first().copied()).unwrap_or(0.0) + 1.0)
     }
 
-    /// Seconds that a core needs to start so many loads and stores, whatever the program.
-    pub fn issue(&self, loads: f64, stores: f64) -> Option<f64> {
-        Some((loads / LOADS).max(stores / STORES) / self.core_clock?)
+    /// Seconds that a core needs to start so many loads, of so many bytes together, and stores, whatever the program.
+    pub fn issue(&self, loads: f64, bytes: f64, stores: f64) -> Option<f64> {
+        Some((loads / LOADS).max(bytes / LOADED_BYTES).max(stores / STORES) / self.core_clock?)
     }
 
     /// Name of the limit that reading a region of this many bytes meets.

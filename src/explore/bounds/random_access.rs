@@ -72,7 +72,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     let at_once = case.at_once(workers);
 
     let generate = limits.generate.filter(|_| point.text("stream") == "lfsr");
-    terms.add(ISSUE, at_once, limits.issue(1.0, 1.0));
+    terms.add(ISSUE, at_once, limits.issue(1.0, WORD_BYTES as f64, 1.0));
     terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
     // Within the first-level cache nothing is waited for.
     let reads = |ladder: &Ladder, beyond: Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));

@@ -24,7 +24,7 @@ pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
     let found = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
     let mut all = Vec::new();
     for list in model.ascending() {
-        let known: Vec<&Estimate> = list.iter().filter_map(|name| found(name)).collect();
+        let known: Vec<&Estimate> = list.iter().filter_map(found).collect();
         for pair in known.windows(2).filter(|pair| pair[0].value > SAME * pair[1].value) {
             let [near, far] =
                 [pair[0], pair[1]].map(|one| format!("{} ({})", one.number, shown(one.number, one.value)));

@@ -22,37 +22,47 @@ pub const TOO_HIGH: f64 = 0.7;
 /// Fewer pairs of successive samples tell nothing.
 const LEAST_PAIRS: usize = 30;
 
+/// Fewer samples of a point in a launch tell next to nothing of how they correlate: two have equal distances from their mean,
+/// whatever they are.
+const LEAST_LENGTH: usize = 4;
+
 /// Correlations of the samples of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
-    /// Between a sample and the next of the same point in the same launch, from -1 to 1.
-    pub successive: f64,
+    /// Between a sample and the next of the same point in the same launch, from -1 to 1; `None` with fewer than 30 pairs of
+    /// points with at least four samples in the launch.
+    pub successive: Option<f64>,
     /// Between a sample and the next of the launch, whichever point that is of, from -1 to 1.
     pub neighbours: f64,
-    /// Pairs of successive samples of a point.
+    /// Pairs of successive samples of a point, in launches with at least four of it.
     pub pairs: usize,
 }
 
 impl Autocorrelation {
     /// Of the times of points in launches, each in the order of time. `order`: all residuals of each launch in the order of
-    /// time, as pairs of the index of a series and the place in it. `None` with fewer than 30 pairs, or if all are equal.
+    /// time, as pairs of the index of a series and the place in it. `None` with fewer than 30 samples that have another of their
+    /// series, or if all are equal.
     pub fn of(series: &[Vec<f64>], order: &[Vec<(usize, usize)>]) -> Option<Self> {
-        let pairs: usize = series.iter().map(|times| times.len().saturating_sub(1)).sum();
-        if pairs < LEAST_PAIRS {
-            return None;
-        }
         let residuals = residuals(series);
         let product = |pair: &[f64]| pair[0] * pair[1];
-        let both: f64 = residuals.iter().flat_map(|values| values.windows(2)).map(product).sum();
-        let squares: f64 = residuals.iter().flatten().map(|value| value * value).sum();
+        let square = |value: &f64| value * value;
         let in_time = |launch: &Vec<(usize, usize)>| -> (f64, f64) {
             let values: Vec<f64> = launch.iter().map(|&(of, at)| residuals[of][at]).collect();
-            (values.windows(2).map(product).sum(), values.iter().map(|value| value * value).sum())
+            (values.windows(2).map(product).sum(), values.iter().map(square).sum())
         };
         let launches: Vec<(f64, f64)> = order.iter().map(in_time).collect();
         let all: f64 = launches.iter().map(|(_, squares)| squares).sum();
-        (squares > 0.0 && all > 0.0).then(|| Self {
-            successive: unbiased(both / squares, series),
+        let told: usize = series.iter().map(|times| times.len().saturating_sub(1)).sum();
+        if told < LEAST_PAIRS || all <= 0.0 {
+            return None;
+        }
+        let long: Vec<&Vec<f64>> = residuals.iter().filter(|values| values.len() >= LEAST_LENGTH).collect();
+        let pairs: usize = long.iter().map(|values| values.len() - 1).sum();
+        let both: f64 = long.iter().flat_map(|values| values.windows(2)).map(product).sum();
+        let squares: f64 = long.iter().flat_map(|values| values.iter()).map(square).sum();
+        let known = pairs >= LEAST_PAIRS && squares > 0.0;
+        Some(Self {
+            successive: known.then(|| unbiased(both / squares, &long)),
             neighbours: launches.iter().map(|(both, _)| both).sum::<f64>() / all,
             pairs,
         })
@@ -61,17 +71,21 @@ impl Autocorrelation {
     /// By what the ends of an interval within one launch are moved away from the median, in logarithms: 1 where the correlation
     /// is low, `None` where it is too high for any interval.
     pub fn widening(&self) -> Option<f64> {
-        let r = self.successive;
-        match r {
-            _ if r <= HIGH => Some(1.0),
-            _ if r <= TOO_HIGH => Some(((1.0 + r) / (1.0 - r)).sqrt()),
-            _ => None,
+        match self.successive {
+            Some(r) if r > TOO_HIGH => None,
+            Some(r) if r > HIGH => Some(((1.0 + r) / (1.0 - r)).sqrt()),
+            _ => Some(1.0),
         }
     }
 
     /// What it is and what follows from it.
     pub fn sentence(&self) -> String {
-        let r = crate::units::significant(self.successive);
+        let neighbours = crate::units::significant(self.neighbours);
+        let Some(r) = self.successive else {
+            return format!(
+                "correlation of neighbours in time {neighbours}; too few samples of a point in a launch for theirs"
+            );
+        };
         let follows = match self.widening() {
             Some(1.0) => "low: intervals within one launch take samples as independent".to_owned(),
             Some(times) => {
@@ -79,9 +93,9 @@ impl Autocorrelation {
             }
             None => format!("above {TOO_HIGH}: there are no intervals within one launch; measure several launches"),
         };
-        let neighbours = crate::units::significant(self.neighbours);
         format!(
-            "correlation of successive samples of a point {r} ({} pairs; {neighbours} between neighbours in time), {follows}",
+            "correlation of successive samples of a point {} ({} pairs; {neighbours} between neighbours in time), {follows}",
+            crate::units::significant(r),
             self.pairs
         )
     }
@@ -104,7 +118,7 @@ fn residuals(series: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// The correlation r whose series, less their means, have this ratio of products to squares on average.
-fn unbiased(ratio: f64, series: &[Vec<f64>]) -> f64 {
+fn unbiased(ratio: f64, series: &[&Vec<f64>]) -> f64 {
     let mut lengths: BTreeMap<usize, f64> = BTreeMap::new();
     series.iter().for_each(|times| *lengths.entry(times.len()).or_default() += 1.0);
     let (mut low, mut high) = (-0.99, 0.99);

@@ -1,6 +1,5 @@
 //! Pure mathematics: no input, no output, no clock.
 
-pub mod autocorrelation;
 pub mod gf2;
 pub mod mix;
 pub mod power_law;

@@ -131,10 +131,10 @@ impl<'a> Design<'a> {
         let new = self.columns.len();
         self.columns.push(column.to_vec());
         for (part, (matrix, target)) in self.parts.iter().zip(&mut self.sums) {
-            for known in 0..=new {
-                let product = |&at: &usize| column[at] * self.columns[known][at] * self.points[at].weight.powi(2);
-                matrix[new][known] = part.iter().map(product).sum();
-                matrix[known][new] = matrix[new][known];
+            for (at, known) in self.columns.iter().enumerate() {
+                let product = |&point: &usize| column[point] * known[point] * self.points[point].weight.powi(2);
+                matrix[new][at] = part.iter().map(product).sum();
+                matrix[at][new] = matrix[new][at];
             }
             target[new] = part.iter().map(|&at| column[at] * self.points[at].weight * self.points[at].aim).sum();
         }
