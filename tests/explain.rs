@@ -206,6 +206,16 @@ fn validation_agrees_with_the_papers_but_for_the_known_disagreements() {
     let values = |kind: Kind| report.counts().into_iter().find(|count| count.kind == kind).expect("a kind").values;
     assert!(values(Kind::Model) + values(Kind::Measurement) >= 120, "{:?}", report.counts());
     assert_eq!(Kind::ALL.map(values).iter().sum::<usize>(), report.checks.len());
+    let [model, measured, _] = report.counts();
+    let (agree, differ) = (model.agree + measured.agree, model.differ + measured.differ);
+    let told =
+        format!("{} published values with models: {agree} agree, {differ} differ", model.values + measured.values);
+    assert!(std::fs::read_to_string("README.md").expect("a page").contains(&told), "README.md does not say: {told}");
+    let told = format!("Of {} values that the papers derive {} agree", model.values, model.agree);
+    assert!(
+        std::fs::read_to_string("docs/models.md").expect("a page").contains(&told),
+        "docs/models.md does not say: {told}"
+    );
     let fitted = &report.fits[0];
     assert!(fitted.lines[0].contains("54.7 us") && fitted.lines[0].contains("the paper: 56.9 us"), "{fitted:?}");
     assert!(fitted.lines[1].contains("31.6 us") && fitted.lines[1].contains("the paper: 33 us"), "{fitted:?}");

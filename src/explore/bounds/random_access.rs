@@ -67,6 +67,10 @@ fn terms(case: &Case, terms: &mut Terms) {
     let (workers, part, on_each_node) = match kernel {
         "random_access.shared" => (case.output("cores_used").unwrap_or(1.0), table, table),
         "random_access.star" => (ranks, table, table * on_node),
+        // Each rank has a thread per core.
+        "random_access.nodes" => {
+            (ranks * case.output("cores_used").unwrap_or(1.0), table / ranks, table / case.nodes as f64)
+        }
         _ => (ranks, table / ranks, table / case.nodes as f64),
     };
     let at_once = case.at_once(workers);
