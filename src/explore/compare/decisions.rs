@@ -44,7 +44,12 @@ impl Decision {
     pub fn of(self, ratios: &[Ratio]) -> Vec<bool> {
         match self {
             Self::Unadjusted => ratios.iter().map(Ratio::is_decided).collect(),
-            Self::Adjusted => adjusted_p(ratios).into_iter().map(|q| q.is_some_and(|q| q <= FALSE_FINDINGS)).collect(),
+            Self::Adjusted => {
+                // The intervals of few samples are wider than their test: what they leave open stays so.
+                let found =
+                    |(ratio, q): (&Ratio, Option<f64>)| ratio.is_decided() && q.is_some_and(|q| q <= FALSE_FINDINGS);
+                ratios.iter().zip(adjusted_p(ratios)).map(found).collect()
+            }
         }
     }
 }
