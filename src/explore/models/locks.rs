@@ -4,7 +4,7 @@
 //!   network: Reiser, Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, JACM 1980.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -43,17 +43,8 @@ impl Model for Locks {
         &ABOUT
     }
 
-    /// As of a result: the cores that were used.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        if given("updates_by").is_some_and(|by| Some(by) != UPDATES_BY.default) {
-            return Err(Error::input(
-                "random_access.locks is about updates_by = \"locks\"",
-                "choose such points with --where 'updates_by == \"locks\"'",
-            ));
-        }
-        let known =
-            |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
-        self.about().variables.iter().map(|variable| super::value_of(self.about(), variable, &known)).collect()
+        super::of_shared_table(self.about(), &UPDATES_BY, given)
     }
 
     /// Mean-value analysis: a core that comes to a lock finds there what the network with one core less holds on average.

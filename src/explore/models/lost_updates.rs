@@ -4,7 +4,7 @@
 //!   the paper's Table 2 (a), count wrong words per word of the table, not lost updates per update.
 
 use super::{About, Model, Parameter, Prediction, Variable, array, bound, variable};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::Unit;
 
@@ -49,17 +49,8 @@ impl Model for LostUpdates {
         &ABOUT
     }
 
-    /// A point may ask for all cores, without saying how many they are; its result does.
     fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-        if given("updates_by").is_some_and(|by| Some(by) != UPDATES_BY.default) {
-            return Err(Error::input(
-                "random_access.lost_updates is about updates_by = \"unlocked\"",
-                "choose such points with --where 'updates_by == \"unlocked\"'",
-            ));
-        }
-        let known =
-            |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
-        self.about().variables.iter().map(|variable| super::value_of(self.about(), variable, &known)).collect()
+        super::of_shared_table(self.about(), &UPDATES_BY, given)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

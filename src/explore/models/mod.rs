@@ -251,6 +251,20 @@ fn in_parts(card: &Card, number: &str) -> Result<f64> {
     on_card(card, number).map_or_else(|| card.require(number), Ok)
 }
 
+/// The variables of a model of tables that cores share, updated in one way only. A point may ask for all cores, without saying how
+/// many they are; its result does.
+fn of_shared_table(about: &About, updates_by: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+    if let Some(wanted) = updates_by.default.filter(|wanted| given("updates_by").is_some_and(|by| by != *wanted)) {
+        let word = updates_by.words[wanted as usize];
+        return Err(Error::input(
+            format!("{} is about updates_by = \"{word}\"", about.id),
+            format!("choose such points with --where 'updates_by == \"{word}\"'"),
+        ));
+    }
+    let known = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
+    about.variables.iter().map(|variable| value_of(about, variable, &known)).collect()
+}
+
 /// Variables or parameters, as many as the model declares.
 fn array<const N: usize>(values: &[f64]) -> [f64; N] {
     values.try_into().unwrap_or_else(|_| panic!("{} values instead of the model's {N}", values.len()))

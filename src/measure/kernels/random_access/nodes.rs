@@ -11,12 +11,13 @@
 //!   transport nodes are threads of one process, each with its team: use as many ranks times cores as there are cores.
 
 use super::alltoallv::Lists;
+use super::layout::Owners;
 use super::random_stream::Generator;
-use super::shared::CORES;
 use super::shared::team::{self, Gate};
 use super::shared::words::{Locking, Words, share};
+use super::shared::{CORES, measure_team, refuse_small_limit, sources};
 use super::table::Table;
-use super::verify::{Clock, measure_timed};
+use super::verify::Clock;
 use super::{
     Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
     about,
@@ -26,10 +27,9 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::hardware::Hardware;
-use crate::measure::kernels::random_access::layout::Owners;
 use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
-use crate::point::{Point, Value};
+use crate::point::Point;
 use crate::source;
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -68,13 +68,7 @@ const UPDATES_BY: Parameter = parameter(
 
 fn refuse(point: &Point) -> std::result::Result<(), String> {
     let (plan, look_ahead) = (Plan::new(point), point.integer("Q"));
-    if plan.mode == 6 && plan.cores as u64 > look_ahead {
-        return Err(format!(
-            "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} is less than one update for each of its {} cores; \
-             use a larger Q or fewer cores",
-            plan.cores
-        ));
-    }
+    refuse_small_limit(plan.mode, plan.cores, look_ahead)?;
     let streams = (plan.sources * point.ranks) as u64;
     if streams > point.integer("N_words") {
         return Err(format!(
@@ -102,12 +96,8 @@ impl Plan {
             0 => (Hardware::here().cores_or_threads() / point.ranks).max(1),
             asked => asked as usize,
         };
-        let limit = match mode {
-            6 => (look_ahead / cores).max(1),
-            7 => look_ahead * cores,
-            _ => look_ahead,
-        };
-        Self { mode, cores, sources: if mode >= 7 { 1 } else { cores }, limit }
+        let (sources, limit) = sources(mode, cores, look_ahead);
+        Self { mode, cores, sources, limit }
     }
 
     /// The most updates stored where the limit applies, of a list and of what came to the node.
@@ -125,24 +115,10 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     let problem = Problem::in_streams(point, comm.rank(), comm.size(), plan.sources);
     let races = point.text("updates_by") == "unlocked";
     let rules = Rules { races, conformant: matches!(plan.mode, 6 | 8), ..Rules::STRICT };
-    let mut failure = None;
-    let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
-        let how = if races { Locking::Unlocked } else { Locking::Atomic };
-        pass(&plan, &problem, how, table, clock).map_or_else(
-            |error| {
-                failure = Some(error);
-                Tally::default()
-            },
-            |tally| Tally { buffers: (KERNEL.buffers)(point), ..tally },
-        )
-    });
-    if let Some(error) = failure {
-        return Err(error);
-    }
-    let mut outcome = outcome?;
-    outcome.outputs.insert("cores_used", Value::Integer(plan.cores as u64));
-    outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::here().hardware_threads() as u64));
-    Ok(outcome)
+    let how = if races { Locking::Unlocked } else { Locking::Atomic };
+    measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
+        Ok(Tally { buffers: (KERNEL.buffers)(point), ..pass(&plan, &problem, how, table, clock)? })
+    })
 }
 
 /// What the threads of a node share.

@@ -102,6 +102,10 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if point.text("updates_by") == "locks" && locks > words {
         return Err(format!("{locks} locks are more than the {words} words of the table; use fewer"));
     }
+    refuse_small_limit(mode, cores, look_ahead)
+}
+
+pub(super) fn refuse_small_limit(mode: u64, cores: usize, look_ahead: u64) -> std::result::Result<(), String> {
     if mode == 6 && (cores as u64) > look_ahead {
         return Err(format!(
             "mode 6 has one look-ahead limit for the node, and Q = {look_ahead} is less than one update for each of \
@@ -109,6 +113,16 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// How many cores of a node generate, and how many updates each of them stores at most.
+pub(super) fn sources(mode: u64, cores: usize, look_ahead: usize) -> (usize, usize) {
+    match mode {
+        6 => (cores, (look_ahead / cores).max(1)),
+        7 => (1, look_ahead * cores),
+        8 => (1, look_ahead),
+        _ => (cores, look_ahead),
+    }
 }
 
 /// Who stores how many updates.
@@ -130,13 +144,8 @@ impl NodePlan {
             0 => Hardware::here().cores_or_threads(),
             asked => asked as usize,
         };
-        let limit = match mode {
-            6 => (look_ahead / cores).max(1),
-            7 => look_ahead * cores,
-            _ => look_ahead,
-        };
-        let partitioned = point.text("updates_by") == "partitioned";
-        Self { mode, cores, partitioned, sources: if mode >= 7 { 1 } else { cores }, limit }
+        let (sources, limit) = sources(mode, cores, look_ahead);
+        Self { mode, cores, partitioned: point.text("updates_by") == "partitioned", sources, limit }
     }
 
     fn hands_over(&self) -> bool {
@@ -181,21 +190,32 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     };
     let rules =
         Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8), ..Rules::STRICT };
+    measure_team(comm, &problem, arena, rules, plan.cores, |table, clock| {
+        Ok(Tally { buffers: plan.buffers(point), ..pass(&plan, &problem, how, table, clock)? })
+    })
+}
+
+/// Measures a pass by a team of so many cores, which may fail to start.
+pub(super) fn measure_team<C: Collectives>(
+    comm: &C,
+    problem: &Problem,
+    arena: &mut Arena,
+    rules: Rules,
+    cores: usize,
+    pass: impl FnOnce(&mut Table, &mut Clock<C>) -> Result<Tally>,
+) -> Result<Outcome> {
     let mut failure = None;
-    let outcome = measure_timed(comm, &problem, arena, rules, |table, clock| {
-        pass(&plan, &problem, how, table, clock).map_or_else(
-            |error| {
-                failure = Some(error);
-                Tally::default()
-            },
-            |tally| Tally { buffers: plan.buffers(point), ..tally },
-        )
+    let outcome = measure_timed(comm, problem, arena, rules, |table, clock| {
+        pass(table, clock).unwrap_or_else(|error| {
+            failure = Some(error);
+            Tally::default()
+        })
     });
     if let Some(error) = failure {
         return Err(error);
     }
     let mut outcome = outcome?;
-    outcome.outputs.insert("cores_used", Value::Integer(plan.cores as u64));
+    outcome.outputs.insert("cores_used", Value::Integer(cores as u64));
     outcome.outputs.insert("hardware_threads", Value::Integer(Hardware::here().hardware_threads() as u64));
     Ok(outcome)
 }
