@@ -41,7 +41,7 @@ const FLOORS: [&[&str]; 10] = [
 const LONGEST_FILE: usize = 400;
 const LONGEST_FUNCTION: usize = 70;
 
-fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+pub fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut found, mut folders) = (Vec::new(), vec![root.join(folder)]);
     while let Some(folder) = folders.pop() {

@@ -74,6 +74,11 @@ fn code() -> u8 {
             None => return usage(&error),
         },
     };
+    exit_code(result)
+}
+
+/// Shows an error, if it is one.
+fn exit_code(result: Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {
@@ -126,7 +131,7 @@ fn usage(error: &clap::Error) -> u8 {
             std::io::ErrorKind::BrokenPipe => Ok(()),
             _ => Err(Error::environment(format!("cannot write to standard output: {cause}"), "check where it goes")),
         });
-        return printed.map_or_else(|error| error.exit_code(), |()| 0);
+        return exit_code(printed);
     }
     // Without colours: they could not be told from what is in the arguments.
     note(error.render().to_string().replace("tip:", "help:").trim_end());
