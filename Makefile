@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test loom bench doc install-deps
+.PHONY: build check test loom bench fuzz doc install-deps
 
 build:
 	cargo build --release --locked
@@ -29,6 +29,10 @@ bench:
 	@.ci/install-deps bench
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
+
+# Readers of files, flags and lines, a minute each: `FUZZ_SECONDS=600 make fuzz` looks longer. Builds dependencies anew, first.
+fuzz:
+	@.ci/fuzz
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps

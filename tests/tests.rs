@@ -33,6 +33,7 @@
 //! - `worker`: a job in, lines out
 //! - `identity`: what makes samples stale
 //! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
+//! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
@@ -96,6 +97,7 @@ mod faulty;
 mod figure;
 mod fit;
 mod forecast;
+mod fuzz;
 mod gf2;
 mod hardware;
 mod identity;

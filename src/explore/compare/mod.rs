@@ -21,7 +21,7 @@ pub mod pictures;
 pub mod points;
 pub mod published;
 pub mod ranking;
-mod rates;
+pub mod rates;
 pub mod ratio;
 pub mod regression;
 pub mod roles;

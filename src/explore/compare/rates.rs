@@ -125,8 +125,12 @@ fn efficiency(
         let Some(first) = curve.points.first().copied() else { continue };
         let of_all = !what.headline.ends_with("_per_rank");
         for point in &mut curve.points {
-            let ideal = if of_all { first.y * point.x / first.x } else { first.y };
-            (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
+            let ranks = if of_all { point.x / first.x } else { 1.0 };
+            *point = if point.x == first.x {
+                CurvePoint { y: 1.0, low: 1.0, high: 1.0, ..first }
+            } else {
+                over(point, &first, ranks)
+            };
         }
         found.efficiencies.push(Efficiency {
             label: curve.label.clone(),
@@ -140,10 +144,20 @@ fn efficiency(
         curves.y =
             Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
-    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians.";
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
+                   intervals with the uncertainty of both.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
     found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
     Ok(())
+}
+
+/// A rate over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as those of
+/// independent estimates; where launches have both in common it is too wide.
+pub fn over(rate: &CurvePoint, base: &CurvePoint, times: f64) -> CurvePoint {
+    let y = rate.y / (times * base.y);
+    let down = (rate.y / rate.low).ln().hypot((base.high / base.y).ln());
+    let up = (rate.high / rate.y).ln().hypot((base.y / base.low).ln());
+    CurvePoint { x: rate.x, y, low: y * (-down).exp(), high: y * up.exp() }
 }
 
 /// The curves with the machines' names, where several have any.
