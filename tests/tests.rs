@@ -43,6 +43,10 @@
 //! - `launch`: launchers' command lines
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
+//! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
+//! - `limits`: sizes that no machine has are refused
+//! - `new_file`: files are written whole, and no link is followed
+//! - `crash`: a panic that escapes is one message
 //! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
@@ -83,6 +87,7 @@ mod compare_sides;
 mod condition;
 mod contributing;
 mod control;
+mod crash;
 mod disturbance;
 mod docs;
 mod driver;
@@ -99,6 +104,7 @@ mod identity;
 mod intervals;
 mod launch;
 mod licences;
+mod limits;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;
@@ -106,6 +112,7 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod new_file;
 mod notebooks;
 mod numerics;
 mod page;
@@ -123,6 +130,7 @@ mod spec;
 mod stamping;
 mod store;
 mod subsample;
+mod terminal;
 mod text_table;
 mod threads;
 mod units;

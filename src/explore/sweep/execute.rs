@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
+use crate::explore::new_file;
 use crate::sample::{Event, Status};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -80,7 +80,7 @@ impl Executor for Processes {
 
 fn spawn(command: &CommandLine, errors: &Path) -> Result<Child> {
     let (program, arguments) = command.argv.split_first().ok_or_else(|| Error::internal("an empty command line"))?;
-    let stderr = File::create(errors).map_err(|e| Error::file("create", errors, e))?;
+    let stderr = new_file::create(errors)?;
     let mut process = Command::new(program);
     process.args(arguments).envs(command.env.iter().cloned());
     process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
