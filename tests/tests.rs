@@ -47,6 +47,7 @@
 //! - `limits`: sizes that no machine has are refused
 //! - `new_file`: files are written whole, and no link is followed
 //! - `crash`: a panic that escapes is one message
+//! - `faults`: calls that fail, kills, signals, full disks and drivers that meet lose nothing
 //! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
@@ -93,6 +94,7 @@ mod docs;
 mod driver;
 mod explain;
 mod export;
+mod faults;
 mod faulty;
 mod figure;
 mod fit;
