@@ -13,6 +13,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
+//! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the streams of RandomAccess
 //! - `hardware`: machines and control groups read from recorded files, ranks put on them
 //! - `arena`: a rank's memory and its pages
@@ -110,6 +111,7 @@ mod launch;
 mod launchers;
 mod licences;
 mod limits;
+mod lru;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;
