@@ -36,6 +36,7 @@
 //! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
 //! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
+//! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
@@ -92,6 +93,7 @@ mod condition;
 mod contributing;
 mod control;
 mod crash;
+mod damage;
 mod disturbance;
 mod docs;
 mod driver;

@@ -192,9 +192,8 @@ fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> 
 }
 
 fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
-    let table = folder.compact()?;
     manifest(setup).with_records(&folder.outcomes()?).write(folder)?;
-    Ok(table)
+    folder.compact()
 }
 
 /// Writes the plan into the result folder before it runs.
@@ -226,6 +225,7 @@ fn manifest(setup: &Setup) -> Manifest {
         unix_seconds: unix_seconds(),
         samples: BTreeMap::new(),
         launches: Vec::new(),
+        compaction: None,
     }
 }
 
