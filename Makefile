@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test loom bench doc install-deps
+.PHONY: build check test faults loom bench fuzz doc install-deps
 
 build:
 	cargo build --release --locked
@@ -21,6 +21,10 @@ test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
 	@$(MAKE) --no-print-directory loom
 
+# Each fault a hundred times, which takes half an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
+faults:
+	cargo test --release --locked -- --ignored --nocapture --test-threads 1 each_fault_
+
 # The synchronisation of the threads transport, in all orders that its threads may run in.
 loom:
 	cargo test --release --locked --manifest-path tests/loom/Cargo.toml --target-dir target/loom
@@ -29,6 +33,10 @@ bench:
 	@.ci/install-deps bench
 	cargo bench --locked
 	cargo test --release --locked -- --ignored nothing_
+
+# Readers of files, flags and lines, a minute each: `FUZZ_SECONDS=600 make fuzz` looks longer. Builds dependencies anew, first.
+fuzz:
+	@.ci/fuzz
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps

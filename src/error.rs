@@ -75,7 +75,11 @@ impl Error {
         Self::new(
             ErrorKind::Internal,
             what,
-            "this is a bug in apexmap; please report it with the command that caused it",
+            concat!(
+                "this is a bug in apexmap ",
+                env!("CARGO_PKG_VERSION"),
+                "; please report it, with this message and the command that caused it, where you got apexmap from"
+            ),
         )
     }
 

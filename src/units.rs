@@ -145,11 +145,14 @@ pub fn parse(text: &str, unit: Unit) -> Result<f64, String> {
     };
     let (number, suffix) = (text[..split].replace('_', ""), text[split..].trim());
     let number: f64 = number.parse().map_err(|_| format!("\"{text}\" is not a number"))?;
+    let finite = |value: f64| {
+        value.is_finite().then_some(value).ok_or_else(|| format!("\"{text}\" is above 1.8e308, the largest number"))
+    };
     if suffix.is_empty() {
-        return Ok(number);
+        return finite(number);
     }
     match scale(unit, suffix) {
-        Some(scale) => Ok(scale.apply(number)),
+        Some(scale) => finite(scale.apply(number)),
         None if suffixes(unit).is_empty() => Err(format!("\"{text}\": this is a pure number, it takes no unit")),
         None => Err(format!("\"{text}\": unit \"{suffix}\" is not one of {}", names(unit).join(", "))),
     }

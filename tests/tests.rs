@@ -33,6 +33,7 @@
 //! - `worker`: a job in, lines out
 //! - `identity`: what makes samples stale
 //! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
+//! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
@@ -44,6 +45,11 @@
 //! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
+//! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
+//! - `limits`: sizes that no machine has are refused
+//! - `new_file`: files are written whole, and no link is followed
+//! - `crash`: a panic that escapes is one message
+//! - `faults`: calls that fail, kills, signals, full disks and drivers that meet lose nothing
 //! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
@@ -84,15 +90,18 @@ mod compare_sides;
 mod condition;
 mod contributing;
 mod control;
+mod crash;
 mod disturbance;
 mod docs;
 mod driver;
 mod explain;
 mod export;
+mod faults;
 mod faulty;
 mod figure;
 mod fit;
 mod forecast;
+mod fuzz;
 mod gf2;
 mod hardware;
 mod identity;
@@ -100,6 +109,7 @@ mod intervals;
 mod launch;
 mod launchers;
 mod licences;
+mod limits;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;
@@ -107,6 +117,7 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod new_file;
 mod notebooks;
 mod numerics;
 mod page;
@@ -125,6 +136,7 @@ mod spec;
 mod stamping;
 mod store;
 mod subsample;
+mod terminal;
 mod text_table;
 mod threads;
 mod units;

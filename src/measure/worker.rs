@@ -16,12 +16,12 @@ use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, MemoryPlacement, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use crate::terminal::tell_driver;
 use gather::{broadcast_job, gather_facts, gather_memory, gather_placement};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -340,12 +340,10 @@ pub fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// One line in one write, so that lines of several ranks do not mix.
 fn emit(event: &Event) -> Result<()> {
     let mut line = serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write a line: {e}")))?;
     line.push('\n');
-    let mut out = std::io::stdout().lock();
-    out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
+    tell_driver(&line).map_err(|e| {
         Error::environment(format!("the driver no longer listens: {e}"), "see what ended it; run again to resume")
     })
 }

@@ -32,7 +32,8 @@ pub const FAMILY: Family = Family {
         Limit {
             name: WALKS,
             formula: "the fastest random reads on base pages of any region beyond the reach of their translations \
-                 (tlb_reach_bytes), for the fraction of the accesses that reach it",
+                 (tlb_reach_bytes), for the fraction of the accesses that reach twice as far (neighbouring pages may share a \
+                 translation)",
             source: &APEX_MAP,
             place: "Section 2 (power law)",
         },

@@ -25,7 +25,8 @@ pub const FAMILY: Family = Family {
         },
         Limit {
             name: WALKS,
-            formula: "the same on base pages, beyond the reach of their translations (tlb_reach_bytes)",
+            formula: "the same on base pages in a region half as large, beyond the reach of their translations (tlb_reach_bytes; \
+                 neighbouring pages may share one)",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1), tu",
         },

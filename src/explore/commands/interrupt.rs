@@ -1,6 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, what was measured is kept, and the user is told how to
 //! resume.
 
+use super::shell::command;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::store::Folder;
 use crate::explore::sweep::plan::{Plan, Progress};
@@ -82,19 +83,4 @@ pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
         format!("interrupted by {name}: {kept}, in {}", folder.path.display()),
         format!("resume with: {}", command()),
     )
-}
-
-/// The command of this process, for a shell.
-fn command() -> String {
-    std::env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-/// In quotes if a shell would read it otherwise.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -19,6 +19,8 @@ mod report;
 mod run;
 mod samples;
 pub mod setup;
+mod shell;
+mod snippet;
 mod status;
 mod sweeps;
 mod validate;

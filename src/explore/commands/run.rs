@@ -5,6 +5,7 @@ use super::interrupt::{self, Interrupt};
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
+use super::shell::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::health::Health;
@@ -18,7 +19,7 @@ use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
 use crate::provenance;
-use crate::terminal::print;
+use crate::terminal::note;
 use crate::units::plural;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,7 +98,7 @@ pub fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
     let lock = folder.lock()?;
     let kept = folder.move_aside()?;
     drop(lock);
-    eprintln!("note: the earlier result is now {}", kept.display());
+    note(&format!("note: the earlier result is now {}", kept.display()));
     Ok(())
 }
 
@@ -110,13 +111,14 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let card = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
+    folder.remove_abandoned();
     if let Some(card) = card {
         folder.replace_card(&card)?;
     }
     describe(setup, &folder)?;
 
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
-    eprintln!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display());
+    note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
     let interrupt = Interrupt::catch();
     let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
     // Samples are compacted even if the driver failed, but its error is the one to report.
@@ -125,7 +127,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     drop(interrupt);
     let samples = Samples::from(compacted?);
     if conduct.report && !samples.is_empty() {
-        print(&report::make(&folder, &samples)?)?;
+        report::make(&folder, &samples)?;
     }
     let health = Health::of(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
@@ -217,7 +219,7 @@ fn manifest(setup: &Setup) -> Manifest {
         machine: setup.plan.context.machine.clone(),
         points: setup.plan.entries.len(),
         blocks: setup.plan.blocks,
-        command: std::env::args().collect(),
+        command: words(),
         driver: provenance::build(),
         driver_host: provenance::host(),
         worker: setup.worker_info.build.clone(),

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::explore::store::folder::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
+use crate::terminal::note;
 use std::path::Path;
 
 /// All samples of a result folder, or of a Parquet file.
@@ -20,9 +21,9 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let (table, damages) = folder.table_and_damage()?;
     for Damage { journal, lines } in damages {
         let journal = journal.display();
-        eprintln!(
+        note(&format!(
             "note: unreadable lines in {journal}: {lines}; their samples are missing until the sweep is run again"
-        );
+        ));
     }
     Ok(table.into())
 }

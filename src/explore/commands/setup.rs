@@ -68,6 +68,7 @@ impl Setup {
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        check_path(&folder)?;
         Ok(Self { sweep, plan, worker, worker_info, folder })
     }
 
@@ -104,6 +105,17 @@ impl Setup {
             format!("{}: {who} {bytes}, this machine has {memory}", self.sweep.path.display()),
             "reduce M, the number of ranks, or the index arrays (I, N)",
         ))
+    }
+}
+
+/// The ranks get paths in the result folder as arguments, which are texts.
+fn check_path(folder: &Path) -> Result<()> {
+    match std::path::absolute(folder) {
+        Ok(path) if path.to_str().is_none() => Err(Error::input(
+            format!("the path of the result folder {} is not UTF-8", path.display()),
+            "choose another folder with --out",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -125,8 +125,7 @@ fn efficiency(
         let Some(first) = curve.points.first().copied() else { continue };
         let of_all = !what.headline.ends_with("_per_rank");
         for point in &mut curve.points {
-            let ideal = if of_all { first.y * point.x / first.x } else { first.y };
-            (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
+            *point = point.over(&first, if of_all { point.x / first.x } else { 1.0 });
         }
         found.efficiencies.push(Efficiency {
             label: curve.label.clone(),
@@ -140,7 +139,8 @@ fn efficiency(
         curves.y =
             Quantity { label: "rate per rank / rate per rank at the smallest P".into(), unit: Unit::None, log: true };
     }
-    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians.";
+    let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
+                   intervals with the uncertainty of both.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
     found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
     Ok(())

@@ -10,6 +10,7 @@ use super::watch::Watch;
 use crate::disturbance::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
+use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
@@ -225,7 +226,7 @@ fn launch_once(
     let job = job(plan, group, launch, budget, preflight_seconds);
     let job_file = path.with_extension("job");
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
-    std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
+    new_file::replace_by(&job_file, text)?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
     let mut attempt = Attempt {

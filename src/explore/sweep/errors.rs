@@ -1,6 +1,7 @@
 //! The error output of a launch: its beginning and its end in a file, its last words for messages.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::explore::new_file;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub struct Errors {
 
 impl Errors {
     pub fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(|e| Error::file("create", path, e))?;
+        let file = new_file::create(path)?;
         Ok(Self { file, bytes: 0, end: Vec::new() })
     }
 

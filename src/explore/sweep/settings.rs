@@ -43,6 +43,8 @@ const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
+/// No sweep, and nothing in it, takes longer.
+const LONGEST_SECONDS: f64 = 1e9;
 /// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const LEAST_FOR_INTERVAL: u32 = 6;
 
@@ -50,15 +52,29 @@ const LEAST_FOR_INTERVAL: u32 = 6;
 pub fn name(file: &File, page: &Page) -> Result<String> {
     match &file.name {
         Some(name) => {
-            let text = name.get_ref();
-            if text.trim().is_empty() || text.starts_with('.') || text.contains(['/', '\\', '\0']) {
+            if !is_folder_name(name.get_ref()) {
                 let next = "write a word such as quickstart, without slashes and without a dot at the start";
-                return Err(page.wrong(name.span(), format!("\"{text}\" cannot be the name of a folder"), next));
+                return Err(page.wrong(name.span(), no_folder_name(name.get_ref()), next));
             }
-            Ok(text.clone())
+            Ok(name.get_ref().clone())
         }
-        None => Ok(page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned())),
+        None => {
+            let stem = page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned());
+            if !is_folder_name(&stem) {
+                let next = "name the sweep in its file, with name = \"quickstart\", for example, or rename the file";
+                return Err(Error::input(format!("{}: {}", page.path.display(), no_folder_name(&stem)), next));
+            }
+            Ok(stem)
+        }
     }
+}
+
+fn is_folder_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.starts_with('.') && !name.contains(|c: char| "/\\".contains(c) || c.is_control())
+}
+
+fn no_folder_name(name: &str) -> String {
+    format!("\"{name}\" cannot be the name of a folder")
 }
 
 pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
@@ -211,7 +227,10 @@ fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> R
     let Some(time) = time else { return Ok(None) };
     let read = quantity(time.get_ref(), Unit::Seconds).map_err(|what| not_seconds(time, name, page, what))?.as_f64();
     match read {
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Some(seconds)),
+        Some(seconds) if seconds > LONGEST_SECONDS => {
+            Err(not_seconds(time, name, page, format!("{name} is longer than {LONGEST_SECONDS} s, which is 31 years")))
+        }
+        Some(seconds) if seconds >= 0.0 => Ok(Some(seconds)),
         _ => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
     }
 }

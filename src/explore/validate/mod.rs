@@ -71,9 +71,10 @@ pub struct Check {
 }
 
 impl Check {
-    /// Relative difference of the recomputed value, in per cent.
+    /// Relative difference of the recomputed value, in per cent, to the tenth that is printed.
     pub fn difference(&self) -> f64 {
-        100.0 * (self.recomputed / self.published - 1.0)
+        // No -0.0.
+        (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
     }
 
     /// What, published, recomputed, difference and verdict, as text.

@@ -11,8 +11,8 @@ mod pool;
 mod window;
 
 use super::arena::Arena;
-use super::threads::panic_text;
 use super::{Collectives, Comm, Tag};
+use crate::crash::describe;
 use crate::error::{Error, Result};
 use crate::measure::affinity;
 use crate::measure::hardware::Place;
@@ -152,16 +152,16 @@ pub(super) fn start(
 ) -> Result<()> {
     let comm = MpiComm::initialize(ranks)?;
     let mut arena = Arena::default();
-    let message = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
+    let error = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.what,
-        Err(panic) => panic_text(&*panic),
+        Ok(Err(error)) => error,
+        Err(panic) => Error::internal(describe(&*panic)),
     };
     // The others wait for this rank and would wait for ever.
-    failed(&format!("rank {} failed: {message}", comm.rank()));
+    failed(&format!("rank {} failed: {}", comm.rank(), error.what));
     // A launcher drops what it has not passed on when its ranks abort.
     std::thread::sleep(Duration::from_millis(200));
-    comm.abort(1)
+    comm.abort(error.exit_code().into())
 }
 
 /// As [`super::abort`]. MPI was not asked for threads, and its calls are not for two at once; this one does not come back,

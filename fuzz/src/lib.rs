@@ -1,0 +1,213 @@
+//! What is fuzzed: readers of whatever a file, a flag or a launch may contain.
+//!
+//! Each function takes any bytes and panics if the program would, or if what was read does not hold what readers promise. The
+//! program's own tests run all seeds through them; `make fuzz` runs them under libFuzzer, which looks for new ones.
+
+use apexmap::error::Error;
+use apexmap::explore::bounds::Limits;
+use apexmap::explore::commands::diagnostics;
+use apexmap::explore::condition::{Condition, NameType};
+use apexmap::explore::machine::Card;
+use apexmap::explore::store::manifest::Manifest;
+use apexmap::explore::store::{Folder, Samples, Table, journal, parquet};
+use apexmap::explore::sweep::{self as sweeps, Machine};
+use apexmap::measure::kernels;
+use apexmap::measure::worker::{Job, Schedule};
+use apexmap::point::Value;
+use apexmap::terminal::is_unprintable;
+use apexmap::units::{self, Unit};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Any bytes.
+pub type Target = fn(&[u8]);
+
+/// All of them, by name.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("card", card),
+    ("condition", condition),
+    ("job", job),
+    ("journal", journal),
+    ("manifest", manifest),
+    ("parquet", parquet),
+    ("sweep", sweep),
+    ("units", units),
+];
+
+/// An error can be shown, on one screen, with advice.
+fn shown(error: &Error) {
+    let text = diagnostics::render(error, false, 100);
+    assert!(!text.trim().is_empty() && !error.what.is_empty(), "{error:?}");
+    assert!(text.len() < 20_000, "an error of {} bytes", text.len());
+    assert!(!text.contains(is_unprintable), "{text:?}");
+}
+
+/// A sweep file: its points are complete, and each there once.
+pub fn sweep(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let machine = Machine::plain(2, 1 << 34);
+    match sweeps::parse(text, Path::new("fuzz.toml"), machine) {
+        Err(error) => shown(&error),
+        Ok(sweep) => {
+            let keys: std::collections::HashSet<String> =
+                sweep.points.iter().map(|point| format!("{point:?}")).collect();
+            assert_eq!(keys.len(), sweep.points.len(), "a point is there twice");
+            for point in sweep.points.iter().take(100) {
+                assert_eq!(kernels::complete(point.clone()).as_ref(), Ok(point), "a point is not complete");
+            }
+            let again = sweeps::parse(text, Path::new("fuzz.toml"), machine);
+            assert_eq!(again.as_ref(), Ok(&sweep), "the same text is another sweep");
+        }
+    }
+}
+
+/// A machine card: it is read back as it is written.
+pub fn card(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Card::parse(text, Path::new("fuzz.toml")) {
+        Err(error) => shown(&error),
+        Ok(card) => {
+            Limits::of(&card);
+            let written = card.to_toml();
+            let again = Card::parse(&written, Path::new("fuzz.toml")).expect("what was written");
+            assert_eq!(again.to_toml(), written);
+        }
+    }
+}
+
+/// A condition: it is true, false or does not apply.
+pub fn condition(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let words = NameType::Word(vec!["lfsr".into(), "xoshiro".into(), "a b".into()]);
+    let known = [("L", NameType::Number), ("alpha", NameType::Number), ("P", NameType::Number), ("stream", words)];
+    match Condition::parse(text, &known) {
+        Err(error) => shown(&error),
+        Ok(condition) => {
+            let value = |name: &str| match name {
+                "L" => Some(Value::Integer(8)),
+                "alpha" => Some(Value::Real(0.1)),
+                "stream" => Some(Value::Text("lfsr".into())),
+                _ => None,
+            };
+            let holds = condition.holds(&value);
+            assert!(holds.is_some() || condition.names().iter().any(|name| name == "P"), "it does not apply");
+        }
+    }
+}
+
+const UNITS: [Unit; 10] = [
+    Unit::None,
+    Unit::Words,
+    Unit::Bytes,
+    Unit::Seconds,
+    Unit::Hertz,
+    Unit::Cycles,
+    Unit::BytesPerSecond,
+    Unit::PerSecond,
+    Unit::UpdatesPerSecond,
+    Unit::SecondsPerByte,
+];
+
+/// A number with a unit: what is printed is read again.
+pub fn units(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for unit in UNITS {
+        let Ok(number) = units::parse(text, unit) else { continue };
+        assert!(number.is_finite(), "{text} is {number}");
+        let _ = (units::quantity(number, unit), units::amount(number, unit), units::interval((number, number), unit));
+    }
+}
+
+/// A job of a worker: it ends.
+pub fn job(data: &[u8]) {
+    let Ok(job) = serde_json::from_slice::<Job>(data) else { return };
+    let mut schedule = Schedule::new(&job);
+    let most = job.tasks.len().saturating_mul(job.repeat.max.max(1) as usize);
+    let mut runs = 0;
+    while let Some(index) = schedule.next_point()
+        && runs < 2_000
+    {
+        runs += 1;
+        assert!(runs <= most, "more runs than the job asks for");
+        schedule.record(index, (runs % 7 != 0).then(|| 1.0 + f64::from((runs % 5) as u32)));
+    }
+}
+
+/// A journal: plans and reports read the same samples of it, and all that reports ask of them can be told.
+pub fn journal(data: &[u8]) {
+    let folder = scratch();
+    let path = folder.journal("0001");
+    std::fs::write(&path, data).expect("a file");
+    let (whole, short) = (journal::read(&path), journal::outcomes(&path));
+    match (&whole, &short) {
+        (Ok(whole), Ok(short)) => {
+            assert_eq!(whole.samples.len(), short.samples.len());
+            assert_eq!(whole.unreadable, short.unreadable);
+        }
+        (Err(whole), Err(short)) => assert_eq!(whole, short),
+        _ => panic!("one reader refuses what the other reads"),
+    }
+    match folder.table() {
+        Err(error) => shown(&error),
+        Ok(table) => told(table),
+    }
+}
+
+/// What a report asks of samples.
+fn told(table: Table) {
+    let samples = Samples::from(table).current();
+    let _ = samples.axes();
+    match samples.groups() {
+        Err(error) => shown(&error),
+        Ok(groups) => {
+            for group in &groups {
+                let _ = (group.label(), group.is_surface());
+            }
+        }
+    }
+    let _ = samples.oversubscribed();
+}
+
+/// A manifest, and the plan beside it.
+pub fn manifest(data: &[u8]) {
+    let folder = scratch();
+    std::fs::write(folder.manifest(), data).expect("a file");
+    match Manifest::read(folder) {
+        Err(error) => shown(&error),
+        Ok(manifest) => {
+            manifest.write(folder).expect("a file");
+            assert_eq!(Manifest::read(folder).as_ref(), Ok(&manifest));
+        }
+    }
+    std::fs::write(folder.points(), data).expect("a file");
+    if let Some(points) = folder.planned_points() {
+        points.iter().for_each(|point| drop(kernels::complete(point.clone())));
+    }
+    std::fs::remove_file(folder.points()).expect("a file");
+}
+
+/// A Parquet file that somebody else wrote: its columns are of one length.
+pub fn parquet(data: &[u8]) {
+    let path = scratch().samples();
+    std::fs::write(&path, data).expect("a file");
+    match parquet::read(&path) {
+        Err(error) => shown(&error),
+        Ok(table) => {
+            for name in table.names() {
+                assert_eq!(table.column(name).expect("a column").len(), table.rows, "{name}");
+            }
+            told(table);
+        }
+    }
+    std::fs::remove_file(&path).expect("a file");
+}
+
+/// A result folder of this process, in memory where there is such a place.
+fn scratch() -> &'static Folder {
+    static FOLDER: OnceLock<Folder> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let memory = PathBuf::from("/dev/shm");
+        let parent = if memory.is_dir() { memory } else { std::env::temp_dir() };
+        Folder::create(&parent.join(format!("apexmap-fuzz-{}", std::process::id()))).expect("a folder")
+    })
+}
