@@ -114,7 +114,7 @@ impl Case {
 
 impl Drop for Case {
     fn drop(&mut self) {
-        self.processes().into_iter().for_each(|pid| drop(kill(Pid::from_raw(pid), Signal::SIGKILL)));
+        self.processes().into_iter().for_each(|pid| _ = kill(Pid::from_raw(pid), Signal::SIGKILL));
     }
 }
 
