@@ -1,7 +1,7 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
 mod gather;
-mod watchdog;
+pub mod watchdog;
 
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
