@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Measurement,
     /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
-    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM).
+    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP).
     Interrupted(u8),
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,

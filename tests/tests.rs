@@ -41,6 +41,8 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `launchers`: launchers that misbehave, and that nothing of them stays behind
+//! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
@@ -105,6 +107,7 @@ mod hardware;
 mod identity;
 mod intervals;
 mod launch;
+mod launchers;
 mod licences;
 mod limits;
 mod machine;
@@ -120,6 +123,7 @@ mod numerics;
 mod page;
 mod placement;
 mod processes;
+mod protocol;
 mod query;
 mod random_access;
 mod random_access_mpi;

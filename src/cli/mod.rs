@@ -1,7 +1,7 @@
 //! The command line of both wings.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
-//! 5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.
+//! 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
 
 #[cfg(feature = "explore")]
 mod completions;
@@ -38,7 +38,7 @@ const AFTER_HELP: &str = "Examples:
   apexmap kernels                what can be measured
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; \
-5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.";
+5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -61,7 +61,7 @@ enum Command {
 /// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
 ///
 /// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or
-/// incomplete; 5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.
+/// incomplete; 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
 pub fn main() -> ExitCode {
     ExitCode::from(crash::guard(code))
 }

@@ -1,6 +1,7 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
 mod gather;
+mod watchdog;
 
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
@@ -192,6 +193,9 @@ fn serve<C: Collectives>(
     job_file: &Path,
     place: Option<Place>,
 ) -> Result<()> {
+    if comm.rank() == 0 {
+        watchdog::watch(transport.kind());
+    }
     // Rank 0 reads the job file: other nodes need not see its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;

@@ -18,7 +18,7 @@ mod query;
 mod report;
 mod run;
 mod samples;
-mod setup;
+pub mod setup;
 mod shell;
 mod snippet;
 mod status;

@@ -66,10 +66,10 @@ pub struct Conduct {
     pub ends_if_noisy: bool,
 }
 
-/// Time limit for a launcher until the worker's first line, and for a worker between two samples.
-const START_LIMIT: Duration = Duration::from_secs(300);
 /// Time limit for a launch to end after its last sample.
 const END_LIMIT: Duration = Duration::from_secs(15);
+/// Longest line that a worker writes, in bytes, apart from what it tells of each rank.
+const LINE_LIMIT: usize = 1 << 20;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
@@ -119,10 +119,12 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
 
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
-    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct);
+    let interrupt = Interrupt::catch();
+    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven.map_err(|error| interrupt::explain(error, setup, &folder))?;
+    driven.map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
+    drop(interrupt);
     let samples = Samples::from(compacted?);
     if conduct.report && !samples.is_empty() {
         report::make(&folder, &samples)?;
@@ -135,7 +137,14 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     verdict(setup, &folder)
 }
 
-fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, conduct: Conduct) -> Result<()> {
+fn measure(
+    setup: &Setup,
+    folder: &Folder,
+    launcher: &dyn Launcher,
+    program: &str,
+    conduct: Conduct,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let here = Here::look();
     let command = |job: &Path, size: LaunchSize| -> CommandLine {
         launcher.command(&LaunchJob {
@@ -148,13 +157,14 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             here,
         })
     };
+    let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let limits = LaunchLimits {
-        start: START_LIMIT,
-        sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
+        start: limit(setup.sweep.launch.start_timeout_seconds),
+        sample: limit(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,
+        line: LINE_LIMIT,
     };
     let mut watcher = Progress::new(&setup.plan);
-    let interrupt = Interrupt::catch();
     drive(
         &setup.plan,
         &mut Setting {

@@ -30,13 +30,16 @@ pub struct LaunchSpec {
     pub launches: u32,
     /// Another build of this program to start, as the file names it; `None` is this program.
     pub worker: Option<PathBuf>,
-    /// Longest time of one sample, in seconds.
+    /// Longest time of one sample, and from there to the next one's start, in seconds.
     pub timeout_seconds: f64,
+    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds.
+    pub start_timeout_seconds: f64,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
@@ -113,8 +116,22 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+        start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
     })
+}
+
+/// Longer than the ranks watch the machine before their first sample.
+fn start_timeout(file: &File, page: &Page) -> Result<f64> {
+    let launch = &file.launch;
+    let preflight = seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
+    match (seconds(&launch.start_timeout, "start_timeout", page)?, &launch.start_timeout) {
+        (Some(limit), Some(place)) if limit <= preflight => {
+            let what = format!("start_timeout must be longer than preflight, which is {preflight} s");
+            Err(page.wrong(place.span(), what, "write a longer start_timeout, or preflight = \"0 s\""))
+        }
+        (limit, _) => Ok(limit.unwrap_or(DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * preflight))),
+    }
 }
 
 fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
