@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -162,6 +162,15 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
     }
 }
 
+/// A file system that goes with the try.
+struct Mounted(PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
 /// On a small file system where one can be mounted; elsewhere the shim says that there is no room.
 fn full_disk(seed: u64) -> Tally {
     let mut case = Case::new();
@@ -172,6 +181,7 @@ fn full_disk(seed: u64) -> Tally {
         command.status().is_ok_and(|status| status.success())
     };
     let mounted = mount(format!("size={}k", 4 + 4 * dice(seed, 60)), &case.disk());
+    let _mounted = mounted.then(|| Mounted(case.disk()));
     let mut command = case.run(true);
     if !mounted {
         with_fault(&mut command, &case, "", 1 + dice(seed, calls()[1]), ENOSPC, true);
@@ -185,7 +195,6 @@ fn full_disk(seed: u64) -> Tally {
     let disk = case.disk();
     assert!(mount("remount,size=64m".into(), &disk), "more room");
     case.check(code == Some(3));
-    let _ = Command::new("umount").arg(&disk).status();
     case.tally.clone()
 }
 

@@ -47,25 +47,25 @@ static void append(const char *file, int flags) {
     syscall(SYS_close, fd);
 }
 
-/* 0: let it pass; otherwise the error, or what FAULT_ERROR says below 1. `room`: whether it takes room on the disk. */
-static int strike(const char *path, int room) {
+/* 0: let it pass; otherwise the error, or what FAULT_ERROR says below 1. `room`: whether it takes room on the disk; `writes`: whether it can be done by half. */
+static int strike(const char *path, int room, int writes) {
     if (!path_part || !path || !strstr(path, path_part)) return 0;
     long call = atomic_fetch_add(&calls, 1) + 1;
     if (count_file) append(count_file, O_APPEND);
     if (at == 0 || call < at || (call > at && !(stays && room))) return 0;
     if (mark_file) append(mark_file, O_TRUNC);
-    if (error == 0 || (error == -1 && !room)) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+    if (error == 0 || (error == -1 && !writes)) syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
     return error;
 }
 
-static int strike_file(int fd, int room) {
+static int strike_file(int fd, int writes) {
     char link[64], path[4096];
     if (!path_part) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    return strike(path, room);
+    return strike(path, 1, writes);
 }
 
 static int fail(int how) {
@@ -81,7 +81,7 @@ static int fail(int how) {
         va_start(arguments, flags);                                 \
         mode_t mode = va_arg(arguments, mode_t);                    \
         va_end(arguments);                                          \
-        int how = strike(path, (flags & O_CREAT) != 0);             \
+        int how = strike(path, (flags & O_CREAT) != 0, 0);             \
         return how ? fail(how) : NEXT(name)(path, flags, mode);     \
     }
 OPEN(open)
@@ -103,23 +103,23 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 
 #define ON_FILE(name)                               \
     int name(int fd) {                              \
-        int how = strike_file(fd, 1);               \
+        int how = strike_file(fd, 0);               \
         return how ? fail(how) : NEXT(name)(fd);    \
     }
 ON_FILE(fsync)
 ON_FILE(fdatasync)
 
 int rename(const char *from, const char *to) {
-    int how = strike(to, 1);
+    int how = strike(to, 1, 0);
     return how ? fail(how) : NEXT(rename)(from, to);
 }
 
 int mkdir(const char *path, mode_t mode) {
-    int how = strike(path, 1);
+    int how = strike(path, 1, 0);
     return how ? fail(how) : NEXT(mkdir)(path, mode);
 }
 
 int unlink(const char *path) {
-    int how = strike(path, 0);
+    int how = strike(path, 0, 0);
     return how ? fail(how) : NEXT(unlink)(path);
 }
