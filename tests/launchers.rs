@@ -197,7 +197,7 @@ fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_coun
         (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end for lack of time"),
         (sed("/\"start\"/s/^/{\"event\":\"ended\",\"status\":\"ok\",\"message\":\"\"}\\n/"), "a line of the driver's"),
         ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch speaks"),
-        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "before the launch said what it is"),
+        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the launch said what it is"),
         (
             "while :; do echo '{\"event\":\"memory\",\"ranks\":[]}'; done".to_owned(),
             "a line about memory before the launch said what it is",
