@@ -122,9 +122,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let Some(check) = check else { return Ok(()) };
     if arguments.json {
-        print_data(&pretty(&check)?)?
+        print_data(&pretty(&check)?)?;
     } else {
-        print(&regression::text(&check))?
+        print(&regression::text(&check))?;
     }
     verdict(&check)
 }
