@@ -145,8 +145,8 @@ fn store(path: &Path, seed: u64, speed: f64) -> usize {
         records.push(name);
     }
     let manifest = manifest(path, points.len()).with_records(&folder.records().expect("journals"));
-    folder.compact().expect("a table");
     manifest.write(&folder).expect("a manifest");
+    folder.compact().expect("a table");
     made
 }
 
@@ -205,6 +205,7 @@ fn manifest(path: &Path, points: usize) -> apexmap::explore::store::manifest::Ma
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
+        compaction: None,
     }
 }
 

@@ -125,6 +125,7 @@ pub fn manifest() -> Manifest {
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
+        compaction: None,
     }
 }
 

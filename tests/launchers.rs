@@ -114,7 +114,7 @@ impl Case {
 
 impl Drop for Case {
     fn drop(&mut self) {
-        self.processes().into_iter().for_each(|pid| drop(kill(Pid::from_raw(pid), Signal::SIGKILL)));
+        self.processes().into_iter().for_each(|pid| _ = kill(Pid::from_raw(pid), Signal::SIGKILL));
     }
 }
 
@@ -311,7 +311,10 @@ fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
             case.worker.clone_from(&worker);
             let settings = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
                             OMPI_MCA_rmaps_base_oversubscribe=1";
-            let driver = measuring(&case, &format!("{settings}\n{program} -n $ranks \"$@\""));
+            // In a session of its own, only the first rank can notice.
+            let setsid = if signal == Signal::SIGKILL { "setsid" } else { "" };
+            let command = format!("{settings}\n{setsid} {program} -n $ranks \"$@\" < /dev/null");
+            let driver = measuring(&case, &command);
             assert!(case.processes().len() > 5, "driver, script, launcher and ranks");
             kill(Pid::from_raw(driver.id() as i32), signal).unwrap();
             let output = driver.wait_with_output().unwrap();

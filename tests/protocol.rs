@@ -11,7 +11,11 @@ use proptest::prelude::*;
 fn cut<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, longest: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
     let (mut lines, mut found) = (Lines::new(longest), Vec::new());
     for piece in pieces {
-        lines.add(piece, |line| Ok::<_, ()>(found.push(line.to_vec()))).expect("no objection");
+        let mut take = |line: &[u8]| {
+            found.push(line.to_vec());
+            Ok::<_, ()>(())
+        };
+        lines.add(piece, &mut take).expect("no objection");
     }
     (found, lines.rest().to_vec())
 }
@@ -73,7 +77,7 @@ fn a_last_word_may_come_at_any_time_and_nothing_else_after_the_end() {
         assert_eq!(fitting(&events).1, None);
     }
     for extra in &events {
-        let all = [&events[..], &[extra.clone()]].concat();
+        let all = [&events[..], std::slice::from_ref(extra)].concat();
         let (at, why) = fitting(&all);
         assert!(at == events.len() && why.is_some_and(|why| why.contains("after the launch was done")));
     }

@@ -245,7 +245,9 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
     use nix::sys::signal::{Signal, kill};
     let scratch = Scratch::new();
     let sweep = sweep(&scratch, LONG_RUNS);
-    for (signal, name, code) in [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143)] {
+    let signals =
+        [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143), (Signal::SIGHUP, "SIGHUP", 129)];
+    for (signal, name, code) in signals {
         let out = scratch.join("two words").join(name.split(' ').next().unwrap());
         let mut driver = command(&sweep, &out).spawn().unwrap();
         // The worker has begun when its first line is in the journal.

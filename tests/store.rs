@@ -5,9 +5,9 @@ use crate::needs;
 use apexmap::disturbance::{Fact, Facts};
 use apexmap::error::Error;
 use apexmap::explore::bounds;
+use apexmap::explore::store::column::Column;
 use apexmap::explore::store::derive::BOUND_BY;
 use apexmap::explore::store::journal::{self, Journal, Record, Run};
-use apexmap::explore::store::table::Column;
 use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Samples, Table, TableBuilder, parquet};
 use apexmap::measure::numerics::statistics::Summary;
@@ -188,14 +188,16 @@ fn random_sample() -> impl Strategy<Value = Sample> {
         prop_oneof![any::<u64>().prop_map(Value::Integer), number.clone().prop_map(Value::Real)],
         0..3,
     );
-    let times = (prop::option::of(number.clone()), prop::option::of(number.clone()), number);
+    // What was measured took time; what was not need not have any.
+    let time = prop_oneof![1e-9f64..1.0, Just(f64::MIN_POSITIVE), Just(f64::MAX)];
+    let times = (prop::option::of(time), prop::option::of(number.clone()), number);
     (times, status, "\\PC{0,12}", "[a-c]", outputs, any::<(u32, u32)>(), 0.0001f64..1.0).prop_map(
         |((seconds, load, unix_seconds), status, message, key, outputs, (block, repetition), alpha)| Sample {
             point: small_point("apex_map.two_sided", 3).with("alpha", alpha),
             key,
             block,
             repetition,
-            status,
+            status: if seconds.is_none() && status == Status::Ok { Status::Failed } else { status },
             message,
             unix_seconds,
             load,
@@ -310,9 +312,8 @@ proptest! {
 #[test]
 fn rows_without_a_grouping_value_are_in_no_cell() {
     let mut table = Table::default();
-    let words = Column::Words { codes: vec![Some(0), None, Some(0)], dictionary: vec!["x".into()] };
-    table.insert("kernel", words);
-    table.insert("seconds", Column::Numbers(vec![1.0, 2.0, 3.0]));
+    table.insert("kernel", Column::words([Some("x"), None, Some("x")]));
+    table.insert("seconds", Column::numbers([1.0, 2.0, 3.0]));
     let samples = Samples::from(table);
     let found = samples.cells(&["kernel"]).expect("cells");
     assert_eq!(found.len(), 1);
@@ -434,8 +435,7 @@ fn limits_that_an_earlier_version_named_otherwise_have_their_present_names() {
     let samples = record(vec![sample(&small_point("apex_map.two_sided", 2), "a", 0, 0.5)]);
     for earlier in ["lines in flight", "page walks"] {
         let mut table = tabulate(std::slice::from_ref(&samples), |_| true);
-        let words = Column::Words { codes: vec![Some(0)], dictionary: vec![earlier.into()] };
-        table.insert(BOUND_BY, words);
+        table.insert(BOUND_BY, Column::words([Some(earlier)]));
         write(&folder, &table);
         let read = parquet::read(&folder.samples()).expect("readable");
         assert!(bounds::NAMES.contains(&read.word(BOUND_BY, 0)), "{earlier}");

@@ -13,6 +13,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
+//! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the streams of RandomAccess
 //! - `hardware`: machines and control groups read from recorded files, ranks put on them
 //! - `arena`: a rank's memory and its pages
@@ -35,6 +36,7 @@
 //! - `disturbance`: what is watched while a kernel's clock runs, verdicts about it, rates corrected by the canary
 //! - `fuzz`: what readers make of any bytes: every case that fuzzing found, and seeds for more
 //! - `store`: journals, Parquet, cells
+//! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
 //! - `driver`: launches, retries, budgets, resuming
@@ -91,6 +93,7 @@ mod condition;
 mod contributing;
 mod control;
 mod crash;
+mod damage;
 mod disturbance;
 mod docs;
 mod driver;
@@ -110,6 +113,7 @@ mod launch;
 mod launchers;
 mod licences;
 mod limits;
+mod lru;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;

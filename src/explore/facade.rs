@@ -71,8 +71,8 @@ pub mod results {
     pub use crate::explore::condition::Condition;
     pub use crate::explore::query::{QueryGroup, QueryGroups, csv, groups, json, text};
     pub use crate::explore::store::cells::Cell;
+    pub use crate::explore::store::column::{Column, Kind};
     pub use crate::explore::store::samples::Mixture;
-    pub use crate::explore::store::table::Column;
     pub use crate::explore::store::{Folder, Samples, Table, TableBuilder};
     pub use crate::measure::numerics::statistics::Summary;
     pub use crate::sample::Status;

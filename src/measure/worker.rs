@@ -1,7 +1,7 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
 mod gather;
-mod watchdog;
+pub mod watchdog;
 
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
@@ -317,20 +317,25 @@ impl<'a> Root<'a> {
 
     fn record(&mut self, index: usize, repetition: u32, outcome: kernels::Outcome, disturbance: Facts) -> Result<()> {
         let task = &self.job.tasks[index];
-        let good = outcome.verdict.is_ok();
-        self.schedule.record(index, good.then_some(outcome.seconds));
+        let timed = outcome.seconds > 0.0 && outcome.seconds.is_finite();
+        let (status, message) = match outcome.verdict {
+            Err(why) => (Status::Wrong, why),
+            Ok(()) if !timed => (Status::Failed, "the clock did not advance during the run: it needs more work".into()),
+            Ok(()) => (Status::Ok, String::new()),
+        };
+        self.schedule.record(index, (status == Status::Ok).then_some(outcome.seconds));
         emit(&Event::Sample(Box::new(Sample {
             point: task.point.clone(),
             key: task.key.clone(),
             block: self.job.block,
             repetition,
-            status: if good { Status::Ok } else { Status::Wrong },
-            message: outcome.verdict.err().unwrap_or_default(),
+            status,
+            message,
             unix_seconds: unix_seconds(),
             load: provenance::load(),
             pages_elsewhere: self.memory.iter().flatten().map(|memory| memory.elsewhere).reduce(f64::max),
             disturbance,
-            seconds: Some(outcome.seconds),
+            seconds: timed.then_some(outcome.seconds),
             outputs: outcome.outputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         })))
     }

@@ -123,7 +123,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven.map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
+    driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
     drop(interrupt);
     let samples = Samples::from(compacted?);
     if conduct.report && !samples.is_empty() {
@@ -178,8 +178,7 @@ fn measure(
             watcher: &mut watcher,
             interrupted: &|| interrupt.check(),
         },
-    )?;
-    interrupt.check()
+    )
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
@@ -192,9 +191,8 @@ fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> 
 }
 
 fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
-    let table = folder.compact()?;
     manifest(setup).with_records(&folder.outcomes()?).write(folder)?;
-    Ok(table)
+    folder.compact()
 }
 
 /// Writes the plan into the result folder before it runs.
@@ -226,6 +224,7 @@ fn manifest(setup: &Setup) -> Manifest {
         unix_seconds: unix_seconds(),
         samples: BTreeMap::new(),
         launches: Vec::new(),
+        compaction: None,
     }
 }
 

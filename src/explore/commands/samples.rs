@@ -1,9 +1,10 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::store::folder::Damage;
+use crate::explore::store::compaction::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
 use crate::terminal::note;
+use crate::units::plural;
 use std::path::Path;
 
 /// All samples of a result folder, or of a Parquet file.
@@ -16,16 +17,25 @@ pub fn read(result: &Path) -> Result<Samples> {
     Ok(table.into())
 }
 
-/// All samples of a result folder. Lost samples are reported on standard error.
+/// All samples of a result folder. What was lost is told on standard error.
 pub fn of_folder(folder: &Folder) -> Result<Samples> {
-    let (table, damages) = folder.table_and_damage()?;
-    for Damage { journal, lines } in damages {
-        let journal = journal.display();
-        note(&format!(
-            "note: unreadable lines in {journal}: {lines}; their samples are missing until the sweep is run again"
-        ));
+    let loaded = folder.load()?;
+    if let Some(why) = &loaded.fallback {
+        note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
     }
-    Ok(table.into())
+    for damage in &loaded.damages {
+        note(&format!("note: {}", lost(damage)));
+    }
+    Ok(loaded.table.into())
+}
+
+/// What a journal lost, in a sentence.
+pub fn lost(Damage { journal, unreadable, repeated }: &Damage) -> String {
+    let lines = plural(*unreadable, "line");
+    let unread = format!("{lines} cannot be read, whose samples are missing until the sweep is run again");
+    let again = format!("{} came before, and count once", plural(*repeated, "sample"));
+    let parts = [(*unreadable, unread), (*repeated, again)].into_iter().filter(|(count, _)| *count > 0);
+    format!("journal {journal}: {}", parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
 }
 
 /// The columns that a flag lists with commas.

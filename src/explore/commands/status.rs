@@ -1,5 +1,6 @@
 //! `apexmap status`: what a result holds, what failed and why.
 
+use super::samples::lost;
 use crate::error::Result;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
@@ -65,25 +66,31 @@ fn title(manifest: &Manifest) -> String {
     format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
 }
 
-/// A line about a launch: what it ran on, its samples, and how it ended.
+/// A line about a launch: what it ran on, its samples, and how it ended; and one about what its journal lost.
 fn launch(record: &Record<SampleOutcome>, text: &mut String) {
-    let Some(launch) = &record.launch else { return };
     let end = record.ended.as_ref().map_or("did not finish (interrupted?)", |(status, _)| status.name());
-    // The torn last line of a killed driver, or damage: such samples are measured again.
-    let lost = match record.unreadable {
-        0 => String::new(),
-        lines => format!(", {} of its journal cannot be read", plural(lines, "line")),
+    let samples = plural(record.samples.len(), "sample");
+    let _ = match &record.launch {
+        Some(launch) => {
+            let (name, library, host) = (&launch.launch, &launch.library, &launch.host.name);
+            let ranks = plural(launch.ranks, "rank");
+            writeln!(text, "launch {name}: {ranks} on {library}, {host}, {samples}, {end}")
+        }
+        None => writeln!(text, "journal {}: it does not tell of its launch, {samples}, {end}", record.journal),
     };
-    let (ranks, samples) = (plural(launch.ranks, "rank"), plural(record.samples.len(), "sample"));
-    let (name, library, host) = (&launch.launch, &launch.library, &launch.host.name);
-    let _ = writeln!(text, "launch {name}: {ranks} on {library}, {host}, {samples}, {end}{lost}");
+    if let Some(damage) = record.damage() {
+        let _ = writeln!(text, "{}", lost(&damage));
+    }
 }
 
 /// How intervals of the samples come about, and how alike successive samples are.
 fn intervals(folder: &Folder, text: &mut String) {
-    match folder.table() {
-        Ok(table) => {
-            let samples = Samples::from(table).current().good();
+    match folder.load() {
+        Ok(loaded) => {
+            if let Some(why) = loaded.fallback {
+                note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
+            }
+            let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
                 let _ = writeln!(text, "{}", samples.method());
             }

@@ -214,14 +214,15 @@ impl Matched {
 
 impl Surfaces {
     fn of(comparison: &Comparison, groups: &[MatchedGroup], figures: &Path) -> Result<Self> {
-        let (mut sections, mut unshown) = (Vec::new(), Vec::new());
+        let (mut sections, mut unshown): (Vec<Section>, _) = (Vec::new(), Vec::new());
         for group in groups.iter().filter(|group| !group.axes.is_empty()) {
             if sections.len() < MOST_GROUPS {
                 sections.push(pictures::of_group(comparison, group, sections.len() + 1, figures)?);
             } else {
-                unshown.push(group.label.clone());
+                unshown.push(format!("{}.", group.label));
             }
         }
+        unshown.extend(sections.iter_mut().flat_map(|section| std::mem::take(&mut section.undrawn)));
         sections.retain(|section| !(section.shown.is_empty() && section.folded.is_empty()));
         let surfaces = sections.iter().flat_map(|section| section.surfaces.clone()).collect();
         let with = sections.iter().position(|section| !section.surfaces.is_empty()).unwrap_or(0);

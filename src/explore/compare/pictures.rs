@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::explore::figure::{
     Axis, CurvePoint, Curves, Figure, Grid, MOST_PANELS, MOST_WINNERS, Panels, Quantity, Ratios, Series, View, Winners,
 };
-use crate::explore::html::{Picture, ViewerSurface, picture};
+use crate::explore::html::{Picture, ViewerSurface, if_drawable, picture};
 use crate::explore::plot;
 use crate::explore::store::columns;
 use crate::units::{Unit, plural};
@@ -28,12 +28,22 @@ pub struct Section {
     /// The surface of each machine, to be turned.
     #[serde(skip)]
     pub surfaces: Vec<ViewerSurface>,
+    /// What cannot be drawn, and why.
+    pub undrawn: Vec<String>,
 }
 
 /// All figures of a group; `number` is part of their files' names.
 pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, folder: &Path) -> Result<Section> {
-    let mut drawer =
-        Drawer { comparison, group, number, folder, shown: Vec::new(), folded: Vec::new(), surfaces: Vec::new() };
+    let mut drawer = Drawer {
+        comparison,
+        group,
+        number,
+        folder,
+        shown: Vec::new(),
+        folded: Vec::new(),
+        surfaces: Vec::new(),
+        undrawn: Vec::new(),
+    };
     for of in 1..comparison.machines.len() {
         if group.is_map() {
             drawer.ratios(of)?;
@@ -47,8 +57,8 @@ pub fn of_group(comparison: &Comparison, group: &MatchedGroup, number: usize, fo
     if group.is_surface() {
         drawer.contours()?;
     }
-    let Drawer { shown, folded, surfaces, .. } = drawer;
-    Ok(Section { label: group.label.clone(), shown, folded, surfaces })
+    let Drawer { shown, folded, surfaces, undrawn, .. } = drawer;
+    Ok(Section { label: group.label.clone(), shown, folded, surfaces, undrawn })
 }
 
 struct Drawer<'a> {
@@ -59,6 +69,7 @@ struct Drawer<'a> {
     shown: Vec<Picture>,
     folded: Vec<Picture>,
     surfaces: Vec<ViewerSurface>,
+    undrawn: Vec<String>,
 }
 
 impl Drawer<'_> {
@@ -71,7 +82,8 @@ impl Drawer<'_> {
             Figure::Winners(_) if several => &mut self.shown,
             _ => &mut self.folded,
         };
-        list.push(picture(self.folder, drawn, file, title, caption)?);
+        let picture = picture(self.folder, drawn, file, title.clone(), caption);
+        list.extend(if_drawable(picture, &title, &mut self.undrawn)?);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::pictures::{quantity, warned};
 use super::points::Point;
 use crate::error::Result;
 use crate::explore::figure::{CurvePoint, Curves, Figure, Quantity, Series};
-use crate::explore::html::{Picture, capital, picture};
+use crate::explore::html::{Picture, capital, if_drawable, picture};
 use crate::explore::store::columns::{self, Described, label};
 use crate::point::Value;
 use crate::units::{Unit, exact};
@@ -80,7 +80,8 @@ pub fn all(comparison: &Comparison, folder: &Path) -> Result<Rates> {
             let caption = "Medians of each machine at all of its points, matched or not; bands are 95 % intervals of the median. \
                            Published values have none.";
             let name = format!("{headline}-over-{}", columns::short(axis)).replace('_', "-");
-            found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
+            let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
+            found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
             if axis == "ranks" && !matches!(columns::describe(headline).unit, Unit::Seconds | Unit::Cycles) {
                 efficiency(comparison, &what, curves, folder, &mut found)?;
             }
@@ -142,7 +143,8 @@ fn efficiency(
     let caption = "Rate per rank relative to that at each machine's smallest number of ranks, from medians; bands are 95 % \
                    intervals with the uncertainty of both.";
     let name = format!("efficiency-{}", what.headline.replace('_', "-"));
-    found.pictures.push(picture(folder, &drawn, name, title, caption.into())?);
+    let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
+    found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
     Ok(())
 }
 

@@ -2,10 +2,11 @@
 //!
 //! No comments, as many readers know none: `metadata` describes the columns in a file beside it. Both an empty word and no
 //! value are an empty cell: few readers could tell them apart. Reals have a point or an exponent and come back to the last
-//! bit.
+//! bit. Words that a spreadsheet would take for formulas have an apostrophe before them.
 
-use crate::explore::store::table::Column;
+use crate::explore::store::column::{Column, Kind};
 use csv::{ByteRecord, Writer, WriterBuilder};
+use std::borrow::Cow;
 use std::io::{Result, Write};
 
 fn writer<W: Write>(out: W) -> Writer<W> {
@@ -13,23 +14,32 @@ fn writer<W: Write>(out: W) -> Writer<W> {
     WriterBuilder::new().comment(Some(b'#')).from_writer(out)
 }
 
+/// How words are written, for those who read them.
+pub const APOSTROPHES: &str = "Before words that begin with =, +, -, @, an apostrophe, a tab or a carriage return stands an \
+                               apostrophe, lest a spreadsheet take them for formulas. Numbers are written as they are.";
+
+/// A word with an [apostrophe](APOSTROPHES) if it needs one.
+fn word(word: &str) -> Cow<'_, str> {
+    match word.starts_with(['=', '+', '-', '@', '\'', '\t', '\r']) {
+        true => Cow::Owned(format!("'{word}")),
+        false => Cow::Borrowed(word),
+    }
+}
+
 /// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
     let mut csv = writer(out);
-    csv.write_record(columns.iter().map(|(name, _)| name))?;
+    csv.write_record(columns.iter().map(|(name, _)| word(name).into_owned()))?;
     let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
     for &row in rows {
         record.clear();
         for (_, column) in columns {
             cell.clear();
-            match column {
-                Column::Numbers(values) if values[row].is_nan() => {}
-                Column::Numbers(values) => write!(cell, "{:?}", values[row])?,
-                Column::Whole(values) => values[row].map_or(Ok(()), |value| write!(cell, "{value}"))?,
-                Column::Words { codes, dictionary } => {
-                    let word = codes[row].map_or("", |code| &dictionary[code as usize]);
-                    cell.extend_from_slice(word.as_bytes());
-                }
+            match (column.kind(), column.bits(row)) {
+                (_, None) => {}
+                (Kind::Numbers, Some(bits)) => write!(cell, "{:?}", f64::from_bits(bits))?,
+                (Kind::Whole, Some(number)) => write!(cell, "{number}")?,
+                (Kind::Words, Some(_)) => cell.extend_from_slice(word(column.word(row)).as_bytes()),
             }
             record.push_field(&cell);
         }
@@ -38,13 +48,14 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
     csv.flush()
 }
 
-/// Rows of cells as text; the head is the first.
+/// Rows of cells as text; the head is the first. What reads as a number is one.
 ///
 /// # Panics
 /// If a row has more or fewer cells than the head.
 pub fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut csv = writer(Vec::new());
-    rows.into_iter().for_each(|row| csv.write_record(row).expect("rows of one length"));
+    let cell = |cell: String| if cell.parse::<f64>().is_ok() { cell } else { word(&cell).into_owned() };
+    rows.into_iter().for_each(|row| csv.write_record(row.into_iter().map(cell)).expect("rows of one length"));
     let bytes = csv.into_inner().expect("memory takes all");
     String::from_utf8(bytes).expect("made of text")
 }

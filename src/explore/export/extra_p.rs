@@ -6,7 +6,6 @@
 
 use crate::error::{Error, Result};
 use crate::explore::store::cells::single_points;
-use crate::explore::store::table::Column;
 use crate::explore::store::{Samples, columns};
 use crate::point::Value;
 use std::collections::BTreeMap;
@@ -39,13 +38,12 @@ pub fn input(samples: &Samples, by: &[&str], metrics: &[&str]) -> Result<Input> 
     let mut parameters = Vec::new();
     let mut words = vec!["kernel"];
     for &name in by {
-        match samples.require(name)? {
-            // A new seed is a repetition.
-            _ if name == "seed" => {}
-            Column::Words { .. } if words.contains(&name) => {}
-            Column::Words { .. } => words.push(name),
-            _ => parameters.push(name),
+        let column = samples.require(name)?;
+        // A new seed is a repetition.
+        if name == "seed" || words.contains(&name) {
+            continue;
         }
+        if column.is_words() { words.push(name) } else { parameters.push(name) }
     }
     if parameters.is_empty() || parameters.len() > MOST_PARAMETERS {
         let shown: Vec<&str> = parameters.iter().map(|name| columns::short(name)).collect();

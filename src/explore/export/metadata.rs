@@ -3,8 +3,8 @@
 //! <https://www.w3.org/TR/tabular-metadata/>: programs that know it find `X.csv-metadata.json` beside `X.csv`; others
 //! need not. The unit is schema.org's `unitText`.
 
+use crate::explore::store::column::{Column, Kind};
 use crate::explore::store::columns;
-use crate::explore::store::table::Column;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,10 @@ pub fn path(csv: &Path) -> PathBuf {
 pub fn of(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
     let column = |&(name, column): &(&str, &Column)| {
         let described = columns::describe(name);
-        let datatype = match column {
-            Column::Numbers(_) => "double",
-            Column::Whole(_) => "nonNegativeInteger",
-            Column::Words { .. } => "string",
+        let datatype = match column.kind() {
+            Kind::Numbers => "double",
+            Kind::Whole => "nonNegativeInteger",
+            Kind::Words => "string",
         };
         let mut about = json!({ "titles": name, "dc:description": described.label, "datatype": datatype });
         if !described.unit.symbol().is_empty() {
@@ -34,6 +34,7 @@ pub fn of(chosen: &[(&str, &Column)], csv: &Path, title: &str) -> String {
         "@context": "http://www.w3.org/ns/csvw",
         "url": csv.file_name().map(|name| name.to_string_lossy()),
         "dc:title": title,
+        "dc:description": super::csv::APOSTROPHES,
         "tableSchema": { "columns": chosen.iter().map(column).collect::<Vec<_>>() },
     });
     format!("{text:#}\n")

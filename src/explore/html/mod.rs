@@ -8,7 +8,7 @@ mod corners;
 mod generated;
 mod viewer;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::figure::{self, Figure, Style};
 use crate::explore::new_file;
 use base64::Engine;
@@ -79,6 +79,21 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
     };
     let (description, head) = (drawn.description(), table.head);
     Ok(Picture { file, title, caption, svg, description, width, height, head, rows, left_out })
+}
+
+/// A figure, or nothing if its values are such that it cannot be drawn: then `undrawn` says why, and the rest of the page is as
+/// good as without it.
+///
+/// # Errors
+/// If files cannot be written.
+pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) -> Result<Option<T>> {
+    match drawn {
+        Err(error) if error.kind == ErrorKind::Input => {
+            undrawn.push(format!("{title} is not drawn: {}.", error.what));
+            Ok(None)
+        }
+        drawn => drawn.map(Some),
+    }
 }
 
 fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(figure::Drawing, Vec<u8>)> {

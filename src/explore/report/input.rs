@@ -2,11 +2,13 @@
 
 use crate::error::Result;
 use crate::explore::bounds::{Limits, Terms};
+use crate::explore::html::if_drawable;
 use crate::explore::machine::Card;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, bound_columns};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 pub struct Input<'a> {
@@ -20,6 +22,8 @@ pub struct Input<'a> {
     pub card: Option<Card>,
     /// The limits at every point, by key; empty without a card.
     pub terms: HashMap<String, Terms>,
+    /// Figures that cannot be drawn, and why.
+    pub undrawn: RefCell<Vec<String>>,
 }
 
 impl<'a> Input<'a> {
@@ -29,7 +33,13 @@ impl<'a> Input<'a> {
         let mut groups = samples.groups()?;
         // Surfaces first: what was measured at one value of an axis only is for comparison with them.
         groups.sort_by_key(|group| !group.is_surface());
-        Ok(Self { folder, manifest, samples, groups, health: Health::of(samples), card, terms })
+        let health = Health::of(samples);
+        Ok(Self { folder, manifest, samples, groups, health, card, terms, undrawn: RefCell::default() })
+    }
+
+    /// A figure, or nothing if it cannot be drawn, which is told at the end.
+    pub fn if_drawable<T>(&self, title: &str, drawn: Result<T>) -> Result<Option<T>> {
+        if_drawable(drawn, title, &mut self.undrawn.borrow_mut())
     }
 }
 

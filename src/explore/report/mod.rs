@@ -79,6 +79,8 @@ struct Context<'a> {
     failures: Vec<Failure>,
     /// How medians and their intervals come about.
     intervals: String,
+    /// Figures that could not be drawn, and why.
+    undrawn: Vec<String>,
 }
 
 /// What was measured, where and when.
@@ -104,11 +106,10 @@ struct Surfaces {
     unshown: Vec<String>,
 }
 
-/// The effects of other parameters, and in words what could not be drawn.
+/// The effects of other parameters.
 #[derive(Serialize)]
 struct Parameters {
     effects: Vec<Picture>,
-    undrawn: Vec<String>,
 }
 
 /// How it was measured, and after whom.
@@ -180,11 +181,13 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         sources: Sources::of(&current),
         failures: failures(&current),
         intervals: current.method(),
+        undrawn: input.undrawn.take(),
     };
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    Ok(ReportOutput { rows: summary, health: input.health, warnings: placement::warnings(&manifest, &current) })
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(context.undrawn).collect();
+    Ok(ReportOutput { rows: summary, health: input.health, warnings })
 }
 
 /// Takes the picture with the most points from where it would stand.
@@ -227,7 +230,7 @@ impl Surfaces {
         let (mut sections, mut bottlenecks, mut unshown) = (Vec::new(), Vec::new(), Vec::new());
         for (number, group) in drawable.iter().enumerate() {
             if is_shown(number, drawable.len(), most) {
-                let pictures = pictures::of_group(input.folder, group, sections.len() + 1)?;
+                let pictures = pictures::of_group(input, group, sections.len() + 1)?;
                 bottlenecks.extend(pictures.bottleneck);
                 sections.push(section(input, group, pictures.slices, pictures.views)?);
             } else {
@@ -240,10 +243,11 @@ impl Surfaces {
 
 impl Parameters {
     fn of(input: &Input) -> Result<Self> {
-        let (mut effects, undrawn) = pictures::of_parameters(input)?;
-        effects.extend(ratio::of_ping_pong(input.folder, input.samples)?);
+        let mut effects = pictures::of_parameters(input)?;
+        let ratio = ratio::of_ping_pong(input.folder, input.samples);
+        effects.extend(input.if_drawable("Apex-Map against ping-pong", ratio)?.flatten());
         effects.extend(nic_figures::of_streams(input)?);
-        Ok(Self { effects, undrawn })
+        Ok(Self { effects })
     }
 }
 

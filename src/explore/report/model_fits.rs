@@ -234,7 +234,8 @@ impl FitSections<'_> {
             let told = figure.name.starts_with("ratio") || figure.name.starts_with("bottleneck") || alone;
             let list = if show && told { &mut shown } else { &mut folded };
             let title = figure.caption.clone();
-            list.push(picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption)?);
+            let drawn = picture(&self.input.folder.figures(), &figure.figure, file, title, figure.caption.clone());
+            list.extend(self.input.if_drawable(&figure.caption, drawn)?);
         }
         Ok((shown, folded))
     }

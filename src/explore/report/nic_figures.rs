@@ -65,7 +65,8 @@ impl Stream<'_> {
             marks: Vec::new(),
         };
         let file = format!("nic-figure-{number}-{}-{}", self.operation, self.senders);
-        picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title, caption).map(Some)
+        let drawn = picture(&self.input.folder.figures(), &Figure::Curves(curves), file, title.clone(), caption);
+        self.input.if_drawable(&title, drawn)
     }
 
     /// A line for each limit that applies somewhere, in messages or bytes per second.

@@ -7,11 +7,11 @@ use crate::explore::figure::{Figure, Landmark, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
 use crate::explore::machine::Card;
 use crate::explore::plot::{FigureKind, Request, figure, with_bounds};
+use crate::explore::store::Samples;
 use crate::explore::store::columns::{self, ALPHA, BLOCK};
 use crate::explore::store::derive::SHARE;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Samples};
 use crate::units::Unit;
 use serde::Serialize;
 
@@ -32,10 +32,9 @@ pub struct GroupPictures {
     pub bottleneck: Option<Picture>,
 }
 
-pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
-    let label = group.label();
-    let add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<Picture> {
-        let title = format!("{}: {label}", capital(name));
+pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
+    let (folder, label) = (input.folder, group.label());
+    let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
         let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: z.into() };
         let mut drawn = figure(&group.samples, &request)?;
@@ -52,25 +51,29 @@ pub fn of_group(folder: &Folder, group: &SampleGroup, number: usize) -> Result<G
         let file = format!("{}-{number}", name.replace(' ', "-"));
         picture(&folder.figures(), &drawn, file, request.title, caption)
     };
+    let add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| {
+        let title = format!("{}: {label}", capital(name));
+        input.if_drawable(&title, draw(title.clone(), kind, name, x, by, caption))
+    };
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
     let intervals = "Medians; the bands are their 95 % intervals (see Method).";
     if group.blocks.len() > 1 {
-        slices.push(add(FigureKind::Curves, "bandwidth over L", BLOCK, ALPHA, intervals)?);
+        slices.extend(add(FigureKind::Curves, "bandwidth over L", BLOCK, ALPHA, intervals)?);
     }
     if group.alphas.len() > 1 {
-        slices.push(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, BLOCK, intervals)?);
+        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, BLOCK, intervals)?);
     }
     if group.is_surface() {
         let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
                        the Apex-Map paper). Dots mark measured points.";
-        views.push(add(FigureKind::Surface, "performance surface", ALPHA, BLOCK, caption)?);
+        views.extend(add(FigureKind::Surface, "performance surface", ALPHA, BLOCK, caption)?);
         let caption = "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
                        of locality hardly matters.";
-        views.push(add(FigureKind::Contour, "contours", BLOCK, ALPHA, caption)?);
-        views.push(add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?);
+        views.extend(add(FigureKind::Contour, "contours", BLOCK, ALPHA, caption)?);
+        views.extend(add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?);
         if group.samples.has(SHARE) {
             let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
-            bottleneck = Some(add(FigureKind::Bottleneck, "bottleneck", BLOCK, ALPHA, caption)?);
+            bottleneck = add(FigureKind::Bottleneck, "bottleneck", BLOCK, ALPHA, caption)?;
         }
     }
     Ok(GroupPictures { slices, views, bottleneck })
@@ -84,9 +87,8 @@ fn thin(series: &mut Vec<Series>) {
     series.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
 }
 
-/// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together;
-/// and, in words, what could not be drawn.
-pub fn of_parameters(input: &Input) -> Result<(Vec<Picture>, Vec<String>)> {
+/// The effect of every other parameter that the sweep varies, for all kernels judged by the same column together.
+pub fn of_parameters(input: &Input) -> Result<Vec<Picture>> {
     let (folder, samples) = (input.folder, input.samples);
     let mut by_headline: Vec<(&str, Vec<usize>)> = Vec::new();
     for (kernel, samples) in samples.kernels() {
@@ -96,7 +98,7 @@ pub fn of_parameters(input: &Input) -> Result<(Vec<Picture>, Vec<String>)> {
             None => by_headline.push((headline, rows.to_vec())),
         }
     }
-    let (mut pictures, mut undrawn) = (Vec::new(), Vec::new());
+    let mut pictures = Vec::new();
     let several = by_headline.len() > 1;
     for (headline, rows) in by_headline {
         let which = if several { format!("-{}", headline.replace('_', "-")) } else { String::new() };
@@ -104,13 +106,7 @@ pub fn of_parameters(input: &Input) -> Result<(Vec<Picture>, Vec<String>)> {
         let keys = samples.key_columns();
         for &axis in &keys {
             let Some((request, chosen)) = effect(&samples, &keys, axis, headline)? else { continue };
-            let mut drawn = match figure(&chosen, &request) {
-                Ok(drawn) => drawn,
-                Err(error) => {
-                    undrawn.push(format!("{} is not drawn: {}.", request.title, error.what));
-                    continue;
-                }
-            };
+            let Some(mut drawn) = input.if_drawable(&request.title, figure(&chosen, &request))? else { continue };
             if let (Figure::Curves(curves), "memory_words") = (&mut drawn, axis) {
                 curves.marks = landmarks(&chosen, input.manifest, input.card.as_ref());
             }
@@ -119,20 +115,16 @@ pub fn of_parameters(input: &Input) -> Result<(Vec<Picture>, Vec<String>)> {
             if let Some(efficiency) = efficiency(&drawn, axis, headline) {
                 let caption = "Rate per rank on P ranks / rate of a single rank, from medians; intervals are those \
                      of the rate.";
-                let file = format!("efficiency{which}");
-                pictures.push(picture(
-                    &folder.figures(),
-                    &efficiency,
-                    file,
-                    "Parallel efficiency".into(),
-                    caption.into(),
-                )?);
+                let (file, title) = (format!("efficiency{which}"), "Parallel efficiency");
+                let drawn = picture(&folder.figures(), &efficiency, file, title.into(), caption.into());
+                pictures.extend(input.if_drawable(title, drawn)?);
             }
             let drawn = with_bounds(&chosen, &request, drawn)?;
-            pictures.push(picture(&folder.figures(), &drawn, file, request.title, caption.into())?);
+            let drawn = picture(&folder.figures(), &drawn, file, request.title.clone(), caption.into());
+            pictures.extend(input.if_drawable(&request.title, drawn)?);
         }
     }
-    Ok((pictures, undrawn))
+    Ok(pictures)
 }
 
 /// What shows the effect of one parameter, and the samples for it. `None` if it has no effect to show.

@@ -1,30 +1,13 @@
 //! Beside each rate what the machine allows at most, which limit binds and what share of it was reached: columns of a result
 //! whose folder holds the card of its machine.
 
-use super::derive::{self, BOUND_BY, BOUNDS};
-use super::journal::Record;
-use super::table::{Column, Table};
+use super::derive::{self, BOUNDS};
+use super::table::Table;
 use crate::explore::bounds::{self, Case, Limits, Terms};
 use crate::measure::kernels::{self, Domain, Output};
 use crate::point::{Point, Value};
 use crate::sample::{Launch, Sample};
 use std::collections::BTreeMap;
-
-/// Adds the columns to the table of these records.
-pub fn add(table: &mut Table, records: &[Record], limits: &Limits) {
-    let samples =
-        records.iter().flat_map(|record| record.samples.iter().map(|sample| (sample, record.launch.as_ref())));
-    let bounds: Vec<_> =
-        samples.map(|(sample, launch)| launch.and_then(|launch| bound(sample, launch, limits))).collect();
-    for (at, column) in BOUNDS.iter().enumerate() {
-        let numbers = bounds.iter().map(|bound| bound.as_ref().and_then(|bound| bound.0[at]).unwrap_or(f64::NAN));
-        table.insert(column.column, Column::Numbers(numbers.collect()));
-    }
-    let code = |name: &str| bounds::NAMES.iter().position(|known| *known == name).map(|at| at as u32);
-    let codes = bounds.iter().map(|bound| bound.as_ref().and_then(|bound| code(bound.1))).collect();
-    let dictionary = bounds::NAMES.map(str::to_owned).to_vec();
-    table.insert(BOUND_BY, Column::Words { codes, dictionary });
-}
 
 /// The limits at the point of a row; `None` where its kernel has no bounds or the row lacks a parameter.
 pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> Option<Terms> {
@@ -60,7 +43,7 @@ fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limi
 }
 
 /// The numbers of [`BOUNDS`] and the bottleneck; none for launches on other hosts than the card's.
-fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; 4], &'static str)> {
+pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Option<f64>; BOUNDS.len()], &'static str)> {
     if !limits.is_of(&launch.host) && limits.accepted.is_none() {
         return None;
     }

@@ -1,8 +1,8 @@
 //! Cells: the samples of one combination of parameters.
 
+use super::column::Column;
 use super::columns::order;
 use super::samples::{Mixture, Samples};
-use super::table::Column;
 use crate::error::Result;
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;

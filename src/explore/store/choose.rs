@@ -2,7 +2,6 @@
 
 use super::columns;
 use super::samples::Samples;
-use super::table::Column;
 use crate::error::{Error, Result};
 use crate::explore::condition::{Condition, NameType};
 
@@ -15,7 +14,7 @@ impl Samples {
         let mut known = Vec::new();
         for name in self.table().names() {
             let kind = match self.column(name) {
-                Some(Column::Words { dictionary, .. }) => NameType::Word(dictionary.clone()),
+                Some(column) if column.is_words() => NameType::Word(column.dictionary().to_vec()),
                 _ => NameType::Number,
             };
             let short = columns::short(name);

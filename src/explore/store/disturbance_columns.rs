@@ -1,102 +1,154 @@
 //! Beside each sample what disturbed it, the verdict about that, and its rates corrected for how slow the machine was.
 
-use super::build::WordsBuilder;
+use super::column::{Column, ColumnBuilder, Kind};
 use super::correction::{self, Run};
 use super::derive::{self, CORRECTED, CORRECTION};
-use super::journal::Record;
-use super::quietness::{Reference, causes, judge};
-use super::table::{Column, Table};
+use super::quietness::{Reference, ReferenceValues, causes, judge};
+use super::table::Table;
 use crate::disturbance::{Fact, Facts};
-use crate::sample::{Launch, Sample, Status};
+use crate::sample::{Launch, Status};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// Column of the verdict about a sample, a word such as `quiet`.
 pub const QUIETNESS: &str = "quietness";
 /// Column of what disturbed it: such as `run delay, steal`.
 pub const DISTURBED_BY: &str = "disturbed_by";
 
-/// Samples with their launches, in the order of the table.
-type Rows<'a> = Vec<(&'a Sample, Option<&'a Launch>)>;
+/// How fast the quiet machine is, by what it was measured with: the host of rank 0, and the number of ranks.
+#[derive(Default)]
+pub struct References {
+    places: HashMap<(String, usize), usize>,
+    of_places: Vec<ReferenceValues>,
+    /// Rows that follow each other and are of one launch.
+    spans: Vec<Span>,
+}
 
-/// Adds the columns to the table of these records; none where no sample tells anything.
-pub fn add(table: &mut Table, records: &[Record]) {
-    let rows: Rows = records
-        .iter()
-        .flat_map(|record| record.samples.iter().map(|sample| (sample, record.launch.as_ref())))
-        .collect();
-    if rows.iter().all(|(sample, _)| sample.disturbance.is_empty()) {
+/// Rows of a launch; none where nothing is known of it.
+struct Span {
+    rows: Range<usize>,
+    /// Index of its reference.
+    reference: Option<usize>,
+    oversubscribed: bool,
+}
+
+impl References {
+    /// Counts in what a sample tells: of the next row of the table.
+    pub fn add(&mut self, launch: Option<&Launch>, facts: &Facts) {
+        let reference = launch.map(|launch| self.place(launch));
+        if let Some(at) = reference {
+            self.of_places[at].add(facts);
+        }
+        let oversubscribed = launch.is_some_and(|launch| launch.oversubscribed);
+        match self.spans.last_mut() {
+            Some(span) if (span.reference, span.oversubscribed) == (reference, oversubscribed) => span.rows.end += 1,
+            last => {
+                let row = last.map_or(0, |span| span.rows.end);
+                self.spans.push(Span { rows: row..row + 1, reference, oversubscribed });
+            }
+        }
+    }
+
+    /// Counts in what the canaries before a launch's first sample tell.
+    pub fn add_preflight(&mut self, launch: &Launch, canaries: &[Facts]) {
+        let at = self.place(launch);
+        canaries.iter().for_each(|facts| self.of_places[at].add(facts));
+    }
+
+    fn place(&mut self, launch: &Launch) -> usize {
+        let next = self.of_places.len();
+        let at = *self.places.entry((launch.host.name.clone(), launch.ranks)).or_insert(next);
+        if at == next {
+            self.of_places.push(ReferenceValues::default());
+        }
+        at
+    }
+}
+
+/// What is known of a row besides its columns.
+#[derive(Clone, Copy)]
+struct Row {
+    reference: Reference,
+    oversubscribed: bool,
+}
+
+/// Adds the columns to a table whose rows these references saw; none where no sample tells anything.
+pub fn add(table: &mut Table, references: References) {
+    if Fact::ALL.iter().all(|fact| table.column(fact.about().column).is_none()) {
         return;
     }
-    for &fact in Fact::ALL {
-        let values: Vec<f64> =
-            rows.iter().map(|(sample, _)| sample.disturbance.get(fact).unwrap_or(f64::NAN)).collect();
-        if values.iter().any(|value| !value.is_nan()) {
-            table.insert(fact.about().column, Column::Numbers(values));
-        }
-    }
-    let of_hosts = References::of(records);
-    let references: Vec<Reference> = rows.iter().map(|(_, launch)| of_hosts.get(*launch)).collect();
-    add_verdicts(table, &rows, &references);
-    add_corrections(table, &rows, &references);
+    let known: Vec<Reference> = references.of_places.into_iter().map(ReferenceValues::reference).collect();
+    let of = |span: &Span| Row {
+        reference: span.reference.map_or_else(Reference::default, |at| known[at]),
+        oversubscribed: span.oversubscribed,
+    };
+    let rows: Vec<(Range<usize>, Row)> = references.spans.iter().map(|span| (span.rows.clone(), of(span))).collect();
+    add_verdicts(table, &rows);
+    add_corrections(table, &rows);
 }
 
-/// How fast the quiet machine is, by what it was measured with: the host of rank 0, and the number of ranks.
-struct References<'a>(HashMap<(&'a str, usize), Reference>);
+/// The facts of samples, from their columns.
+struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
 
-impl<'a> References<'a> {
-    fn of(records: &'a [Record]) -> Self {
-        let mut facts: HashMap<_, Vec<&Facts>> = HashMap::new();
-        for record in records {
-            let Some(launch) = &record.launch else { continue };
-            let of = facts.entry((launch.host.name.as_str(), launch.ranks)).or_default();
-            of.extend(&record.preflight);
-            of.extend(record.samples.iter().map(|sample| &sample.disturbance));
-        }
-        Self(facts.into_iter().map(|(key, facts)| (key, Reference::of(facts))).collect())
+impl<'a> FactColumns<'a> {
+    fn of(table: &'a Table) -> Self {
+        Self(Fact::ALL.iter().filter_map(|&fact| Some((fact, table.column(fact.about().column)?))).collect())
     }
 
-    fn get(&self, launch: Option<&Launch>) -> Reference {
-        let of = |launch: &Launch| self.0.get(&(launch.host.name.as_str(), launch.ranks)).copied();
-        launch.and_then(of).unwrap_or_default()
+    fn at(&self, row: usize) -> Facts {
+        let mut facts = Facts::default();
+        for (fact, column) in &self.0 {
+            facts.set(*fact, Some(column.number(row)).filter(|value| !value.is_nan()));
+        }
+        facts
     }
 }
 
-fn add_verdicts(table: &mut Table, rows: &Rows, references: &[Reference]) {
-    let (mut verdicts, mut by) = (WordsBuilder::default(), WordsBuilder::default());
-    for ((sample, launch), reference) in rows.iter().zip(references) {
-        let oversubscribed = launch.is_some_and(|launch| launch.oversubscribed);
-        let causes = causes(&sample.disturbance, reference, oversubscribed);
-        verdicts.push(Some(judge(causes.as_deref()).name()));
-        let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
-        by.push((!names.is_empty()).then(|| names.join(", ")).as_deref());
+fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
+    let facts = FactColumns::of(table);
+    let (mut verdicts, mut by) = (ColumnBuilder::new(Kind::Words), ColumnBuilder::new(Kind::Words));
+    for (rows, of) in rows {
+        for row in rows.clone() {
+            let causes = causes(&facts.at(row), &of.reference, of.oversubscribed);
+            verdicts.push_word(Some(judge(causes.as_deref()).name()));
+            let names: Vec<&str> = causes.iter().flatten().map(|(cause, _)| cause.name()).collect();
+            by.push_word((!names.is_empty()).then(|| names.join(", ")).as_deref());
+        }
     }
     table.insert(QUIETNESS, verdicts.finish());
     table.insert(DISTURBED_BY, by.finish());
 }
 
-fn add_corrections(table: &mut Table, rows: &Rows, references: &[Reference]) {
-    let mut points: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (row, (sample, _)) in rows.iter().enumerate() {
-        let told = sample.disturbance.get(Fact::CacheCanary).is_some();
-        if told && sample.status == Status::Ok && sample.seconds.is_some_and(|seconds| seconds > 0.0) {
-            points.entry(&sample.key).or_default().push(row);
+fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
+    let facts = FactColumns::of(table);
+    let mut points: BTreeMap<u64, Vec<(usize, &Reference)>> = BTreeMap::new();
+    if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.about().column)) {
+        for (rows, of) in rows {
+            let good = |&row: &usize| {
+                canary.bits(row).is_some()
+                    && table.word("status", row) == Status::Ok.name()
+                    && table.number("seconds", row) > 0.0
+            };
+            for row in rows.clone().filter(good) {
+                let Some(code) = key.bits(row) else { continue };
+                points.entry(code).or_default().push((row, &of.reference));
+            }
         }
     }
-    let mut factors = vec![f64::NAN; rows.len()];
+    let mut factors = vec![f64::NAN; table.rows];
     for point in points.into_values() {
-        let run = |&row: &usize| Run {
-            seconds: rows[row].0.seconds.unwrap_or(f64::NAN),
-            facts: &rows[row].0.disturbance,
-            reference: &references[row],
-        };
-        let runs: Vec<Run> = point.iter().map(run).collect();
-        for (row, factor) in point.into_iter().zip(correction::factors(&runs)) {
-            factors[row] = factor;
+        let facts: Vec<Facts> = point.iter().map(|(row, _)| facts.at(*row)).collect();
+        let seconds = |row: &usize| table.number("seconds", *row);
+        let runs = point.iter().zip(&facts);
+        let runs: Vec<Run> =
+            runs.map(|((row, reference), facts)| Run { seconds: seconds(row), facts, reference }).collect();
+        for ((row, _), factor) in point.iter().zip(correction::factors(&runs)) {
+            factors[*row] = factor;
         }
     }
     for (corrected, rate) in CORRECTED.iter().zip(derive::CORRECTABLE) {
-        let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row)).collect();
-        table.insert(corrected.column, Column::Numbers(numbers));
+        let numbers = factors.iter().enumerate().map(|(row, factor)| factor * table.number(rate, row));
+        table.insert(corrected.column, Column::numbers(numbers.collect::<Vec<_>>()));
     }
-    table.insert(CORRECTION, Column::Numbers(factors));
+    table.insert(CORRECTION, Column::numbers(factors));
 }

@@ -1,10 +1,12 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
-use super::bound_columns;
-use super::journal::{self, Record, SampleOutcome};
+use super::compaction::{Compaction, Content, Damage};
+use super::journal::{Record, SampleOutcome};
+use super::manifest::Manifest;
 use super::parquet;
+use super::reader::Reader;
 use super::table::Table;
-use super::tabulate::tabulate;
+use super::tabulate::Tabulation;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
@@ -27,10 +29,13 @@ pub struct Folder {
     pub path: PathBuf,
 }
 
-/// Lines of a journal that cannot be read; their samples are lost until they are measured again.
-pub struct Damage {
-    pub journal: PathBuf,
-    pub lines: usize,
+/// Samples as they were read from a folder.
+pub(crate) struct Loaded {
+    pub table: Table,
+    /// What the journals lost.
+    pub damages: Vec<Damage>,
+    /// Why the journals were read though there is a `samples.parquet` that should hold them.
+    pub fallback: Option<String>,
 }
 
 impl Folder {
@@ -140,12 +145,14 @@ impl Folder {
     /// # Errors
     /// If a journal cannot be read, or was written by a newer program.
     pub fn records(&self) -> Result<Vec<Record>> {
-        self.journal_files()?.iter().map(|path| journal::read(path)).collect()
+        let mut reader = Reader::default();
+        self.journal_files()?.iter().map(|path| reader.read(path)).collect()
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
     pub(crate) fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
-        self.journal_files()?.iter().map(|path| journal::outcomes(path)).collect()
+        let mut reader = Reader::default();
+        self.journal_files()?.iter().map(|path| reader.outcomes(path)).collect()
     }
 
     /// The name of the next launch, such as `0003`: one more than the highest there is.
@@ -207,56 +214,75 @@ impl Folder {
         Ok(free)
     }
 
-    /// Whether the Parquet file is newer than all journals and the machine card, or all there is.
-    fn compacted(&self) -> Result<bool> {
-        let modified = |path: &Path| fs::metadata(path).and_then(|meta| meta.modified()).ok();
-        let journals = self.journal_files()?;
-        if journals.is_empty() {
-            return Ok(self.samples().is_file());
-        }
-        let sources = journals.into_iter().chain([self.machine()]);
-        let newest = sources.filter_map(|path| modified(&path)).max();
-        Ok(modified(&self.samples()).is_some_and(|parquet| newest.is_none_or(|newest| newest < parquet)))
-    }
-
-    /// All samples: from the Parquet file if it is newer than all journals and the machine card, from the
-    /// journals otherwise.
+    /// All samples: from the Parquet file if it is whole and made of the present journals, plan and machine card, as the manifest
+    /// tells; from the journals otherwise.
+    ///
     /// # Errors
     /// If a file of the result cannot be read or holds something else.
     pub fn table(&self) -> Result<Table> {
-        Ok(self.table_and_damage()?.0)
+        Ok(self.load()?.table)
     }
 
-    /// As [`Folder::table`], with the damage of the journals, where they were read.
-    pub(crate) fn table_and_damage(&self) -> Result<(Table, Vec<Damage>)> {
-        if self.compacted()? {
-            return Ok((parquet::read(&self.samples())?, Vec::new()));
+    /// As [`Folder::table`], with what there is to tell of it.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
+        let mut fallback = None;
+        match compaction {
+            // An earlier version wrote it, or somebody took it out of its folder.
+            None if self.journal_files()?.is_empty() && self.samples().is_file() => {
+                return Ok(Loaded { table: parquet::read(&self.samples())?, damages: Vec::new(), fallback });
+            }
+            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction) {
+                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback }),
+                Err(error) if self.journal_files()?.is_empty() => return Err(error),
+                Err(error) => fallback = Some(error.what),
+            },
+            _ => {}
         }
-        let files = self.journal_files()?;
-        let records: Vec<Record> = files.iter().map(|path| journal::read(path)).collect::<Result<_>>()?;
-        let damage = |(journal, record): (PathBuf, &Record)| Damage { journal, lines: record.unreadable };
-        let damages = files.into_iter().zip(&records).map(damage);
-        Ok((self.tabulate(&records)?, damages.filter(|damage| damage.lines > 0).collect()))
+        let (table, damages) = self.tabulate()?;
+        Ok(Loaded { table, damages, fallback })
     }
 
-    fn tabulate(&self, records: &[Record]) -> Result<Table> {
+    /// The Parquet file, if it is as it was written.
+    fn compacted(&self, compaction: &Compaction) -> Result<Table> {
+        if !compaction.is_whole(self)? {
+            let what = format!("{} is not the file that manifest.json tells of", self.samples().display());
+            return Err(Error::environment(what, "get a whole copy of it, or the journals it was made of"));
+        }
+        parquet::read(&self.samples())
+    }
+
+    /// The table of the journals, read one after the other.
+    fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys();
-        let mut table = tabulate(records, |key| keys.as_ref().is_none_or(|keys| keys.contains(key)));
-        if let Some(card) = self.card()? {
-            bound_columns::add(&mut table, records, &Limits::of(&card));
+        let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let limits = self.card()?.map(|card| Limits::of(&card));
+        let (mut reader, mut table, mut damages) = (Reader::default(), Tabulation::new(limits), Vec::new());
+        for path in self.journal_files()? {
+            let record: Record =
+                reader.each(&path, |sample, launch| table.add(&sample, launch, current(&sample.key)))?;
+            table.end_launch(&record);
+            damages.extend(record.damage());
         }
-        Ok(table)
+        Ok((table.finish(), damages))
     }
 
-    /// Makes `samples.parquet` from the journals, and returns its table. Only the driver that holds the lock does this.
+    /// Makes `samples.parquet` from the journals, tells the manifest of it, and returns its table. Only the driver that holds the
+    /// lock does this.
     ///
     /// # Errors
-    /// If a journal cannot be read or the file cannot be written.
+    /// If a journal cannot be read or a file cannot be written.
     pub fn compact(&self) -> Result<Table> {
-        let table = self.tabulate(&self.records()?)?;
-        if table.rows > 0 {
-            let path = self.samples();
-            self.replace(&path, |file| parquet::write(file, &path, &table))?;
+        let sources = Compaction::sources(self)?;
+        let (table, damages) = self.tabulate()?;
+        if table.rows == 0 {
+            return Ok(table);
+        }
+        let path = self.samples();
+        self.replace(&path, |file| parquet::write(file, &path, &table))?;
+        if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::of(self, &path)?) {
+            let compaction = Some(Compaction { samples, sources, damages });
+            Manifest { compaction, ..manifest }.write(self)?;
         }
         Ok(table)
     }

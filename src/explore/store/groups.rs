@@ -1,9 +1,9 @@
 //! How the samples of a sweep fall into surfaces.
 
 use super::cells::Cell;
+use super::column::Column;
 use super::columns::{self, ALPHA, BLOCK, Described, label};
 use super::samples::Samples;
-use super::table::Column;
 use crate::error::Result;
 use crate::measure::kernels::Kernel;
 use crate::measure::numerics::statistics::Summary;

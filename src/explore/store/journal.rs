@@ -1,11 +1,12 @@
 //! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
 
+use super::compaction::Damage;
+use super::reader::Reader;
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
-use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use std::borrow::Cow;
+use crate::sample::{Event, Launch, Sample, Status};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,8 @@ impl Journal {
 /// What a journal says.
 #[derive(Debug, PartialEq)]
 pub struct Record<S = Sample> {
+    /// Name of its file: `0001.jsonl`.
+    pub journal: String,
     pub launch: Option<Launch>,
     /// What each canary told before the first sample.
     pub preflight: Vec<Facts>,
@@ -57,20 +60,32 @@ pub struct Record<S = Sample> {
     /// The launch ran out of its time budget before all its points were as precise as asked.
     pub budget_spent: bool,
     pub ended: Option<(Status, String)>,
-    /// Lines that are not events: the torn last line of a killed driver, or damage.
+    /// Lines that are not events, or whose sample cannot be: the torn last line of a killed driver, or damage.
     pub unreadable: usize,
+    /// Samples that came before, in this journal or an earlier one: lines or journals that were copied. They count once.
+    pub repeated: usize,
 }
 
 impl<S> Default for Record<S> {
     fn default() -> Self {
         Self {
+            journal: String::new(),
             launch: None,
             preflight: Vec::new(),
             samples: Vec::new(),
             budget_spent: false,
             ended: None,
             unreadable: 0,
+            repeated: 0,
         }
+    }
+}
+
+impl<S> Record<S> {
+    /// What it lost; `None` if nothing.
+    pub fn damage(&self) -> Option<Damage> {
+        let damage = Damage { journal: self.journal.clone(), unreadable: self.unreadable, repeated: self.repeated };
+        (damage.unreadable + damage.repeated > 0).then_some(damage)
     }
 }
 
@@ -83,7 +98,7 @@ pub trait Run {
     fn seconds(&self) -> Option<f64>;
 }
 
-/// The part of a sample that plans ask of: read several times as fast as the whole.
+/// The part of a sample that plans ask of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleOutcome {
     pub key: String,
@@ -118,95 +133,36 @@ macro_rules! run {
 }
 run!(Sample, SampleOutcome);
 
-/// Reads a journal. Damaged lines are counted, never fatal: what is readable is kept.
+impl From<Sample> for SampleOutcome {
+    fn from(sample: Sample) -> Self {
+        Self {
+            key: sample.key.clone(),
+            block: sample.block,
+            repetition: sample.repetition,
+            status: sample.status,
+            seconds: sample.seconds,
+            unix_seconds: sample.unix_seconds,
+            failure: (sample.status != Status::Ok).then(|| Box::new(sample)),
+        }
+    }
+}
+
+/// Reads a single journal; [`Reader`] reads those of a result. For tests.
 ///
 /// # Errors
 /// If it cannot be read, or a newer apexmap wrote it.
+#[cfg(feature = "internals")]
 pub fn read(path: &Path) -> Result<Record> {
-    lines(path, |line, record| match serde_json::from_slice(line) {
-        Ok(Event::Sample(sample)) => record.samples.push(*sample),
-        Ok(event) => note(event, record),
-        Err(_) => record.unreadable += 1,
-    })
+    Reader::default().read(path)
 }
 
-/// Reads of each good sample what plans ask of it, and everything else as [`read`] does.
+/// As [`read`], but of each good sample only what plans ask of it.
+///
+/// # Errors
+/// As of [`read`].
+#[cfg(feature = "internals")]
 pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
-    /// The fields of a good sample; of other lines some are missing.
-    #[derive(serde::Deserialize)]
-    struct GoodSample<'a> {
-        #[serde(borrow)]
-        event: Cow<'a, str>,
-        key: String,
-        block: u32,
-        repetition: u32,
-        status: Status,
-        seconds: f64,
-        unix_seconds: f64,
-    }
-    lines(path, |line, record| {
-        match serde_json::from_slice(line) {
-            Ok(GoodSample { event, key, block, repetition, status: Status::Ok, seconds, unix_seconds })
-                if event == "sample" =>
-            {
-                let seconds = Some(seconds);
-                return record.samples.push(SampleOutcome {
-                    key,
-                    block,
-                    repetition,
-                    status: Status::Ok,
-                    seconds,
-                    unix_seconds,
-                    failure: None,
-                });
-            }
-            _ => {}
-        }
-        match serde_json::from_slice(line) {
-            Ok(Event::Sample(sample)) => record.samples.push(SampleOutcome {
-                key: sample.key.clone(),
-                block: sample.block,
-                repetition: sample.repetition,
-                status: sample.status,
-                seconds: sample.seconds,
-                unix_seconds: sample.unix_seconds,
-                failure: Some(sample).filter(|sample| sample.status != Status::Ok),
-            }),
-            Ok(event) => note(event, record),
-            Err(_) => record.unreadable += 1,
-        }
-    })
-}
-
-fn note<S>(event: Event, record: &mut Record<S>) {
-    match event {
-        Event::Hello(launch) => record.launch = Some(*launch),
-        Event::Preflight { canaries } => record.preflight = canaries,
-        Event::Done { budget_spent } => record.budget_spent = budget_spent,
-        Event::Ended { status, message, .. } => record.ended = Some((status, message)),
-        Event::Memory { ranks } => {
-            let places = record.launch.iter_mut().flat_map(|launch| &mut launch.placement);
-            places.zip(ranks).for_each(|(place, memory)| place.memory = memory);
-        }
-        Event::Start { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
-    }
-}
-
-fn lines<S>(path: &Path, mut take: impl FnMut(&[u8], &mut Record<S>)) -> Result<Record<S>> {
-    let wrong = |e| Error::file("read the journal", path, e);
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(wrong)?);
-    let (mut record, mut line) = (Record::default(), Vec::new());
-    while file.read_until(b'\n', &mut line).map_err(wrong)? > 0 {
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        if !text.is_empty() {
-            take(text, &mut record);
-        }
-        line.clear();
-    }
-    if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
-        return Err(newer(path));
-    }
-    Ok(record)
+    Reader::default().outcomes(path)
 }
 
 /// For a file of a schema that this apexmap does not know.

@@ -1,5 +1,6 @@
 //! The manifest: what a result folder holds, for people and for programs that do not read journals.
 
+use super::compaction::Compaction;
 use super::folder::Folder;
 use super::journal::{self, Record, Run};
 use crate::error::{Error, Result};
@@ -32,6 +33,9 @@ pub struct Manifest {
     /// Samples by status, over all launches.
     pub samples: BTreeMap<Status, usize>,
     pub launches: Vec<LaunchEnd>,
+    /// What samples.parquet is and was made of; absent before it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Compaction>,
 }
 
 /// A launch and how it ended.

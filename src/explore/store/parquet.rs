@@ -1,13 +1,19 @@
-//! Tables to Parquet and back.
+//! Tables to Parquet and back, a part at a time: no more than the table itself is in memory.
 
-use super::build::WordsBuilder;
+use super::column::{Column, Kind};
 use super::derive::BOUND_BY;
-use super::table::{Column, Table};
+use super::table::Table;
 use crate::error::{Error, Result};
 use crate::explore::bounds;
 use polars::prelude::*;
 use std::fs::File;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// Rows that are written at a time.
+const GROUP: usize = 1 << 16;
 
 fn fault(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
     Error::file(doing, path, cause)
@@ -15,62 +21,110 @@ fn fault(doing: &str, path: &Path, cause: impl std::fmt::Display) -> Error {
 
 /// Writes the table; `path` is where the file will be, for errors.
 pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
-    let columns = table.names().iter().map(|name| series(name, table.column(name).expect("named column"))).collect();
-    let mut frame = DataFrame::new(table.rows, columns).map_err(|e| fault("write", path, e))?;
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Snappy);
-    writer.finish(&mut frame).map(|_| ()).map_err(|e| fault("write", path, e))
+    write_groups(file, table).map_err(|e| fault("write", path, e))
 }
 
-fn series(name: &str, column: &Column) -> polars::prelude::Column {
+fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
+    let first = frame(table, 0..table.rows.min(GROUP))?;
+    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Snappy);
+    let mut writer = writer.batched(first.schema())?;
+    writer.write_batch(&first)?;
+    drop(first);
+    for start in (GROUP..table.rows).step_by(GROUP) {
+        writer.write_batch(&frame(table, start..table.rows.min(start + GROUP))?)?;
+    }
+    writer.finish().map(|_| ())
+}
+
+/// Some rows of a table.
+fn frame(table: &Table, rows: Range<usize>) -> PolarsResult<DataFrame> {
+    let column = |name: &String| series(name, table.column(name).expect("named column"), rows.clone());
+    DataFrame::new(rows.len(), table.names().iter().map(column).collect())
+}
+
+fn series(name: &str, column: &Column, rows: Range<usize>) -> polars::prelude::Column {
     let name = PlSmallStr::from_str(name);
-    match column {
-        Column::Numbers(values) => {
-            let values: Float64Chunked = values.iter().map(|v| (!v.is_nan()).then_some(*v)).collect();
+    match column.kind() {
+        Kind::Numbers => {
+            let values: Float64Chunked = rows.map(|row| column.bits(row).map(f64::from_bits)).collect();
             values.with_name(name).into_series().into()
         }
-        Column::Whole(values) => {
-            let values: UInt64Chunked = values.iter().copied().collect();
+        Kind::Whole => {
+            let values: UInt64Chunked = rows.map(|row| column.bits(row)).collect();
             values.with_name(name).into_series().into()
         }
-        Column::Words { codes, dictionary } => {
-            let words = codes.iter().map(|code| code.map(|code| dictionary[code as usize].as_str()));
-            let words: StringChunked = words.collect();
+        Kind::Words => {
+            let word = |row: usize| column.bits(row).map(|_| column.word(row));
+            let words: StringChunked = rows.map(word).collect();
             words.with_name(name).into_series().into()
         }
     }
 }
 
 /// Reads a Parquet file of samples; columns of other kinds than numbers, booleans and strings are left out.
+///
+/// # Errors
+/// If it cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Table> {
     let file = File::open(path).map_err(|e| fault("read", path, e))?;
-    let frame = ParquetReader::new(file).finish().map_err(|e| {
+    unpanicked(|| read_columns(file)).unwrap_or_else(|| Err("it is damaged".into())).map_err(|cause| {
         Error::environment(
-            format!("cannot read {} as Parquet: {e}", path.display()),
+            format!("cannot read {} as Parquet: {cause}", path.display()),
             "name a result folder or its samples.parquet; if that file is damaged, delete it: commands then read \
              the journals next to it, and `apexmap run` rebuilds it",
         )
-    })?;
+    })
+}
+
+/// What a function returns; `None` if it panics, as polars does over some damaged files. Nothing is printed then.
+fn unpanicked<R>(body: impl FnOnce() -> R) -> Option<R> {
+    // The hook is one for the whole program.
+    static HOOK: Mutex<()> = Mutex::new(());
+    let _alone = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    let hook = take_hook();
+    set_hook(Box::new(|_| {}));
+    let result = catch_unwind(AssertUnwindSafe(body));
+    set_hook(hook);
+    result.ok()
+}
+
+/// Column by column, the metadata once.
+fn read_columns(file: File) -> std::result::Result<Table, String> {
+    let text = |e: PolarsError| e.to_string();
+    let mut whole = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
+    let metadata = whole.get_metadata().map_err(text)?.clone();
+    let names: Vec<String> = whole.schema().map_err(text)?.iter_names().map(ToString::to_string).collect();
     let mut table = Table::default();
-    for column in frame.columns() {
-        let name = column.name().as_str();
-        let kind = column.dtype().clone();
-        if kind == DataType::String {
-            let words = column.str().map_err(|e| fault("read", path, e))?;
-            table.insert(name, encode(words, if name == BOUND_BY { bounds::present_name } else { |word| word }));
-        } else if kind.is_unsigned_integer() {
-            let whole = column.cast(&DataType::UInt64).map_err(|e| fault("read", path, e))?;
-            table.insert(name, Column::Whole(whole.u64().map_err(|e| fault("read", path, e))?.iter().collect()));
-        } else if kind.is_primitive_numeric() || kind == DataType::Boolean {
-            let numbers = column.cast(&DataType::Float64).map_err(|e| fault("read", path, e))?;
-            let numbers = numbers.f64().map_err(|e| fault("read", path, e))?;
-            table.insert(name, Column::Numbers(numbers.iter().map(|v| v.unwrap_or(f64::NAN)).collect()));
+    for (at, name) in names.iter().enumerate() {
+        let mut reader = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
+        reader.set_metadata(metadata.clone());
+        let frame = reader.with_projection(Some(vec![at])).finish().map_err(text)?;
+        let Some(read) = frame.columns().first() else { continue };
+        if read.len() != metadata.num_rows {
+            return Err(format!("the column {name} has {} rows instead of {}", read.len(), metadata.num_rows));
+        }
+        if let Some(column) = column(name, read).map_err(text)? {
+            table.insert(name, column);
         }
     }
     Ok(table)
 }
 
-fn encode(words: &StringChunked, rename: fn(&str) -> &str) -> Column {
-    let mut column = WordsBuilder::default();
-    words.iter().for_each(|word| column.push(word.map(rename)));
-    column.finish()
+fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Column>> {
+    let kind = read.dtype().clone();
+    if kind == DataType::String {
+        let words = read.str()?.iter();
+        return Ok(Some(match name {
+            BOUND_BY => Column::words(words.map(|word| word.map(bounds::present_name))),
+            _ => Column::words(words),
+        }));
+    }
+    if kind.is_unsigned_integer() {
+        return Ok(Some(Column::whole(read.cast(&DataType::UInt64)?.u64()?.iter())));
+    }
+    if kind.is_primitive_numeric() || kind == DataType::Boolean {
+        let numbers = read.cast(&DataType::Float64)?;
+        return Ok(Some(Column::numbers(numbers.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)))));
+    }
+    Ok(None)
 }

@@ -135,20 +135,41 @@ pub struct Reference {
 const LEAST: usize = 4;
 
 impl Reference {
-    /// From facts of runs on the same host with the same number of ranks: the lower quartile of the times, the upper quartile
-    /// of the clocks.
+    /// From facts of runs on the same host with the same number of ranks.
     pub fn of<'a>(facts: impl IntoIterator<Item = &'a Facts>) -> Self {
-        let (mut cache, mut memory, mut hertz) = (Vec::new(), Vec::new(), Vec::new());
-        for facts in facts {
-            cache.extend(facts.get(Fact::CacheCanary));
-            memory.extend(facts.get(Fact::MemoryCanary));
-            hertz.extend(facts.get(Fact::HertzBefore));
-        }
+        let mut values = ReferenceValues::default();
+        facts.into_iter().for_each(|facts| values.add(facts));
+        values.reference()
+    }
+}
+
+/// What a [`Reference`] is made of: of each run its canary's times and its core clock.
+#[derive(Clone, Debug, Default)]
+pub struct ReferenceValues {
+    cache: Vec<f64>,
+    memory: Vec<f64>,
+    hertz: Vec<f64>,
+}
+
+impl ReferenceValues {
+    /// Counts in another run on the same host with the same number of ranks.
+    pub fn add(&mut self, facts: &Facts) {
+        self.cache.extend(facts.get(Fact::CacheCanary));
+        self.memory.extend(facts.get(Fact::MemoryCanary));
+        self.hertz.extend(facts.get(Fact::HertzBefore));
+    }
+
+    /// The lower quartile of the times, the upper quartile of the clocks.
+    pub fn reference(self) -> Reference {
         let at = |mut values: Vec<f64>, p| {
             values.sort_by(f64::total_cmp);
             quantile(&values, p).filter(|_| values.len() >= LEAST)
         };
-        Self { cache_seconds: at(cache, 0.25), memory_seconds: at(memory, 0.25), hertz: at(hertz, 0.75) }
+        Reference {
+            cache_seconds: at(self.cache, 0.25),
+            memory_seconds: at(self.memory, 0.25),
+            hertz: at(self.hertz, 0.75),
+        }
     }
 }
 

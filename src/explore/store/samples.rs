@@ -18,9 +18,10 @@
 //! ```
 
 use super::autocorrelation::Autocorrelation;
+use super::column::Column;
 use super::columns;
 use super::design::Design;
-use super::table::{Column, Table};
+use super::table::Table;
 use crate::error::{Error, Result};
 use crate::explore::condition::Condition;
 use crate::measure::kernels::{self, Kernel};
@@ -120,9 +121,9 @@ impl Samples {
 
     /// Those that have one of some words.
     pub fn with_word(&self, name: &str, words: &[&str]) -> Self {
-        let Some(Column::Words { codes, dictionary }) = self.column(name) else { return self.at(Vec::new()) };
-        let wanted: Vec<bool> = dictionary.iter().map(|known| words.contains(&known.as_str())).collect();
-        self.only(|row| codes[row].is_some_and(|code| wanted[code as usize]))
+        let Some(column) = self.column(name).filter(|column| column.is_words()) else { return self.at(Vec::new()) };
+        let wanted: Vec<bool> = column.dictionary().iter().map(|known| words.contains(&known.as_str())).collect();
+        self.only(|row| column.bits(row).is_some_and(|code| wanted[code as usize]))
     }
 
     /// The known kernels among them, each with its samples.
@@ -251,10 +252,10 @@ impl Samples {
 
     /// The different words of a column, in the order of the table.
     pub fn words(&self, name: &str) -> Vec<&str> {
-        let Some(Column::Words { codes, dictionary }) = self.column(name) else { return Vec::new() };
-        let mut seen = vec![false; dictionary.len()];
-        self.rows.iter().filter_map(|&row| codes[row]).for_each(|code| seen[code as usize] = true);
-        dictionary.iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.as_str()).collect()
+        let Some(column) = self.column(name).filter(|column| column.is_words()) else { return Vec::new() };
+        let mut seen = vec![false; column.dictionary().len()];
+        self.rows.iter().filter_map(|&row| column.bits(row)).for_each(|code| seen[code as usize] = true);
+        column.dictionary().iter().zip(seen).filter(|(_, seen)| *seen).map(|(word, _)| word.as_str()).collect()
     }
 
     /// The numbers that there are.

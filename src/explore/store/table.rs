@@ -1,98 +1,9 @@
 //! Samples as columns in memory.
 
+use super::column::Column;
 use crate::error::{Error, Result};
-
 use crate::point::Value;
 use std::collections::HashMap;
-
-/// The values of a column, one a row: numbers, or words from a small dictionary.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Real numbers; NaN where there is none.
-    Numbers(Vec<f64>),
-    /// Whole numbers; `None` where there is none.
-    Whole(Vec<Option<u64>>),
-    /// Words, each stored once.
-    Words {
-        /// Of each row the index of its word in `dictionary`.
-        codes: Vec<Option<u32>>,
-        /// The different words, in the order of their first appearance.
-        dictionary: Vec<String>,
-    },
-}
-
-impl Column {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        match self {
-            Column::Numbers(values) => values.len(),
-            Column::Whole(values) => values.len(),
-            Column::Words { codes, .. } => codes.len(),
-        }
-    }
-
-    /// Whether it has no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The value in a row; `None` where there is none.
-    /// # Panics
-    /// If there is no such row.
-    pub fn value(&self, row: usize) -> Option<Value> {
-        match self {
-            Column::Numbers(values) => (!values[row].is_nan()).then(|| Value::Real(values[row])),
-            Column::Whole(values) => values[row].map(Value::Integer),
-            Column::Words { codes, dictionary } => {
-                codes[row].map(|code| Value::Text(dictionary[code as usize].clone()))
-            }
-        }
-    }
-
-    /// A number; NaN where there is none or it is a word.
-    /// # Panics
-    /// If there is no such row.
-    pub fn number(&self, row: usize) -> f64 {
-        match self {
-            Column::Numbers(values) => values[row],
-            Column::Whole(values) => values[row].map_or(f64::NAN, |v| v as f64),
-            Column::Words { .. } => f64::NAN,
-        }
-    }
-
-    /// A word; empty where there is none.
-    /// # Panics
-    /// If there is no such row.
-    pub fn word(&self, row: usize) -> &str {
-        match self {
-            Column::Words { codes, dictionary } => codes[row].map_or("", |code| &dictionary[code as usize]),
-            _ => "",
-        }
-    }
-
-    /// Something that is equal for equal values of this column; `None` where there is none.
-    pub(crate) fn bits(&self, row: usize) -> Option<u64> {
-        match self {
-            Column::Numbers(values) => (!values[row].is_nan()).then(|| values[row].to_bits()),
-            Column::Whole(values) => values[row],
-            Column::Words { codes, .. } => codes[row].map(u64::from),
-        }
-    }
-
-    /// Whether the column has the same value in all of these rows, or none in any.
-    /// # Panics
-    /// If there is no such row.
-    pub fn constant(&self, rows: &[usize]) -> bool {
-        let Some(&first) = rows.first() else { return true };
-        let bits = self.bits(first);
-        rows.iter().all(|&row| self.bits(row) == bits)
-    }
-
-    /// Whether it holds words, which have no median.
-    pub fn is_words(&self) -> bool {
-        matches!(self, Column::Words { .. })
-    }
-}
 
 /// All samples of a store, or made by a [`TableBuilder`](super::build::TableBuilder): columns in order, all of one length.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,10 +27,9 @@ impl Table {
 
     /// Refuses a table that does not hold samples, as of another program's Parquet file; `given` is its name.
     pub(crate) fn check_samples(&self, given: &str) -> Result<()> {
-        let numbers = |name: &&str| !matches!(self.column(name), Some(Column::Numbers(_) | Column::Whole(_)));
-        let words = |name: &&str| !matches!(self.column(name), Some(Column::Words { .. }));
-        let missing = ["kernel", "status"].into_iter().find(words);
-        match missing.or_else(|| ["ranks", "seconds"].into_iter().find(numbers)) {
+        let lacks = |(name, words): &(&str, bool)| self.column(name).is_none_or(|column| column.is_words() != *words);
+        let needed = [("kernel", true), ("status", true), ("ranks", false), ("seconds", false)];
+        match needed.into_iter().find(lacks).map(|(name, _)| name) {
             None => Ok(()),
             Some(name) => Err(Error::input(
                 format!("{given} does not hold samples of apexmap: it has no valid column \"{name}\""),
@@ -154,10 +64,7 @@ impl Table {
 
     /// Distinct words of a column, in the order of their first appearance.
     pub fn words(&self, name: &str) -> &[String] {
-        match self.columns.get(name) {
-            Some(Column::Words { dictionary, .. }) => dictionary,
-            _ => &[],
-        }
+        self.column(name).map_or(&[], Column::dictionary)
     }
 
     /// Adds a whole column after the others, with as many rows as they have.

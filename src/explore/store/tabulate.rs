@@ -1,9 +1,13 @@
 //! Journals to a table: one row a sample, whether good or not.
 
+use super::bound_columns::bound;
 use super::build::{Handle, TableBuilder};
+use super::derive::{self, BOUND_BY};
+use super::disturbance_columns::{self, References};
 use super::journal::Record;
 use super::table::Table;
-use super::{derive, disturbance_columns};
+use crate::disturbance::Fact;
+use crate::explore::bounds::Limits;
 use crate::measure::kernels;
 use crate::sample::{Launch, Sample};
 use std::collections::HashMap;
@@ -11,27 +15,16 @@ use std::collections::HashMap;
 /// One row a sample of these journals.
 ///
 /// `stale` marks samples whose key is not among `current`: measured by another build, on another machine or for a plan
-/// that has changed.
+/// that has changed. For tests: [`Folder::table`](super::Folder::table) holds no more than one sample at a time.
+#[cfg(feature = "internals")]
 pub fn tabulate(records: &[Record], current: impl Fn(&str) -> bool) -> Table {
-    let mut table = Tabulation::new();
+    let mut table = Tabulation::new(None);
     for record in records {
-        let hertz = record.launch.as_ref().and_then(|launch| launch.host.cycle_hertz);
-        for sample in &record.samples {
-            table.builder.begin_row();
-            table.add_sample(sample, current(&sample.key));
-            if let Some(launch) = &record.launch {
-                table.add_launch(launch);
-            }
-            for (at, rate) in derive::rates(sample, hertz).into_iter().enumerate() {
-                if let Some(rate) = rate {
-                    table.builder.set_number(table.rates[at], rate);
-                }
-            }
-        }
+        let add = |sample: &Sample| table.add(sample, record.launch.as_ref(), current(&sample.key));
+        record.samples.iter().for_each(add);
+        table.end_launch(record);
     }
-    let mut table = table.builder.finish();
-    disturbance_columns::add(&mut table, records);
-    table
+    table.finish()
 }
 
 /// Columns of every sample, in the order of [`Tabulation::add_sample`].
@@ -53,22 +46,30 @@ const SAMPLE: [&str; 12] = [
 /// Words of every launch, in the order of [`Tabulation::add_launch`].
 const LAUNCH: [&str; 7] = ["launch", "transport", "library", "launcher", "host", "cpu_model", "build"];
 
-struct Tabulation {
+/// A table to which samples are added as they are read, so that no more than the table itself is in memory.
+pub struct Tabulation {
     builder: TableBuilder,
     sample: [Handle; SAMPLE.len()],
     launch: [Handle; LAUNCH.len()],
     place: Handle,
     oversubscribed: Handle,
     rates: [Handle; derive::COLUMNS.len()],
+    facts: [Handle; Fact::COUNT],
+    bounds: [Handle; derive::BOUNDS.len()],
+    bound_by: Handle,
     /// By kernel, the columns of its parameters and outputs in their order.
     kernels: HashMap<String, [Names; 2]>,
+    /// Of the machine's card.
+    limits: Option<Limits>,
+    references: References,
 }
 
 /// Names with their columns, in the order in which a kernel's samples have them.
 type Names = Vec<(String, Handle)>;
 
 impl Tabulation {
-    fn new() -> Self {
+    /// With `limits`, rows have what their machine allows at most.
+    pub fn new(limits: Option<Limits>) -> Self {
         let mut builder = TableBuilder::default();
         Self {
             sample: SAMPLE.map(|name| builder.column(name)),
@@ -76,9 +77,53 @@ impl Tabulation {
             place: builder.column("place"),
             oversubscribed: builder.column("oversubscribed"),
             rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
+            facts: std::array::from_fn(|at| builder.column(Fact::ALL[at].about().column)),
+            bounds: derive::BOUNDS.map(|bound| builder.column(bound.column)),
+            bound_by: builder.column(BOUND_BY),
             builder,
             kernels: HashMap::new(),
+            limits,
+            references: References::default(),
         }
+    }
+
+    /// Adds a sample. `current`: its point is of the present plan, build and machine.
+    pub fn add(&mut self, sample: &Sample, launch: Option<&Launch>, current: bool) {
+        self.builder.begin_row();
+        self.add_sample(sample, current);
+        if let Some(launch) = launch {
+            self.add_launch(launch);
+        }
+        let rates = derive::rates(sample, launch.and_then(|launch| launch.host.cycle_hertz));
+        self.set_numbers(&self.rates.clone(), rates);
+        self.set_numbers(&self.facts.clone(), Fact::ALL.iter().map(|&fact| sample.disturbance.get(fact)));
+        let bound = self.limits.as_ref().zip(launch).and_then(|(limits, launch)| bound(sample, launch, limits));
+        if let Some((numbers, by)) = bound {
+            self.set_numbers(&self.bounds.clone(), numbers);
+            self.builder.set_word(self.bound_by, by);
+        }
+        self.references.add(launch, &sample.disturbance);
+    }
+
+    fn set_numbers(&mut self, columns: &[Handle], values: impl IntoIterator<Item = Option<f64>>) {
+        for (column, value) in columns.iter().zip(values) {
+            if let Some(value) = value {
+                self.builder.set_number(*column, value);
+            }
+        }
+    }
+
+    /// Adds what a journal tells besides its samples.
+    pub fn end_launch<S>(&mut self, record: &Record<S>) {
+        if let Some(launch) = &record.launch {
+            self.references.add_preflight(launch, &record.preflight);
+        }
+    }
+
+    pub fn finish(self) -> Table {
+        let mut table = self.builder.finish();
+        disturbance_columns::add(&mut table, self.references);
+        table
     }
 
     fn add_sample(&mut self, sample: &Sample, current: bool) {

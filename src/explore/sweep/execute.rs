@@ -170,7 +170,7 @@ fn follow(
     let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
     let mut add = |output: Output| {
         if let Output::Error(bytes) = output {
-            errors.add(bytes)
+            errors.add(bytes);
         }
     };
     while !process.has_ended()? {

@@ -23,6 +23,7 @@ impl Guardian {
         let (reader, alive) = std::io::pipe().ok()?;
         // SAFETY: the child calls only what may be called after a fork among threads, and never returns.
         match unsafe { fork() } {
+            // SAFETY: this process has just been forked.
             Ok(ForkResult::Child) => unsafe { guard(group.as_raw(), reader.as_raw_fd()) },
             Ok(ForkResult::Parent { child }) => Some(Self { pid: child, _alive: alive }),
             Err(_) => None,

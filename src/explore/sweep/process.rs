@@ -3,6 +3,7 @@
 
 use super::guardian::Guardian;
 use crate::error::{Error, Result};
+use crate::measure::worker::watchdog::{LAUNCH, identity};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill, killpg};
@@ -21,9 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Most that is read at once, in bytes: what a pipe holds.
 const CHUNK: usize = 1 << 16;
 
-/// Environment variable by which the processes of one launch are known, wherever they hide.
-const MARK: &str = "APEXMAP_LAUNCH";
-
 /// What a program wrote.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output<'a> {
@@ -38,7 +36,7 @@ pub struct Process {
     stderr: Option<ChildStderr>,
     /// Both ends it when this program dies; the second also what it started in its group.
     _guardian: Option<Guardian>,
-    /// `APEXMAP_LAUNCH=...`, as it stands in the environment of all that it starts.
+    /// `APEXMAP_LAUNCH=...`, as it stands in the environment of all that it starts, wherever that hides.
     mark: String,
     status: Option<ExitStatus>,
     buffer: Vec<u8>,
@@ -48,8 +46,10 @@ impl Process {
     /// Starts a program without input.
     pub fn start(mut command: Command) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let mark = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        command.env(MARK, &mark).process_group(0);
+        let this = std::process::id();
+        let this = identity(this).unwrap_or_else(|| this.to_string());
+        let mark = format!("{this}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        command.env(LAUNCH, &mark).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // SAFETY: prctl is async-signal-safe. The program ends with this one, however this one ends.
         unsafe {
@@ -61,7 +61,7 @@ impl Process {
         })?;
         let guardian = Guardian::of(Pid::from_raw(child.id() as i32));
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mark = format!("{MARK}={mark}");
+        let mark = format!("{LAUNCH}={mark}");
         Ok(Self { child, stdout, stderr, _guardian: guardian, mark, status: None, buffer: vec![0; CHUNK] })
     }
 

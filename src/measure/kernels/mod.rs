@@ -46,6 +46,8 @@ pub const ALL: &[&dyn Kernel] = &[
     &message_rate::random::KERNEL,
     &calibrate::memory::chase::KERNEL,
     &calibrate::memory::read::KERNEL,
+    &calibrate::memory::sparse::KERNEL,
+    &calibrate::memory::blocks::KERNEL,
     &calibrate::memory::stream::KERNEL,
     &calibrate::memory::mix::KERNEL,
     &calibrate::memory::loaded::KERNEL,
@@ -234,7 +236,7 @@ fn for_several_ranks(kernel: &dyn Kernel) -> String {
 ///
 /// # Errors
 /// What is wrong with the point, in one sentence.
-pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
+pub fn complete(point: Point) -> std::result::Result<Point, String> {
     let kernel = find(&point.kernel).map_err(|e| e.what)?;
     let parameters = kernel.parameters();
     let is_known = |name: &str| parameters.iter().chain(&OF_LAUNCHES).any(|p| p.name == name);
@@ -242,7 +244,19 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         let known: Vec<_> = parameters.iter().map(|p| p.name).collect();
         return Err(format!("{} has no parameter {name}; it has {}", kernel.id(), known.join(", ")));
     }
-    for parameter in parameters {
+    let point = fill(point)?;
+    kernel.check(&point)?;
+    Ok(point)
+}
+
+/// As [`complete`], of a point that was measured, maybe elsewhere and by an earlier version: parameters that its kernel does not
+/// know stay, and combinations are not checked, which may depend on the machine.
+///
+/// # Errors
+/// What is wrong with the point, in one sentence.
+pub(crate) fn fill(mut point: Point) -> std::result::Result<Point, String> {
+    let kernel = find(&point.kernel).map_err(|e| e.what)?;
+    for parameter in kernel.parameters() {
         if let Some(value) = point.params.get(parameter.name).cloned().or_else(|| parameter.default_value()) {
             point.params.insert(parameter.name.to_owned(), parameter.accept(&value)?);
         }
@@ -260,7 +274,6 @@ pub fn complete(mut point: Point) -> std::result::Result<Point, String> {
         return Err(format!("{} runs on one rank, not on {}{}", kernel.id(), point.ranks, for_several_ranks(kernel)));
     }
     choose(&mut point);
-    kernel.check(&point)?;
     Ok(point)
 }
 

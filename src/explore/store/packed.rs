@@ -1,0 +1,160 @@
+//! The values of a column in little memory: a row without a value takes a bit, and few different values take two bytes a row.
+
+use std::collections::HashMap;
+
+/// Columns with more different values hold each row's own.
+const MOST_CODED: usize = 4096;
+
+/// Of each row the bits of a value, or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Packed {
+    rows: usize,
+    /// A bit per row: whether it has a value.
+    present: Vec<u64>,
+    /// How many rows before each of these words have a value.
+    before: Vec<u32>,
+    /// Of the rows that have one.
+    values: Values,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Values {
+    Coded { codes: Vec<u16>, different: Vec<u64> },
+    Plain(Vec<u64>),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Coded { codes: Vec::new(), different: Vec::new() }
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Values::Coded { codes, .. } => codes.len(),
+            Values::Plain(values) => values.len(),
+        }
+    }
+
+    fn at(&self, index: usize) -> u64 {
+        match self {
+            Values::Coded { codes, different } => different[codes[index] as usize],
+            Values::Plain(values) => values[index],
+        }
+    }
+}
+
+impl Packed {
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// The value of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> Option<u64> {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
+        let (word, bit) = (self.present[row / 64], row % 64);
+        let earlier = (word & ((1 << bit) - 1)).count_ones();
+        (word >> bit & 1 == 1).then(|| self.values.at((self.before[row / 64] + earlier) as usize))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Option<u64>> {
+        (0..self.rows).map(|row| self.get(row))
+    }
+}
+
+/// [`Packed`] values under construction.
+#[derive(Debug, Default)]
+pub struct Packer {
+    packed: Packed,
+    /// The codes of the different values, while there are few.
+    codes: HashMap<u64, u16>,
+}
+
+impl Packer {
+    pub fn push(&mut self, value: Option<u64>) {
+        let packed = &mut self.packed;
+        if packed.rows.is_multiple_of(64) {
+            packed.present.push(0);
+            packed.before.push(packed.values.len() as u32);
+        }
+        if let Some(value) = value {
+            packed.present[packed.rows / 64] |= 1 << (packed.rows % 64);
+            self.append(value);
+        }
+        self.packed.rows += 1;
+    }
+
+    fn append(&mut self, value: u64) {
+        match &mut self.packed.values {
+            Values::Plain(values) => values.push(value),
+            Values::Coded { codes, different } => {
+                // Most values are those of the row before.
+                let last = codes.last().copied().filter(|&last| different[last as usize] == value);
+                let known = last.or_else(|| self.codes.get(&value).copied());
+                if let Some(code) = known {
+                    codes.push(code);
+                } else if different.len() < MOST_CODED {
+                    let code = different.len() as u16;
+                    self.codes.insert(value, code);
+                    different.push(value);
+                    codes.push(code);
+                } else {
+                    let mut values: Vec<u64> = codes.iter().map(|&code| different[code as usize]).collect();
+                    values.push(value);
+                    self.packed.values = Values::Plain(values);
+                    self.codes = HashMap::new();
+                }
+            }
+        }
+    }
+
+    /// Takes the last row back.
+    fn pop(&mut self) {
+        let packed = &mut self.packed;
+        let Some(row) = packed.rows.checked_sub(1) else { return };
+        if packed.get(row).is_some() {
+            match &mut packed.values {
+                Values::Coded { codes, .. } => drop(codes.pop()),
+                Values::Plain(values) => drop(values.pop()),
+            }
+        }
+        packed.rows = row;
+        packed.present.truncate(row.div_ceil(64));
+        packed.before.truncate(row.div_ceil(64));
+        if let Some(word) = packed.present.last_mut() {
+            *word &= u64::MAX >> (63 - (row.wrapping_sub(1)) % 64);
+        }
+    }
+
+    /// Leaves rows empty up to this one, or takes rows back from this one on.
+    pub fn resize(&mut self, rows: usize) {
+        while self.packed.rows > rows {
+            self.pop();
+        }
+        while self.packed.rows < rows {
+            self.push(None);
+        }
+    }
+
+    /// With other bits for the same values, as where whole numbers become reals.
+    pub fn map(&mut self, change: impl Fn(u64) -> u64) {
+        let rows = std::mem::take(self).finish();
+        rows.iter().for_each(|value| self.push(value.map(&change)));
+    }
+
+    pub fn finish(self) -> Packed {
+        self.packed
+    }
+}
+
+impl FromIterator<Option<u64>> for Packed {
+    fn from_iter<I: IntoIterator<Item = Option<u64>>>(values: I) -> Self {
+        let mut packer = Packer::default();
+        values.into_iter().for_each(|value| packer.push(value));
+        packer.finish()
+    }
+}

@@ -1,0 +1,204 @@
+//! Journals read back. Here, and nowhere else, is checked what their lines say: whoever gets a sample may rely on it.
+//!
+//! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
+//! time that is not positive. A sample that came before is left out, as journals and lines may have been copied.
+
+use super::journal::{self, Record, SampleOutcome};
+use crate::disturbance::Facts;
+use crate::error::{Error, Result};
+use crate::measure::kernels;
+use crate::point::{Point, Value};
+use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Longer lines are unreadable: the first line of a launch of a hundred thousand ranks is shorter.
+const LONGEST: u64 = 64 << 20;
+
+/// Reads the journals of a result, one after the other.
+#[derive(Default)]
+pub struct Reader {
+    /// Hashes of the points that were found complete: many samples are of the same point.
+    complete: HashSet<u64>,
+    /// Of every sample that was read: its key's hash, block, repetition and time.
+    seen: HashSet<(u64, u32, u32, u64)>,
+}
+
+/// Why a sample does not count.
+enum Fault {
+    Unreadable,
+    Repeated,
+}
+
+impl Reader {
+    /// Reads a journal: `take` gets every sample that counts, with what is known of its launch by then. The record that is
+    /// returned holds everything else. Damaged lines are counted, never fatal: what is readable is kept.
+    ///
+    /// # Errors
+    /// If it cannot be read, or a newer apexmap wrote it.
+    pub fn each<S>(&mut self, path: &Path, mut take: impl FnMut(Sample, Option<&Launch>)) -> Result<Record<S>> {
+        let journal = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut record = Record { journal, ..Record::default() };
+        lines(path, |line| match line.and_then(event).map(|event| self.checked(event)) {
+            Some(Ok(Event::Sample(sample))) => take(*sample, record.launch.as_ref()),
+            Some(Ok(event)) => note(event, &mut record),
+            Some(Err(Fault::Repeated)) => record.repeated += 1,
+            Some(Err(Fault::Unreadable)) | None => record.unreadable += 1,
+        })?;
+        if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
+            return Err(journal::newer(path));
+        }
+        Ok(record)
+    }
+
+    /// A journal as a whole.
+    ///
+    /// # Errors
+    /// As of [`Reader::each`].
+    pub fn read(&mut self, path: &Path) -> Result<Record> {
+        let mut samples = Vec::new();
+        let record = self.each(path, |sample, _| samples.push(sample))?;
+        Ok(Record { samples, ..record })
+    }
+
+    /// A journal as a whole, but of each good sample only what plans ask of it.
+    ///
+    /// # Errors
+    /// As of [`Reader::each`].
+    pub fn outcomes(&mut self, path: &Path) -> Result<Record<SampleOutcome>> {
+        let mut samples = Vec::new();
+        let record = self.each(path, |sample, _| samples.push(sample.into()))?;
+        Ok(Record { samples, ..record })
+    }
+
+    fn checked(&mut self, event: Event) -> std::result::Result<Event, Fault> {
+        let Event::Sample(mut sample) = event else { return Ok(event) };
+        let timed = sample.seconds.map_or(sample.status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite());
+        if !timed || sample.point.ranks == 0 {
+            return Err(Fault::Unreadable);
+        }
+        self.complete(&mut sample.point).map_err(|_| Fault::Unreadable)?;
+        let identity = (hash(&sample.key), sample.block, sample.repetition, sample.unix_seconds.to_bits());
+        if self.seen.insert(identity) { Ok(Event::Sample(sample)) } else { Err(Fault::Repeated) }
+    }
+
+    /// Checks a point, and gives it the parameters that came after it was measured. One of an unknown kernel stays as it is.
+    fn complete(&mut self, point: &mut Point) -> std::result::Result<(), String> {
+        let known = hash_of(point);
+        if !self.complete.contains(&known) && kernels::find(&point.kernel).is_ok() {
+            let full = kernels::fill(point.clone())?;
+            if full == *point {
+                self.complete.insert(known);
+            }
+            *point = full;
+        }
+        Ok(())
+    }
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_of(point: &Point) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&point.kernel, point.ranks).hash(&mut hasher);
+    for (name, value) in &point.params {
+        name.hash(&mut hasher);
+        match value {
+            Value::Integer(number) => (0, number).hash(&mut hasher),
+            Value::Real(number) => (1, number.to_bits()).hash(&mut hasher),
+            Value::Text(word) => (2, word).hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
+/// The event of a line; `None` if it is none.
+fn event(line: &[u8]) -> Option<Event> {
+    match serde_json::from_slice::<SampleLine>(line) {
+        Ok(sample) if sample.event == "sample" => Some(Event::Sample(Box::new(sample.into()))),
+        _ => serde_json::from_slice(line).ok(),
+    }
+}
+
+/// The line of a sample. An [`Event`] is the same, but takes several times as long: it is put aside until its kind is known.
+#[derive(Deserialize)]
+struct SampleLine<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    kernel: String,
+    ranks: usize,
+    params: BTreeMap<String, Value>,
+    key: String,
+    block: u32,
+    repetition: u32,
+    status: Status,
+    #[serde(default)]
+    message: String,
+    unix_seconds: f64,
+    load: Option<f64>,
+    pages_elsewhere: Option<f64>,
+    #[serde(default)]
+    disturbance: Facts,
+    seconds: Option<f64>,
+    #[serde(default)]
+    outputs: BTreeMap<String, Value>,
+}
+
+impl From<SampleLine<'_>> for Sample {
+    fn from(line: SampleLine) -> Self {
+        Sample {
+            point: Point { kernel: line.kernel, ranks: line.ranks, params: line.params },
+            key: line.key,
+            block: line.block,
+            repetition: line.repetition,
+            status: line.status,
+            message: line.message,
+            unix_seconds: line.unix_seconds,
+            load: line.load,
+            pages_elsewhere: line.pages_elsewhere,
+            disturbance: line.disturbance,
+            seconds: line.seconds,
+            outputs: line.outputs,
+        }
+    }
+}
+
+fn note<S>(event: Event, record: &mut Record<S>) {
+    match event {
+        Event::Hello(launch) => record.launch = Some(*launch),
+        Event::Preflight { canaries } => record.preflight = canaries,
+        Event::Done { budget_spent } => record.budget_spent = budget_spent,
+        Event::Ended { status, message, .. } => record.ended = Some((status, message)),
+        Event::Memory { ranks } => {
+            let places = record.launch.iter_mut().flat_map(|launch| &mut launch.placement);
+            places.zip(ranks).for_each(|(place, memory)| place.memory = memory);
+        }
+        Event::Start { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
+    }
+}
+
+/// Calls `take` with each line that is not empty; with `None` for one that is too long.
+fn lines(path: &Path, mut take: impl FnMut(Option<&[u8]>)) -> Result<()> {
+    let wrong = |e| Error::file("read the journal", path, e);
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(wrong)?);
+    let mut line = Vec::new();
+    while file.by_ref().take(LONGEST).read_until(b'\n', &mut line).map_err(wrong)? > 0 {
+        if line.len() as u64 == LONGEST && !line.ends_with(b"\n") {
+            file.skip_until(b'\n').map_err(wrong)?;
+            take(None);
+        } else if let text @ [_, ..] = line.strip_suffix(b"\n").unwrap_or(&line) {
+            take(Some(text));
+        }
+        line.clear();
+    }
+    Ok(())
+}

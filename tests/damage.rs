@@ -1,0 +1,298 @@
+//! Results whose files are damaged, copied or of other hands: what is readable is read, the rest is told, and nothing panics.
+
+use super::common::{Scratch, apexmap, launch, manifest, printed, sample, small_point};
+use apexmap::explore::bounds::Limits;
+use apexmap::explore::machine::Card;
+use apexmap::explore::store::manifest::Manifest;
+use apexmap::explore::store::reader::Reader;
+use apexmap::explore::store::tabulate::Tabulation;
+use apexmap::explore::store::{Folder, journal, parquet};
+use apexmap::measure::kernels::{self, Domain};
+use apexmap::point::{Point, Value};
+use apexmap::sample::{Event, Sample, Status};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// A result of one launch with these lines, compacted, in a folder that vanishes.
+fn result(lines: &[String]) -> (Scratch, Folder) {
+    let scratch = Scratch::new();
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    std::fs::write(folder.journal("0001"), lines.concat()).expect("written");
+    manifest().write(&folder).expect("written");
+    folder.compact().expect("compacted");
+    (scratch, folder)
+}
+
+fn line(event: &Event) -> String {
+    serde_json::to_string(event).expect("JSON") + "\n"
+}
+
+/// A launch, and six samples of each of four points.
+fn lines() -> Vec<String> {
+    let mut all = vec![line(&Event::Hello(Box::new(launch("0001", 1, "b1"))))];
+    for (at, (alpha, block)) in [(0.1, 1u64), (0.1, 8), (1.0, 1), (1.0, 8)].into_iter().enumerate() {
+        let point = small_point("apex_map.sequential", 1).with("alpha", alpha).with("L", block);
+        let of = |k: u32| sample(&point, &format!("k{at}"), k, 1e-3 * f64::from(k + 1));
+        all.extend((0..6).map(|k| line(&Event::Sample(Box::new(of(k))))));
+    }
+    all.push(line(&Event::Ended { status: Status::Ok, message: String::new() }));
+    all
+}
+
+fn path(folder: &Folder) -> &str {
+    folder.path.to_str().expect("a path")
+}
+
+/// What a command says on both outputs, and its exit code.
+fn said(arguments: &[&str]) -> (String, Option<i32>) {
+    let output = apexmap(arguments);
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (text.concat(), output.status.code())
+}
+
+#[test]
+fn a_sample_that_cannot_be_is_an_unreadable_line() {
+    let damages = [
+        ("\"I\":64", "\"I\":6.4"),
+        ("\"I\":64", "\"J\":64,\"I\":\"64\""),
+        ("\"L\":1,", "\"L\":\"8\","),
+        ("\"L\":1,", "\"L\":0,"),
+        ("\"alpha\":0.1", "\"alpha\":7.5"),
+        ("\"ranks\":1", "\"ranks\":0"),
+        ("\"ranks\":1", "\"ranks\":2"),
+        ("\"seconds\":0.001", "\"seconds\":0.0"),
+        ("\"seconds\":0.001", "\"seconds\":-0.001"),
+        ("\"seconds\":0.001", "\"seconds\":1e999"),
+        ("\"seconds\":0.001", "\"seconds\":null"),
+        ("\"status\":\"ok\"", "\"status\":\"fine\""),
+        ("\"remote_share\":0.5", "\"remote_share\":[0.5]"),
+    ];
+    for (good, bad) in damages {
+        let mut lines = lines();
+        assert!(lines[1].contains(good), "{good} in {}", lines[1]);
+        lines[1] = lines[1].replacen(good, bad, 1);
+        let (_scratch, folder) = result(&lines);
+        let record = journal::read(&folder.journal("0001")).expect("readable");
+        assert_eq!((record.samples.len(), record.unreadable), (23, 1), "{bad}");
+        assert_eq!(folder.table().expect("a table").rows, 23, "{bad}");
+    }
+}
+
+#[test]
+fn damage_is_told_with_the_name_of_its_journal_by_status_and_by_what_reads_the_samples() {
+    let mut damaged = lines();
+    damaged[0] = "garbage\n".into();
+    damaged[3] = damaged[3].replacen("\"I\":64", "\"I\":6.4", 1);
+    damaged[4] = damaged[3].clone();
+    damaged[4].truncate(100);
+    let (scratch, folder) = result(&damaged);
+    let out = scratch.join("x.csv");
+    let export = ["export", path(&folder), "--out", out.to_str().expect("a path")];
+    for arguments in [&["status", path(&folder)][..], &["query", path(&folder)], &export] {
+        let (text, code) = said(arguments);
+        assert!(text.contains("journal 0001.jsonl: 2 lines cannot be read") && code == Some(0), "{text}");
+    }
+    let (text, _) = said(&["status", path(&folder)]);
+    assert!(text.contains("journal 0001.jsonl: it does not tell of its launch, 22 samples"), "{text}");
+}
+
+#[test]
+fn samples_of_a_copied_journal_count_once_and_that_is_told() {
+    let (_scratch, folder) = result(&lines());
+    std::fs::copy(folder.journal("0001"), folder.journal("0002")).expect("copied");
+    assert_eq!(folder.table().expect("a table").rows, 24);
+    for command in ["status", "query"] {
+        let (text, code) = said(&[command, path(&folder)]);
+        assert!(text.contains("journal 0002.jsonl: 24 samples came before, and count once"), "{text}");
+        assert_eq!(code, Some(0));
+    }
+    // Another run of the same repetition is no copy.
+    let again = lines()[1].replacen("\"unix_seconds\":1700000000.0", "\"unix_seconds\":1700000100.0", 1);
+    std::fs::write(folder.journal("0002"), [lines()[0].clone(), again].concat()).expect("written");
+    assert_eq!(folder.table().expect("a table").rows, 25);
+}
+
+#[test]
+fn a_line_that_does_not_end_is_not_held_in_memory() {
+    let scratch = Scratch::new();
+    let path = scratch.join("0001.jsonl");
+    let long = "x".repeat((64 << 20) + 5);
+    std::fs::write(&path, format!("{}{long}\n{}", lines()[0], lines()[1])).expect("written");
+    let record = journal::read(&path).expect("readable");
+    assert_eq!((record.samples.len(), record.unreadable), (1, 1));
+}
+
+#[test]
+fn samples_of_earlier_versions_get_the_defaults_of_parameters_that_came_later() {
+    let mut lines = lines();
+    lines[1] = lines[1].replacen("\"pages\":\"huge\",", "", 1).replacen("\"I\":64", "\"I\":64,\"gone\":3", 1);
+    let (_scratch, folder) = result(&lines);
+    let table = folder.table().expect("a table");
+    assert_eq!((table.rows, table.word("pages", 0), table.number("gone", 0)), (24, "huge", 3.0));
+}
+
+#[test]
+fn a_figure_that_no_axis_can_show_is_left_out_and_said() {
+    let mut lines = lines();
+    for line in &mut lines[1..3] {
+        *line = line.replace("\"seconds\":0.00", "\"seconds\":1e30");
+    }
+    let (_scratch, folder) = result(&lines);
+    let (text, code) = said(&["report", path(&folder)]);
+    assert!(code == Some(0) && text.contains("is not drawn") && text.contains("no axis can show"), "{text}");
+    let page = std::fs::read_to_string(folder.report()).expect("a report");
+    assert!(page.contains("is not drawn"));
+}
+
+/// The contents of a file, changed by somebody.
+fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(path).expect("readable");
+    change(&mut bytes);
+    std::fs::write(path, bytes).expect("written");
+}
+
+#[test]
+fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
+    let (_scratch, folder) = result(&lines());
+    let manifest = Manifest::read(&folder).expect("a manifest");
+    let compaction = manifest.compaction.expect("it tells of samples.parquet");
+    assert_eq!(
+        compaction.sources.iter().map(|source| source.file.as_str()).collect::<Vec<_>>(),
+        ["journals/0001.jsonl"]
+    );
+    // Neither a time stamp of the future nor one of the past counts.
+    let parquet = std::fs::File::options().append(true).open(folder.samples()).expect("the file");
+    for seconds in [0, 1 << 33] {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        parquet.set_modified(time).expect("a time");
+        change(&folder.journal("0001"), |bytes| bytes.extend(line(&Event::Done { budget_spent: false }).bytes()));
+        let mut more = lines()[1].replacen("1700000000.0", &format!("17000{seconds}.0"), 1);
+        more.insert_str(more.len() - 1, " ");
+        change(&folder.journal("0001"), |bytes| bytes.extend(more.bytes()));
+        assert_eq!(folder.table().expect("a table").rows, if seconds == 0 { 25 } else { 26 });
+    }
+    // Points of another plan are stale, whatever is newer.
+    folder.compact().expect("compacted");
+    std::fs::write(folder.points(), "{\"key\": \"k0\"}\n").expect("written");
+    let table = folder.table().expect("a table");
+    assert_eq!((0..table.rows).filter(|&row| table.number("stale", row) == 1.0).count(), 18);
+}
+
+#[test]
+fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
+    let (_scratch, folder) = result(&lines());
+    let whole = folder.table().expect("a table");
+    let length = std::fs::metadata(folder.samples()).expect("the file").len() as usize;
+    for at in (0..length).step_by(length / 40) {
+        change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
+        let (text, code) = said(&["query", path(&folder)]);
+        assert_eq!(code, Some(0), "{text}");
+        let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("note:")).collect();
+        assert!(matches!(notes[..], [note] if note.contains("is not the file that manifest.json tells of")), "{text}");
+        assert_eq!(folder.table().expect("a table"), whole);
+        change(&folder.samples(), |bytes| bytes[at] ^= 1 << (at % 8));
+    }
+    assert!(!said(&["query", path(&folder)]).0.contains("note:"));
+    // Without journals there is nothing to read instead.
+    std::fs::remove_dir_all(folder.journals()).expect("removed");
+    assert!(said(&["query", path(&folder)]).1 == Some(0));
+    change(&folder.samples(), |bytes| bytes[length / 2] ^= 1);
+    let (text, code) = said(&["query", path(&folder)]);
+    assert!(code == Some(3) && text.contains("is not the file that manifest.json tells of"), "{text}");
+}
+
+#[test]
+fn a_damaged_parquet_file_of_other_hands_is_an_error_and_no_panic() {
+    let (scratch, folder) = result(&lines());
+    let file = scratch.join("foreign.parquet");
+    let whole = std::fs::read(folder.samples()).expect("the file");
+    let mut refused = 0;
+    // Lengths at the end of the file may ask for more memory than there is, which ends any program.
+    for at in (0..whole.len() / 2).step_by(whole.len() / 150) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        std::fs::write(&file, bytes).expect("written");
+        match parquet::read(&file) {
+            Ok(table) => {
+                assert!(table.names().iter().all(|name| table.column(name).expect("named").len() == table.rows));
+            }
+            Err(error) => {
+                assert!(error.what.contains("foreign.parquet"), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0);
+    std::fs::write(&file, &whole[..whole.len() / 2]).expect("written");
+    assert!(parquet::read(&file).is_err());
+}
+
+#[test]
+fn a_damaged_manifest_plan_or_card_is_never_a_panic() {
+    let (_scratch, folder) = result(&lines());
+    printed(&["report", path(&folder)]);
+    std::fs::write(folder.points(), "{\"key\": \"k0\"}\n").expect("written");
+    let damaged = ["", "{", "[]", "null", "{\"key\": 3}\n", "\u{0}\u{0}", "name = ", "{\"schema\": 99}"];
+    for file in [folder.manifest(), folder.points(), folder.machine()] {
+        let before = std::fs::read(&file).ok();
+        for text in damaged {
+            std::fs::write(&file, text).expect("written");
+            for command in ["status", "query", "report"] {
+                let (said, code) = said(&[command, path(&folder)]);
+                let told = matches!(code, Some(0 | 2 | 3));
+                assert!(told && !said.contains("panicked"), "{command}, {}: {text:?}: {said}", file.display());
+            }
+        }
+        let _ = before.map_or_else(|| std::fs::remove_file(&file), |bytes| std::fs::write(&file, bytes));
+    }
+}
+
+/// Any point of a kernel whose values are each within its domain, whether it can be run or not.
+fn any_point() -> impl Strategy<Value = Point> {
+    let value = |domain: Domain| match domain {
+        Domain::Integer { least, most, .. }
+        | Domain::Size { least, most, .. }
+        | Domain::Global { least, most, .. }
+        | Domain::Chosen { least, most, .. } => {
+            prop_oneof![Just(least), Just(most), least..=most, least..=most.min(least + 40)]
+                .prop_map(Value::Integer)
+                .boxed()
+        }
+        Domain::Real { above, most, .. } => prop_oneof![Just(most), above..most].prop_map(Value::Real).boxed(),
+        Domain::Choice(words) => prop::sample::select(words).prop_map(Value::from).boxed(),
+    };
+    (0..kernels::ALL.len(), prop_oneof![1usize..9, Just(1 << 20)]).prop_flat_map(move |(at, ranks)| {
+        let kernel = kernels::ALL[at];
+        let values: Vec<_> = kernel.parameters().iter().map(|parameter| value(parameter.domain)).collect();
+        values.prop_map(move |values| {
+            let named = kernel.parameters().iter().map(|parameter| parameter.name.to_owned()).zip(values);
+            Point { params: named.collect(), ..Point::new(kernel.id(), ranks) }
+        })
+    })
+}
+
+fn card() -> Card {
+    Card::parse(include_str!("../fuzz/seeds/card/cut"), &PathBuf::from("card.toml")).expect("a card")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Combinations depend on the machine, so they are not checked where samples are read.
+    #[test]
+    fn rates_and_bounds_of_any_sample_that_is_read_can_be_told(point in any_point(), seconds in 1e-9f64..1e3) {
+        let scratch = Scratch::new();
+        let path = scratch.join("0001.jsonl");
+        let hello = line(&Event::Hello(Box::new(launch("0001", point.ranks.min(9), "b1"))));
+        let one: Sample = sample(&point, "k", 0, seconds);
+        std::fs::write(&path, hello + &line(&Event::Sample(Box::new(one)))).expect("written");
+        let mut table = Tabulation::new(Some(Limits::of(&card())));
+        let mut samples = 0;
+        let add = |sample: Sample, launch: Option<&apexmap::sample::Launch>| {
+            samples += 1;
+            table.add(&sample, launch, true);
+        };
+        Reader::default().each::<Sample>(&path, add).expect("readable");
+        prop_assert_eq!(table.finish().rows, samples);
+    }
+}
