@@ -21,8 +21,9 @@ test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
 	@$(MAKE) --no-print-directory loom
 
-# Each fault a hundred times, which takes half an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
+# Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
 faults:
+	cargo test --release --locked -- launchers::
 	cargo test --release --locked -- --ignored --nocapture --test-threads 1 each_fault_
 
 # The synchronisation of the threads transport, in all orders that its threads may run in.

@@ -138,7 +138,7 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
         Fault::Driver(signal) => {
             let mut case = begun(seed);
             let mut driver = case.run(false).spawn().unwrap();
-            after(seed + 2, 700);
+            after(seed + 2, 500);
             let struck = driver.try_wait().unwrap().is_none();
             let _ = kill(Pid::from_raw(driver.id() as i32), signal);
             // Before the driver listens to signals, they end it.
@@ -150,7 +150,7 @@ fn attempt(fault: Fault, seed: u64) -> Tally {
         Fault::Worker => {
             let mut case = begun(seed);
             let driver = case.run(false).spawn().unwrap();
-            after(seed + 2, 700);
+            after(seed + 2, 500);
             let worker = worker_of(&driver);
             worker.map(|worker| kill(Pid::from_raw(worker), Signal::SIGKILL));
             let code = case.wait(driver).and_then(|status| status.code());
@@ -284,7 +284,7 @@ fn drivers_that_meet_measure_once() {
 
 /// `make faults`.
 #[test]
-#[ignore = "takes half an hour"]
+#[ignore = "takes a quarter of an hour: `make faults`"]
 fn each_fault_a_hundred_times() {
     let number = |name: &str, otherwise| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise);
     let (tries, part) = (number("APEXMAP_FAULT_TRIES", 100), std::env::var("APEXMAP_FAULTS").unwrap_or_default());
