@@ -188,6 +188,31 @@ fn a_csv_file_has_a_description_of_its_columns_beside_it() {
 }
 
 #[test]
+fn words_of_csv_files_are_no_formulas_and_numbers_stay_numbers() {
+    let mut table = TableBuilder::default();
+    let words = ["=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)", "\tx", "\rx", "'x", "plain", "a=b"];
+    for word in words {
+        table.begin_row();
+        table.set("real", &Value::Real(-1.5));
+        table.set("=word", &Value::from(word));
+    }
+    let table = table.finish();
+    let mut written = Vec::new();
+    csv::write(&columns(&table), &(0..table.rows).collect::<Vec<_>>(), &mut written).expect("written");
+    let lines = parsed(std::str::from_utf8(&written).expect("text"));
+    assert_eq!(lines[0], ["real", "'=word"]);
+    for (line, word) in lines[1..].iter().zip(words) {
+        assert_eq!(line[0], "-1.5");
+        assert_eq!(line[1].strip_prefix('\'').unwrap_or(&line[1]), word);
+        assert_eq!(line[1].starts_with('\''), !word.starts_with(['p', 'a']), "{word}");
+    }
+    let row = ["-1.5", "=1", "-x", "1e-3", ""].map(str::to_owned).to_vec();
+    assert_eq!(csv::text([row]), "-1.5,'=1,'-x,1e-3,\n");
+    let about = metadata::of(&columns(&table), std::path::Path::new("x.csv"), "x");
+    assert!(about.contains("apostrophe"), "{about}");
+}
+
+#[test]
 fn samples_of_other_plans_are_written_only_when_asked_for() {
     let scratch = Scratch::new();
     let record = Record { launch: Some(launch("0001", 2, "b1")), samples: samples(), ..Record::default() };

@@ -267,7 +267,51 @@ fn least_squares_with_positive_coefficients_are_those_of_scipy() {
     assert_eq!(nnls(&a, &DVector::from_row_slice(&[1.0, 2.0, -3.0, 4.0])), DVector::zeros(3));
 }
 
+#[test]
+fn columns_of_zeros_have_no_coefficient() {
+    let a = DMatrix::from_row_slice(3, 2, &[0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
+    assert_eq!(nnls(&a, &DVector::from_row_slice(&[2.0, 4.0, 6.0])).as_slice(), [0.0, 2.0]);
+    assert_eq!(nnls(&a, &DVector::zeros(3)).as_slice(), [0.0, 0.0]);
+}
+
+#[test]
+fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
+    // scipy 1.17.1, stats.t.ppf and stats.t.sf; of infinitely many degrees stats.norm.
+    let known = [
+        (0.5, 164.55767348048818, 0.22275744509156564),
+        (1.0, 12.706204736174694, 0.14758361765043326),
+        (2.0, 4.302652729749462, 0.09175170953613698),
+        (10.0, 2.228138851986274, 0.03669401738537018),
+        (1e3, 1.9623390808264083, 0.02288517324662583),
+        (1e6, 1.959966356814107, 0.02275026692565962),
+        (1e7, 1.959964221767205, 0.02275014544592148),
+        (1e9, 1.959963986912325, 0.022750132083156623),
+        (f64::INFINITY, 1.959963984540054, 0.022750131948179195),
+    ];
+    for (freedom, quantile, above) in known {
+        near(interval::t_quantile_at(freedom, 0.975), quantile, 1e-6);
+        near(interval::t_above(freedom, 2.0), above, 1e-6);
+        assert!(interval::t_quantile_at(freedom, 0.5).abs() < 1e-6, "{freedom}");
+    }
+}
+
 proptest! {
+    /// Rates of 1e-25 a second beside times of 1e25 s are no reason for other coefficients, or to look for ever.
+    #[test]
+    fn nnls_of_any_scales_ends_and_is_that_of_equal_ones(
+        values in proptest::collection::vec(-3.0..3.0f64, 18), target in proptest::collection::vec(-3.0..3.0f64, 6),
+        scales in proptest::array::uniform4(-140i32..140),
+    ) {
+        let (a, b) = (DMatrix::from_row_slice(6, 3, &values), DVector::from_vec(target));
+        let powers = scales.map(|exponent| 2f64.powi(exponent));
+        let scaled = DMatrix::from_fn(6, 3, |i, j| a[(i, j)] * powers[j]);
+        let (x, found) = (nnls(&a, &b), nnls(&scaled, &(&b * powers[3])));
+        for j in 0..3 {
+            let back = found[j] * powers[j] / powers[3];
+            prop_assert!((back - x[j]).abs() <= 1e-9 * (1.0 + x[j]), "{x} {found}");
+        }
+    }
+
     #[test]
     fn nnls_meets_the_conditions_of_a_minimum(
         values in proptest::collection::vec(-3.0..3.0f64, 18), target in proptest::collection::vec(-3.0..3.0f64, 6),

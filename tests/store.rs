@@ -378,7 +378,9 @@ fn a_table_is_current_even_if_the_parquet_file_is_older_than_a_journal() {
     write_journal(&folder, "0001", &events(&some_samples()));
     assert_eq!(folder.compact().expect("written").rows, 12);
     assert_eq!(folder.table().expect("from Parquet").rows, 12);
-    let newer = write_journal(&folder, "0002", &events(&some_samples()[..2]));
+    let more: Vec<Sample> =
+        some_samples()[..2].iter().map(|sample| Sample { repetition: 9, ..sample.clone() }).collect();
+    let newer = write_journal(&folder, "0002", &events(&more));
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     std::fs::File::options().append(true).open(newer).and_then(|file| file.set_modified(later)).expect("touched");
     assert_eq!(folder.table().expect("from journals").rows, 14);

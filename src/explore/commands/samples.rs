@@ -32,7 +32,7 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
 /// What a journal lost, in a sentence.
 pub fn lost(Damage { journal, unreadable, repeated }: &Damage) -> String {
     let lines = plural(*unreadable, "line");
-    let unread = format!("{lines} cannot be read, whose samples are missing until the sweep is run again");
+    let unread = format!("{lines} cannot be read; what they held is missing until the sweep is run again");
     let again = format!("{} came before, and count once", plural(*repeated, "sample"));
     let parts = [(*unreadable, unread), (*repeated, again)].into_iter().filter(|(count, _)| *count > 0);
     format!("journal {journal}: {}", parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))

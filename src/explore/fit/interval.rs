@@ -10,7 +10,7 @@ use super::bits;
 use super::optimum::{Optimum, minimise};
 use super::task::Task;
 use nalgebra::{DMatrix, RowDVector};
-use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 use std::collections::HashMap;
 
 /// The two-sided 95 % quantile of Student's t.
@@ -23,9 +23,24 @@ pub fn t_quantile_beyond(freedom: usize, tail: f64) -> f64 {
     t_quantile_at(freedom.max(1) as f64, 1.0 - tail)
 }
 
-/// A quantile of Student's t.
+/// From so many degrees of freedom on, Student's t is the normal distribution to seven digits, and the search for its quantiles
+/// may not end.
+const NORMAL: f64 = 1e7;
+
+/// A quantile of Student's t. Below half a degree of freedom it is that of half a one.
 pub fn t_quantile_at(freedom: f64, share: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom.clamp(0.5, 1e9)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
+    if freedom >= NORMAL {
+        return Normal::standard().inverse_cdf(share);
+    }
+    StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(f64::INFINITY, |t| t.inverse_cdf(share))
+}
+
+/// The probability that Student's t is above a value.
+pub fn t_above(freedom: f64, value: f64) -> f64 {
+    if freedom >= NORMAL {
+        return Normal::standard().sf(value);
+    }
+    StudentsT::new(0.0, 1.0, freedom.max(0.5)).map_or(1.0, |t| t.sf(value))
 }
 
 /// The quantile of Fisher's F that is exceeded with probability `tail`.

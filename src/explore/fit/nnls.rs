@@ -4,8 +4,23 @@ use nalgebra::{DMatrix, DVector};
 
 /// The x >= 0 that minimises |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, Chapter 23).
 ///
-/// Coefficients that would be negative are exactly 0. `A` has at least one row.
+/// Coefficients that would be negative are exactly 0, as are those of columns of zeros. `A` has at least one row.
 pub fn nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
+    // Tolerances are of numbers about 1.
+    let largest = |values: &[f64]| values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let (scales, scale): (Vec<f64>, _) =
+        (a.column_iter().map(|column| largest(column.clone_owned().as_slice())).collect(), largest(b.as_slice()));
+    let scaled =
+        DMatrix::from_fn(a.nrows(), a.ncols(), |i, j| if scales[j] > 0.0 { a[(i, j)] / scales[j] } else { 0.0 });
+    if scale == 0.0 {
+        return DVector::zeros(a.ncols());
+    }
+    let x = scaled_nnls(&scaled, &b.map(|value| value / scale));
+    x.zip_map(&DVector::from_vec(scales), |x, of| if x > 0.0 { x / of * scale } else { 0.0 })
+}
+
+/// The same where the largest number of each column and of `b` is 1, or all are 0.
+fn scaled_nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
     let columns = a.ncols();
     let (mut x, mut passive) = (DVector::zeros(columns), vec![false; columns]);
     let tolerance = 1e-12 * (a.transpose() * b).amax().max(f64::MIN_POSITIVE);
@@ -15,12 +30,13 @@ pub fn nnls(a: &DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
         let blocked = (0..columns).filter(|&j| !passive[j] && gradient[j] > tolerance);
         let Some(next) = blocked.max_by(|&i, &j| gradient[i].total_cmp(&gradient[j])) else { break };
         passive[next] = true;
-        loop {
+        // Each turn but the last blocks a column again.
+        for _ in 0..columns {
             let z = solve(a, b, &passive);
             let outside = |j: &usize| passive[*j] && z[*j] <= 0.0;
-            let step = (0..columns).filter(outside).map(|j| x[j] / (x[j] - z[j])).min_by(f64::total_cmp);
-            let Some(step) = step else {
-                x = z;
+            let steps = (0..columns).filter(outside).map(|j| x[j] / (x[j] - z[j])).filter(|step| step.is_finite());
+            let Some(step) = steps.min_by(f64::total_cmp) else {
+                x = z.map(|value| value.max(0.0));
                 break;
             };
             x += (&z - &x) * step;

@@ -15,10 +15,9 @@
 
 use super::autocorrelation::Autocorrelation;
 use super::samples::Samples;
-use crate::explore::fit::interval::t_quantile_at as t_quantile;
+use crate::explore::fit::interval::{t_above, t_quantile_at as t_quantile};
 pub use crate::measure::numerics::statistics::Basis;
 use crate::measure::numerics::statistics::{Summary, median};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::{BTreeMap, HashSet};
 
 /// The values of one launch.
@@ -85,11 +84,7 @@ impl Mean {
         if self.variance == 0.0 {
             return if distance > 0.0 { 0.0 } else { 1.0 };
         }
-        let t = distance / self.variance.sqrt();
-        match StudentsT::new(0.0, 1.0, self.freedom.min(1e9)) {
-            Ok(distribution) => distribution.sf(t),
-            Err(_) => 1.0,
-        }
+        t_above(self.freedom, distance / self.variance.sqrt())
     }
 
     /// The probability of a value as far from 0 as this one or farther, if the truth is 0.

@@ -18,7 +18,7 @@ use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
-use crate::units::WORD_BYTES;
+use crate::units::{Unit, WORD_BYTES};
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -55,12 +55,15 @@ pub const KERNEL: Probe = Probe {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-const BLOCK: Parameter = parameter(
-    "L",
-    "block_words",
-    "words of a block, a power of two",
-    Domain::Integer { least: 1, most: 1 << 37, default: 64 },
-);
+const BLOCK: Parameter = Parameter {
+    unit: Unit::Words,
+    ..parameter(
+        "L",
+        "block_words",
+        "words of a block, a power of two",
+        Domain::Integer { least: 1, most: 1 << 37, default: 64 },
+    )
+};
 const READS: Parameter = parameter(
     "reads",
     "reads",
