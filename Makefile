@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test loom bench fuzz doc install-deps
+.PHONY: build check test faults loom bench fuzz doc install-deps
 
 build:
 	cargo build --release --locked
@@ -20,6 +20,11 @@ check:
 test: install-deps
 	APEXMAP_REQUIRE_ALL=1 cargo test --release --locked
 	@$(MAKE) --no-print-directory loom
+
+# Launchers that misbehave, and each fault a hundred times, which takes a quarter of an hour: a table of tries, losses, orphans and hangs (docs/faults.md).
+faults:
+	cargo test --release --locked -- launchers::
+	cargo test --release --locked -- --ignored --nocapture --test-threads 1 each_fault_
 
 # The synchronisation of the threads transport, in all orders that its threads may run in.
 loom:

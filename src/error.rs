@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Measurement,
     /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
-    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM).
+    /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP).
     Interrupted(u8),
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,
@@ -75,7 +75,11 @@ impl Error {
         Self::new(
             ErrorKind::Internal,
             what,
-            "this is a bug in apexmap; please report it with the command that caused it",
+            concat!(
+                "this is a bug in apexmap ",
+                env!("CARGO_PKG_VERSION"),
+                "; please report it, with this message and the command that caused it, where you got apexmap from"
+            ),
         )
     }
 

@@ -35,6 +35,7 @@
 //! 1    condition    `L * ranks <= M`
 //!      trade        the L needed to hold a bandwidth as alpha grows
 //! 0    toml_file    a TOML file being read
+//!      new_file     files that are written whole or not at all
 //!
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample
@@ -46,7 +47,7 @@
 //!      prefetch     hints to fetch words before they are used
 //!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
-//! 0  error units source point provenance disturbance sample nearest terminal text_table: the vocabulary of both wings
+//! 0  error units source point provenance disturbance sample nearest terminal text_table crash: the vocabulary of both wings
 //! ```
 //!
 //! The measuring wing builds with nothing but Rust, and MPI if asked; the exploring wing runs on a laptop without MPI.
@@ -86,6 +87,10 @@
 mod cli;
 #[cfg(feature = "internals")]
 pub mod cli;
+#[cfg(not(feature = "internals"))]
+mod crash;
+#[cfg(feature = "internals")]
+pub mod crash;
 #[cfg(not(feature = "internals"))]
 mod disturbance;
 #[cfg(feature = "internals")]

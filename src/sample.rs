@@ -143,3 +143,31 @@ pub enum Event {
         message: String,
     },
 }
+
+/// Characters of a message that are kept.
+const LONGEST_MESSAGE: usize = 2000;
+
+/// A message of a length that a line on a terminal can have.
+pub fn shortened(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_MESSAGE) {
+        message.truncate(end);
+        message.push_str(" ...");
+    }
+    message
+}
+
+impl Event {
+    /// The same with messages that are not too long.
+    pub fn shortened(mut self) -> Self {
+        match &mut self {
+            Event::Sample(sample) => sample.message = shortened(std::mem::take(&mut sample.message)),
+            Event::Fatal { message } | Event::Ended { message, .. } => *message = shortened(std::mem::take(message)),
+            Event::Hello(_)
+            | Event::Start { .. }
+            | Event::Memory { .. }
+            | Event::Preflight { .. }
+            | Event::Done { .. } => {}
+        }
+        self
+    }
+}

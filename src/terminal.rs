@@ -1,32 +1,109 @@
-//! What is printed on standard output.
+//! The one place that writes to standard output and standard error, where people and programs read.
+//!
+//! What the user asked for goes to standard output, and that it cannot be written there is an error. Notes and progress go
+//! to standard error, and nothing depends on them: a terminal that was closed, a pipe that nobody reads and a full disk end
+//! no measurement.
 
 use crate::error::{Error, Result};
 use crate::text_table::{Align, TextTable};
-use std::io::IsTerminal;
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal, Write};
 
-/// Prints, and takes a closed pipe (`apexmap kernels | head`) as the end of interest.
+/// Prints text for people, made [`printable`]; takes a closed pipe (`apexmap kernels | head`) as the end of interest.
 ///
 /// # Errors
 /// If standard output cannot be written.
 pub fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::environment(format!("cannot write to standard output: {error}"), "check where it goes"))
-        }
+    output(|out| out.write_all(printable(text).as_bytes()))
+}
+
+/// As [`print`], in red where standard output is a terminal that takes colours.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_in_red(line: &str) -> Result<()> {
+    let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let (begin, end) = if colours { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    output(|out| writeln!(out, "{begin}{}{end}", printable(line)))
+}
+
+/// Writes data for programs: as it is, but printable where it goes to a terminal.
+///
+/// # Errors
+/// If `write` fails or standard output cannot be written, unless the pipe was closed.
+pub fn write_data(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    if !io::stdout().is_terminal() {
+        return output(write);
+    }
+    let mut data = Vec::new();
+    write(&mut data).map_err(unwritable)?;
+    print(&String::from_utf8_lossy(&data))
+}
+
+/// As [`write_data`], of a text.
+///
+/// # Errors
+/// As [`write_data`].
+pub fn print_data(text: &str) -> Result<()> {
+    write_data(|out| out.write_all(text.as_bytes()))
+}
+
+/// A line of a worker, which its driver reads; all of it in one write, so that lines of several ranks do not mix.
+///
+/// # Errors
+/// If nobody reads it.
+pub fn tell_driver(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(line.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Writes to standard output; a closed pipe is no error.
+fn output(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    // What could not be written is not tried again when the buffer is dropped.
+    drop(out.into_parts());
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),
     }
 }
 
-/// The text in red where standard output is a terminal that takes colours; otherwise as it is.
-pub fn in_red(text: &str) -> String {
-    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if colours { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
+fn unwritable(error: io::Error) -> Error {
+    Error::environment(format!("cannot write to standard output: {error}"), "check where it goes")
+}
+
+/// Writes a line to standard error, made [`printable`]. That it cannot be written there is no error.
+pub fn note(line: &str) {
+    note_as_is(&format!("{}\n", printable(line)));
+}
+
+/// As [`note`], of text that is printable already, with its colours and line ends.
+pub fn note_as_is(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Foreign text for a terminal: what would move the cursor, colour, rename the window or turn the direction of writing is
+/// shown as U+FFFD. Line ends and tabulators stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace(is_unprintable, "\u{fffd}"))
+}
+
+/// Control characters (of which ESC begins a terminal's commands), and marks of the direction of writing.
+pub fn is_unprintable(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        _ => c.is_control(),
+    }
 }
 
 /// Characters in a line of the terminal; `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
 /// One line per `family.variant` id with its summary; a family's lines together, an empty line between families.

@@ -221,6 +221,14 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
             assert_eq!(run(point("calibrate.mix", &settings)).verdict, Ok(()), "{share}");
         }
     }
+    for share in [1e-9, 0.01, 0.5, 1.0] {
+        let settings = [("bytes", Value::Integer(1 << 14)), ("random_share", Value::Real(share))];
+        assert_eq!(run(point("calibrate.sparse", &settings)).verdict, Ok(()), "{share}");
+    }
+    for block in [1u64, 2, 8, 1 << 9] {
+        let settings = [bytes.clone(), ("L", block.into()), ("reads", Value::Integer(100))];
+        assert_eq!(run(point("calibrate.blocks", &settings)).verdict, Ok(()), "{block}");
+    }
     for bytes in [8u64, 64, 4096] {
         let settings = [("message_bytes", bytes.into()), ("messages", Value::Integer(1000))];
         assert_eq!(run(point("calibrate.mailbox", &settings)).verdict, Ok(()));
@@ -232,14 +240,14 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
 }
 
 #[test]
-fn mixed_reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
+fn reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), 0]);
-    let verdict = |share: f64, wrong: usize| {
-        let point = Point::new("calibrate.mix", 1).with("bytes", 1u64 << 12).with("pages", "base");
-        let point = point.with("random_share", share).with("accesses", 1u64 << 14);
+    let verdict = |kernel: &str, settings: &[(&str, Value)], bytes: f64, wrong: usize| {
+        let point = Point::new(kernel, 1).with("bytes", 1u64 << 12).with("pages", "base");
+        let point = settings.iter().fold(point, |point, (name, value)| point.with(name, value.clone()));
         let point = kernels::complete(point).expect("a point");
-        let kernel = kernels::find("calibrate.mix").expect("a kernel");
-        assert_eq!(kernel.work(&point).bytes, 8.0 * 16384.0);
+        let kernel = kernels::find(kernel).expect("a kernel");
+        assert_eq!(kernel.work(&point).bytes, bytes);
         let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
             arena.words_mut(Pages::Base, 512, contents, |place| place as u64).expect("memory").0[wrong] += 1;
             arena.restored(Pages::Base);
@@ -249,7 +257,22 @@ fn mixed_reads_of_wrong_memory_are_caught_and_their_bytes_are_what_was_read() {
     };
     // All random, and runs of 15: every word is read several times.
     for share in [1.0, 1.0 / 16.0] {
-        assert!(verdict(share, 77).expect_err("a wrong word").contains("sums differ"), "{share}");
+        let settings = [("random_share", Value::Real(share)), ("accesses", Value::Integer(1 << 14))];
+        assert!(
+            verdict("calibrate.mix", &settings, 8.0 * 16384.0, 77).expect_err("a wrong word").contains("sums differ")
+        );
+        // Near ones and far ones.
+        for wrong in [77, 501] {
+            let settings = [("random_share", Value::Real(share)), ("reads", Value::Integer(10))];
+            let verdict = verdict("calibrate.sparse", &settings, 8.0 * 16384.0, wrong);
+            assert!(verdict.expect_err("a wrong word").contains("sums differ"), "{share} {wrong}");
+        }
+    }
+    for block in [1u64, 8, 64, 512] {
+        let settings = [("L", Value::Integer(block)), ("reads", Value::Integer(10))];
+        let batch = if block < 8 { 16384 } else { 131072 / block };
+        let verdict = verdict("calibrate.blocks", &settings, (8 * block * batch) as f64, 77);
+        assert!(verdict.expect_err("a wrong word").contains("sums differ"), "{block}");
     }
 }
 
@@ -261,6 +284,9 @@ fn kernels_of_a_core_refuse_what_they_cannot_run() {
     assert!(refusal("calibrate.chase", "bytes", Value::Integer(3000)).contains("use 4096"));
     assert!(refusal("calibrate.chase", "chases", Value::Integer(3)).contains("use 4"));
     assert!(refusal("calibrate.stream", "bytes", Value::Integer(10)).contains("between 1024"));
+    assert!(refusal("calibrate.blocks", "L", Value::Integer(48)).contains("use 64"));
+    assert!(refusal("calibrate.blocks", "L", Value::Integer(1 << 30)).contains("use more bytes"));
+    assert!(refusal("calibrate.sparse", "bytes", Value::Integer(2048)).contains("4 KiB"));
     let rare = Point::new("calibrate.mix", 1).with("bytes", 1u64 << 20).with("random_share", 1e-6);
     assert!(kernels::complete(rare).expect_err("longer than the region").contains("use a larger share"));
     let shift = Point::new("calibrate.owner", 1).with("owner_by", "shift").with("owners", 96u64);

@@ -6,13 +6,11 @@ use apexmap::explore::compare::facts::Allowed;
 use apexmap::explore::compare::machine::Machine;
 use apexmap::explore::compare::overview::Overview;
 use apexmap::explore::compare::points::Matching;
-use apexmap::explore::compare::rates;
 use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
 use apexmap::explore::compare::roles::MatchRanks;
 use apexmap::explore::compare::scope::Scope;
 use apexmap::explore::compare::statistics::MannWhitney;
 use apexmap::explore::compare::{Comparison, compare};
-use apexmap::explore::figure::CurvePoint;
 use apexmap::explore::store::TableBuilder;
 use apexmap::point::Value;
 use apexmap::provenance::Host;
@@ -234,16 +232,4 @@ fn decisions_of_many_points_are_adjusted_unless_asked_otherwise() {
     assert!(share(adjusted) <= 0.06 && adjusted[1] > 380, "{adjusted:?}");
     assert!((0.03..=0.07).contains(&(each[0] as f64 / 3600.0)) && share(each) > 0.2, "{each:?}");
     assert!(Decision::Adjusted.undecided() != Decision::Unadjusted.undecided());
-}
-
-#[test]
-fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
-    // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (Python).
-    let point = |y: f64, width: f64| CurvePoint { x: 1.0, y, low: y / width, high: y * width };
-    let found = rates::over(&point(3.0, 1.03), &point(2.0, 1.04), 2.0);
-    assert_eq!(found.y, 0.75);
-    let widths = [(found.high / 0.75).ln(), (0.75 / found.low).ln()];
-    assert!(widths.iter().all(|width| (width - 0.0491119856).abs() < 1e-9), "{widths:?}");
-    let unknown = CurvePoint { low: f64::NAN, high: f64::NAN, ..point(2.0, 1.0) };
-    assert!(rates::over(&point(3.0, 1.03), &unknown, 2.0).low.is_nan(), "no interval from one alone");
 }

@@ -343,7 +343,7 @@ fn launches_that_give_nothing_are_given_up_after_three() {
 }
 
 #[test]
-fn launches_that_give_something_are_never_given_up() {
+fn launches_that_give_something_are_repeated_until_all_points_are_finished() {
     let mut case = Case::new(&[2], 1, times(4));
     case.drive(&vec![Script::DiesAfter { samples: 1, in_a_run: false }; 12]);
     assert_eq!(case.states(0), [State::Done; 3]);

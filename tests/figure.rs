@@ -459,3 +459,17 @@ fn what_must_be_known_before_using_a_figure_stays_on_paper() {
     assert!(screen.contains("five launches") && screen.contains("NOT ALIKE: pages"));
     assert!(!paper.contains("five launches") && paper.contains("NOT ALIKE: pages"));
 }
+
+#[test]
+fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
+    // The square root of ln(1.03)^2 + ln(1.04)^2 is 0.0491120 (Python).
+    let point = |y: f64, width: f64| CurvePoint { x: 1.0, y, low: y / width, high: y * width };
+    let found = point(3.0, 1.03).over(&point(2.0, 1.04), 2.0);
+    assert_eq!(found.y, 0.75);
+    let widths = [(found.high / 0.75).ln(), (0.75 / found.low).ln()];
+    assert!(widths.iter().all(|width| (width - 0.0491119856).abs() < 1e-9), "{widths:?}");
+    let unknown = CurvePoint { low: f64::NAN, high: f64::NAN, ..point(2.0, 1.0) };
+    assert!(point(3.0, 1.03).over(&unknown, 2.0).low.is_nan(), "no interval from one alone");
+    let itself = point(2.0, 1.04).over(&point(2.0, 1.04), 1.0);
+    assert_eq!((itself.y, itself.low, itself.high), (1.0, 1.0, 1.0));
+}

@@ -15,8 +15,12 @@ use apexmap::sample::{Event, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
 
-pub const LIMITS: LaunchLimits =
-    LaunchLimits { start: Duration::from_secs(20), sample: Duration::from_secs(20), end: Duration::from_secs(20) };
+pub const LIMITS: LaunchLimits = LaunchLimits {
+    start: Duration::from_secs(20),
+    sample: Duration::from_secs(20),
+    end: Duration::from_secs(20),
+    line: 1 << 20,
+};
 
 /// What a scripted launch does with its job.
 #[derive(Clone)]
@@ -59,8 +63,8 @@ impl Mock {
         Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new() }
     }
 
-    /// Rounds over the points in order, as many samples as are wanted and allowed; `false` if that was not all.
-    fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<bool> {
+    /// Rounds over the points in order, as many samples as are wanted and allowed; the next run, if that was not all.
+    fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<Option<(usize, u32)>> {
         let mut taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
         let mut given_up = vec![false; taken.len()];
         let mut repetitions: Vec<_> = job.tasks.iter().map(|task| task.next_repetition).collect();
@@ -69,10 +73,10 @@ impl Mock {
             .filter(|&index| !given_up[index] && !job.repeat.satisfied(&taken[index]))
             .min_by_key(|&index| (repetitions[index], index))
         {
-            if samples == most {
-                return Ok(false);
-            }
             let (task, repetition) = (&job.tasks[index], repetitions[index]);
+            if samples == most {
+                return Ok(Some((index, repetition)));
+            }
             say(Event::Start { index, repetition })?;
             let mut sample = sample(&task.point, &task.key, repetition, 1.0);
             sample.block = job.block;
@@ -85,13 +89,15 @@ impl Mock {
             repetitions[index] += 1;
             samples += 1;
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Announces the run that the launch will not survive.
     fn begin(job: &Job, say: Sink, samples: usize) -> Result<()> {
-        Self::measure(job, samples, None, say)?;
-        say(Event::Start { index: samples % job.tasks.len(), repetition: 0 })
+        match Self::measure(job, samples, None, say)? {
+            Some((index, repetition)) => say(Event::Start { index, repetition }),
+            None => Ok(()),
+        }
     }
 
     fn play(script: Script, job: &Job, say: Sink) -> Result<Ending> {
@@ -140,10 +146,10 @@ impl Mock {
 
 impl Executor for Mock {
     fn execute(&mut self, command: &CommandLine, _: &Path, limits: LaunchLimits, say: &mut Listener) -> Result<Ending> {
-        assert_eq!(limits, LIMITS);
         let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
         let job: Job = serde_json::from_str(&text).expect("a job");
         assert_eq!(command.argv[1], job.ranks.to_string());
+        assert_eq!(limits, LaunchLimits { line: LIMITS.line + 1024 * job.ranks, ..LIMITS });
         self.jobs.push(job.clone());
         say(None)?;
         Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, &mut |event| say(Some(event)))

@@ -108,7 +108,7 @@ impl Mpi {
         let (command, file) = self.command(self.worker(), job, job.ranks);
         let _alone = alone();
         let minutes = Duration::from_secs(300);
-        let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes };
+        let limits = LaunchLimits { start: minutes, sample: minutes, end: minutes, line: 1 << 20 };
         let mut on_event = |event: Option<Event>| {
             event.iter().for_each(&mut *on_event);
             Ok(())

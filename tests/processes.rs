@@ -12,7 +12,7 @@ use std::time::Duration;
 
 fn limits(start: f64, sample: f64, end: f64) -> LaunchLimits {
     let seconds = Duration::from_secs_f64;
-    LaunchLimits { start: seconds(start), sample: seconds(sample), end: seconds(end) }
+    LaunchLimits { start: seconds(start), sample: seconds(sample), end: seconds(end), line: 1 << 20 }
 }
 
 /// Seconds; nothing takes so long, not even where others work.

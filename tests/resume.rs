@@ -245,7 +245,9 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
     use nix::sys::signal::{Signal, kill};
     let scratch = Scratch::new();
     let sweep = sweep(&scratch, LONG_RUNS);
-    for (signal, name, code) in [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143)] {
+    let signals =
+        [(Signal::SIGINT, "Ctrl-C (SIGINT)", 130), (Signal::SIGTERM, "SIGTERM", 143), (Signal::SIGHUP, "SIGHUP", 129)];
+    for (signal, name, code) in signals {
         let out = scratch.join("two words").join(name.split(' ').next().unwrap());
         let mut driver = command(&sweep, &out).spawn().unwrap();
         // The worker has begun when its first line is in the journal.
@@ -328,4 +330,27 @@ fn a_worker_without_the_transport_is_refused_with_the_way_to_build_one() {
     let output = run(&sweep, &out);
     assert_eq!(output.status.code(), Some(3));
     assert!(errors(&output).contains("--features mpi"), "{}", errors(&output));
+}
+
+#[test]
+fn status_and_plan_agree_on_points_that_lack_samples() {
+    let scratch = Scratch::new();
+    let text = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 2\n[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\n\
+                I = 64\nN = 2\n[axes]\nL = [1, 2, 4]\n";
+    let (sweep, out) = (sweep(&scratch, text), scratch.join("result"));
+    assert!(run(&sweep, &out).status.success());
+    // Of the first launch, five samples stay: two points of three are complete there, or the third has one sample at least.
+    let journal = out.join("journals/0001.jsonl");
+    let lines = std::fs::read_to_string(&journal).unwrap();
+    let fifth = lines.lines().enumerate().filter(|(_, line)| line.contains("\"event\":\"sample\"")).nth(4).unwrap().0;
+    let kept: String = lines.lines().take(fifth + 1).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&journal, kept).unwrap();
+    std::fs::remove_file(out.join("journals/0002.jsonl")).unwrap();
+    let said = |arguments: &[&str]| String::from_utf8(apexmap(arguments).stdout).unwrap();
+    let (out_text, sweep) = (out.to_str().unwrap(), sweep.to_str().unwrap());
+    let counts = "0 done, 3 partial, 0 missing, 0 failed";
+    assert!(said(&["plan", "--out", out_text, sweep]).contains(counts));
+    assert!(said(&["status", out_text]).contains(counts));
+    std::fs::remove_file(out.join("sweep.toml")).unwrap();
+    assert!(said(&["status", out_text]).contains(counts), "the manifest keeps the sweep, too");
 }

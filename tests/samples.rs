@@ -48,6 +48,22 @@ fn condition(text: &str) -> apexmap::explore::condition::Condition {
 }
 
 #[test]
+fn what_follows_from_ranks_alpha_and_l_together_does_not_tear_a_surface() {
+    let arrays = |mut sample: Sample| {
+        let point = &sample.point;
+        let arrays = point.ranks as u64 * point.integer("L") * (2.0 * point.real("alpha")) as u64;
+        sample.point = sample.point.with("N", 1 + arrays);
+        sample
+    };
+    let samples = Samples::from(table(sweep().into_iter().map(arrays).collect())).current();
+    let two = samples.of_kernel("apex_map.two_sided");
+    assert_eq!(two.key_columns(), ["kernel", "ranks"]);
+    let groups = two.groups().expect("groups");
+    assert_eq!(groups.len(), 2);
+    assert!(groups.iter().all(|group| group.alphas.len() == 2 && group.blocks.len() == 3));
+}
+
+#[test]
 fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() {
     let groups = samples().of_kernel("apex_map.two_sided").groups().expect("groups");
     let rows = summary::rows(&groups[0]).expect("rows");

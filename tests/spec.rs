@@ -192,6 +192,8 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
     let placed = "transport = \"mpi\"\nlauncher = \"srun\"\nplace = »\"smt\"«";
     check_wrong(&launch(placed), "where their launcher puts them", "options for binding");
     check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
+    check_wrong(&launch("start_timeout = »\"0 s\"«"), "longer than 0 s", "start_timeout = \"90 s\"");
+    check_wrong(&launch("start_timeout = »\"1 s\"«"), "longer than preflight, which is 1 s", "preflight = \"0 s\"");
     let custom = |command: &str| launch(&format!("transport = \"mpi\"\nlauncher = \"custom\"\ncommand = {command}"));
     check_wrong(&custom("[\"run\", »\"{rank}\"«, \"{worker}\", \"{arguments}\"]"), "{rank}", "did you mean \"ranks\"?");
     check_wrong(&custom("[»\"{ranks_per_node}\"«, \"{worker}\", \"{arguments}\"]"), "not set", "ranks_per_node = 1");
@@ -531,6 +533,9 @@ fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
     let sweep = sweep(&sequential("")).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));
     assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, 60.0));
+    assert_eq!(sweep.launch.start_timeout_seconds, 300.0);
+    let watched = self::sweep(&sequential("[launch]\npreflight = \"200 s\"")).unwrap();
+    assert_eq!(watched.launch.start_timeout_seconds, 400.0, "the ranks watch the machine in that time");
     assert_eq!(
         (sweep.repeat.min, sweep.repeat.max, sweep.repeat.width, sweep.repeat.budget_seconds),
         (6, 6, None, None)

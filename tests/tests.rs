@@ -13,6 +13,7 @@
 //! - `numerics`: power law, mixing, order statistics
 //! - `machine`: machine cards are read back as written; errors show the place
 //! - `models`: models give the numbers that their papers print, and the papers' disagreements are shown
+//! - `lru`: hit ratios of caches against simulated ones
 //! - `gf2`: the streams of RandomAccess
 //! - `hardware`: machines and control groups read from recorded files, ranks put on them
 //! - `arena`: a rank's memory and its pages
@@ -42,8 +43,15 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `launchers`: launchers that misbehave, and that nothing of them stays behind
+//! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
+//! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
+//! - `limits`: sizes that no machine has are refused
+//! - `new_file`: files are written whole, and no link is followed
+//! - `crash`: a panic that escapes is one message
+//! - `faults`: calls that fail, kills, signals, full disks and drivers that meet lose nothing
 //! - `resume`: whole runs, killed, resumed, failed, inspected
 //! - `baseline`: the curves that a model has to beat, and what is said of one that does not
 //! - `fit`: known values, recovered truths, intervals that cover, designs refused
@@ -84,12 +92,14 @@ mod compare_sides;
 mod condition;
 mod contributing;
 mod control;
+mod crash;
 mod damage;
 mod disturbance;
 mod docs;
 mod driver;
 mod explain;
 mod export;
+mod faults;
 mod faulty;
 mod figure;
 mod fit;
@@ -100,7 +110,10 @@ mod hardware;
 mod identity;
 mod intervals;
 mod launch;
+mod launchers;
 mod licences;
+mod limits;
+mod lru;
 mod machine;
 mod message_rate;
 mod message_rate_mpi;
@@ -108,11 +121,13 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod new_file;
 mod notebooks;
 mod numerics;
 mod page;
 mod placement;
 mod processes;
+mod protocol;
 mod query;
 mod random_access;
 mod random_access_mpi;
@@ -125,6 +140,7 @@ mod spec;
 mod stamping;
 mod store;
 mod subsample;
+mod terminal;
 mod text_table;
 mod threads;
 mod units;

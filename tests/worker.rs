@@ -170,6 +170,26 @@ fn earlier_samples_count_and_numbering_goes_on() {
     assert_eq!((repetitions(0), repetitions(1), repetitions(2)), (vec![], vec![4, 5], vec![0, 1, 2]));
 }
 
+/// A run that takes minutes.
+#[test]
+fn a_worker_ends_in_the_middle_of_a_run_when_nobody_reads_its_lines_any_more() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let folder = Scratch::new();
+    let file = folder.join("job.json");
+    let point = Point::new("calibrate.mailbox", 2).with("message_bytes", 8u64).with("messages", 1u64 << 32);
+    let point = apexmap::measure::kernels::complete(point).expect("a valid point");
+    let job = Job { tasks: vec![task(point)], ..job(2, times(1, 1)) };
+    std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
+    let mut worker = worker_on(&file, 2).stdout(Stdio::piped()).spawn().expect("the program runs");
+    let mut lines = BufReader::new(worker.stdout.take().expect("a pipe")).lines();
+    let started = |line: &str| matches!(serde_json::from_str(line), Ok(Event::Start { .. }));
+    assert!(lines.any(|line| started(&line.expect("a line"))));
+    drop(lines);
+    let ended = patiently(move || worker.wait().expect("an end"));
+    assert_eq!(ended.code(), Some(3));
+}
+
 fn refusal(job: &Job, ranks: usize) -> String {
     let (events, output) = work_with(job, ranks);
     assert!(!output.status.success());

@@ -14,6 +14,7 @@ use apexmap::explore::sweep::{self as sweeps, Machine};
 use apexmap::measure::kernels;
 use apexmap::measure::worker::{Job, Schedule};
 use apexmap::point::Value;
+use apexmap::terminal::is_unprintable;
 use apexmap::units::{self, Unit};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -38,7 +39,7 @@ fn shown(error: &Error) {
     let text = diagnostics::render(error, false, 100);
     assert!(!text.trim().is_empty() && !error.what.is_empty(), "{error:?}");
     assert!(text.len() < 20_000, "an error of {} bytes", text.len());
-    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    assert!(!text.contains(is_unprintable), "{text:?}");
 }
 
 /// A sweep file: its points are complete, and each there once.

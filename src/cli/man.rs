@@ -1,6 +1,7 @@
 //! `apexmap man`: manual pages, one per command, from the text of `--help`.
 
 use crate::error::{Error, Result};
+use crate::explore::new_file;
 use crate::nearest::suggest;
 use crate::terminal::print;
 use clap_mangen::Man;
@@ -27,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
         for command in std::iter::once(&program).chain(commands) {
             let file = folder.join(format!("{}.1", name(command)));
-            std::fs::write(&file, page(command)?).map_err(|e| Error::file("write", &file, e))?;
+            new_file::write_named_by(&file, page(command)?)?;
         }
         return print(&format!("{}\n", folder.join("apexmap.1").display()));
     }

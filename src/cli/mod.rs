@@ -1,7 +1,7 @@
 //! The command line of both wings.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
-//! 5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.
+//! 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
 
 #[cfg(feature = "explore")]
 mod completions;
@@ -10,13 +10,14 @@ mod kernels;
 mod man;
 mod worker;
 
+use crate::crash;
 use crate::error::{Error, Result};
 #[cfg(feature = "explore")]
 use crate::explore::commands::{self as explore, diagnostics::show, is_sweep};
 use crate::nearest::nearest;
+use crate::terminal::note;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Measures how fast a machine delivers data, from the best case of locality to the worst
@@ -37,7 +38,7 @@ const AFTER_HELP: &str = "Examples:
   apexmap kernels                what can be measured
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; \
-5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.";
+5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -60,8 +61,12 @@ enum Command {
 /// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
 ///
 /// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or
-/// incomplete; 5 `--fail-if` found something; 70 internal error; 130, 143 interrupted.
+/// incomplete; 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
 pub fn main() -> ExitCode {
+    ExitCode::from(crash::guard(code))
+}
+
+fn code() -> u8 {
     let result = match Cli::try_parse() {
         Ok(cli) => run(&cli.command),
         Err(error) => match wrong_command(&error) {
@@ -69,11 +74,16 @@ pub fn main() -> ExitCode {
             None => return usage(&error),
         },
     };
+    exit_code(result)
+}
+
+/// Shows an error, if it is one.
+fn exit_code(result: Result<()>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             show(&error);
-            ExitCode::from(error.exit_code())
+            error.exit_code()
         }
     }
 }
@@ -115,19 +125,22 @@ fn wrong_command(error: &clap::Error) -> Option<Error> {
 }
 
 /// Prints help, the version or what clap refuses, with our label for advice.
-fn usage(error: &clap::Error) -> ExitCode {
+fn usage(error: &clap::Error) -> u8 {
     if !error.use_stderr() {
-        error.exit();
+        let printed = error.print().or_else(|cause| match cause.kind() {
+            std::io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(Error::environment(format!("cannot write to standard output: {cause}"), "check where it goes")),
+        });
+        return exit_code(printed);
     }
-    let styled = error.render();
-    let text = if std::io::stderr().is_terminal() { styled.ansi().to_string() } else { styled.to_string() };
-    eprint!("{}", text.replace("tip:", "help:"));
-    ExitCode::from(2)
+    // Without colours: they could not be told from what is in the arguments.
+    note(error.render().to_string().replace("tip:", "help:").trim_end());
+    2
 }
 
 #[cfg(not(feature = "explore"))]
 fn show(error: &Error) {
-    eprintln!("error: {error}");
+    note(&format!("error: {error}"));
 }
 
 #[cfg(not(feature = "explore"))]

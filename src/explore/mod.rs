@@ -14,6 +14,7 @@ pub mod launch;
 pub mod machine;
 pub mod model_fit;
 pub mod models;
+pub mod new_file;
 pub mod plot;
 pub mod published;
 pub mod query;

@@ -1,6 +1,7 @@
 //! The worker: what a launcher starts on every rank. It runs the points of one job and streams a line a sample.
 
 mod gather;
+pub mod watchdog;
 
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
@@ -15,12 +16,12 @@ use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, MemoryPlacement, Placement};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
+use crate::terminal::tell_driver;
 use gather::{broadcast_job, gather_facts, gather_memory, gather_placement};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -192,6 +193,9 @@ fn serve<C: Collectives>(
     job_file: &Path,
     place: Option<Place>,
 ) -> Result<()> {
+    if comm.rank() == 0 {
+        watchdog::watch(transport.kind());
+    }
     // Rank 0 reads the job file: other nodes need not see its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
     let job = &broadcast_job(comm, job)?;
@@ -341,12 +345,10 @@ pub fn unix_seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// One line in one write, so that lines of several ranks do not mix.
 fn emit(event: &Event) -> Result<()> {
     let mut line = serde_json::to_string(event).map_err(|e| Error::internal(format!("cannot write a line: {e}")))?;
     line.push('\n');
-    let mut out = std::io::stdout().lock();
-    out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(|e| {
+    tell_driver(&line).map_err(|e| {
         Error::environment(format!("the driver no longer listens: {e}"), "see what ended it; run again to resume")
     })
 }

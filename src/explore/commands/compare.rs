@@ -4,6 +4,7 @@ use super::compare_self::{self, SelfArguments};
 use super::plot::style;
 use super::predict::pretty;
 use super::samples;
+use super::shell;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::compare::decisions::Decision;
 use crate::explore::compare::facts::Allowed;
@@ -19,7 +20,7 @@ use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples, columns, parquet};
 use crate::nearest::suggest;
-use crate::terminal::print;
+use crate::terminal::{note, print, print_data};
 use crate::units::plural;
 use std::path::{Path, PathBuf};
 
@@ -117,10 +118,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
         let made = page(arguments, &folder, &comparison, check.as_ref())?;
         // Standard output is the check's alone where it is JSON.
-        if arguments.json { eprint!("{made}") } else { print(&made)? }
+        if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
     let Some(check) = check else { return Ok(()) };
-    print(&if arguments.json { pretty(&check)? } else { regression::text(&check) })?;
+    if arguments.json {
+        print_data(&pretty(&check)?)?;
+    } else {
+        print(&regression::text(&check))?;
+    }
     verdict(&check)
 }
 
@@ -132,9 +137,9 @@ fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()
     let found = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {
         let made = page(arguments, &sides.folder, &comparison, None)?;
-        if arguments.json { eprint!("{made}") } else { print(&made)? }
+        if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
-    print(&found)
+    if arguments.json { print_data(&found) } else { print(&found) }
 }
 
 fn verdict(check: &RegressionCheck) -> Result<()> {
@@ -170,18 +175,8 @@ fn page(
         let paper = folder.join("figures").join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    let command = std::env::args().map(quoted).collect::<Vec<_>>().join(" ");
-    let made = compare::write(comparison, folder, &command, check)?;
+    let made = compare::write(comparison, folder, &shell::command(), check)?;
     Ok(format!("{}comparison: {}\n", made.summary, made.page.display()))
-}
-
-/// An argument as a shell takes it.
-fn quoted(argument: String) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=%:+".contains(c);
-    match !argument.is_empty() && argument.chars().all(plain) {
-        true => argument,
-        false => format!("'{}'", argument.replace('\'', "'\\''")),
-    }
 }
 
 fn parameter(name: &str) -> Result<String> {

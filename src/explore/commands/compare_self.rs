@@ -4,10 +4,11 @@ use super::card::CardArguments;
 use super::predict::pretty;
 use super::run::{Conduct, carry_out, keep_apart};
 use super::setup::{Setup, SweepArguments};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::explore::compare::machine::Machine;
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::{Comparison, compare, control};
+use crate::explore::new_file;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, ready};
@@ -75,7 +76,7 @@ impl Sides {
     pub fn conclude(&self, comparison: &Comparison, json: bool) -> Result<String> {
         let found = control::of(comparison)?;
         let path = self.folder.join("self.json");
-        std::fs::write(&path, pretty(&found)?).map_err(|e| Error::file("write", &path, e))?;
+        new_file::replace_by(&path, pretty(&found)?)?;
         if json { pretty(&found) } else { Ok(control::text(&found, &self.name)) }
     }
 }

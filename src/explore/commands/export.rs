@@ -3,8 +3,9 @@
 use super::samples::{names, read};
 use crate::error::{Error, Result};
 use crate::explore::export;
+use crate::explore::new_file;
+use crate::terminal::{note, write_data};
 use crate::units::plural;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -78,7 +79,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 let side = export::metadata::path(out);
                 let text = export::metadata::of(&chosen, out, &title);
                 to(Some(&side), |out| out.write_all(text.as_bytes()))?;
-                eprintln!("{}: {}; {}: their columns", out.display(), plural(samples.len(), "sample"), side.display());
+                let samples = plural(samples.len(), "sample");
+                note(&format!("{}: {samples}; {}: their columns", out.display(), side.display()));
             }
         }
         Format::ExtraP => {
@@ -94,9 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             };
             let input = export::extra_p::input(&samples, &parameters, &metrics)?;
             to(arguments.out.as_deref(), |out| out.write_all(input.text(&title).as_bytes()))?;
-            for note in input.notes() {
-                eprintln!("note: {note}");
-            }
+            input.notes().iter().for_each(|line| note(&format!("note: {line}")));
         }
     }
     Ok(())
@@ -104,16 +104,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Writes to a file or to standard output, where a closed pipe ends the output.
 fn to(out: Option<&Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let Some(path) = out else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        return match write(&mut out).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Error::environment(format!("cannot write to standard output: {error}"), "check where it goes"))
-            }
-            _ => Ok(()),
-        };
-    };
-    let file = File::create(path).map_err(|e| Error::file("create", path, e))?;
-    let mut out = BufWriter::new(file);
-    write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
+    let Some(path) = out else { return write_data(write) };
+    new_file::write_named(path, |file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out).and_then(|()| out.flush()).map_err(|e| Error::file("write", path, e))
+    })
 }

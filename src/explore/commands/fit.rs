@@ -10,7 +10,7 @@ use crate::explore::model_fit::{self, Data, figures};
 use crate::explore::models::{self, Model};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
-use crate::terminal::print;
+use crate::terminal::{note, print, print_data};
 use crate::text_table::{Align, TextTable};
 use crate::units::amount;
 use std::fmt::Write;
@@ -73,9 +73,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         draw(model, &fit, &data, to)?;
     }
     let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
-    print(&match arguments.format {
-        Format::Table => report(model, &fit, &data, curve.as_ref()),
-        Format::Json => pretty(&serde_json::json!({
+    match arguments.format {
+        Format::Table => print(&report(model, &fit, &data, curve.as_ref())),
+        Format::Json => print_data(&pretty(&serde_json::json!({
             "fit": fit,
             "kernel": data.kernel,
             "samples": data.samples,
@@ -84,9 +84,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "variables": model.about().variables.iter().map(|variable| variable.name).collect::<Vec<_>>(),
             "doubts": model_fit::doubts(model, &fit),
             "sentence": model_fit::sentence(model, &fit, curve.as_ref()),
-        }))?,
-        Format::Toml => fit.card(&manifest.machine, &source)?.to_toml(),
-    })
+        }))?),
+        Format::Toml => print_data(&fit.card(&manifest.machine, &source)?.to_toml()),
+    }
 }
 
 /// Writes the pictures, and names them on standard error: standard output is the fit's.
@@ -99,7 +99,7 @@ fn draw(model: &dyn Model, fit: &Fit, data: &Data, to: &Path) -> Result<()> {
         for end in ["svg", "png"] {
             let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));
             super::plot::write(&shown.figure, &file)?;
-            eprintln!("{}", file.display());
+            note(&file.display().to_string());
         }
     }
     Ok(())

@@ -1,9 +1,10 @@
-//! Ctrl-C and SIGTERM while a sweep runs: the launch ends, what was measured is kept, and the user is told how to resume.
+//! Ctrl-C, SIGTERM and SIGHUP while a sweep runs: the launch ends, what was measured is kept, and the user is told how to
+//! resume.
 
-use super::setup::Setup;
+use super::shell::command;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::store::Folder;
-use crate::explore::sweep::plan::Progress;
+use crate::explore::sweep::plan::{Plan, Progress};
 use crate::units::plural;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -15,7 +16,8 @@ extern "C" fn receive(signal: nix::libc::c_int) {
     RECEIVED.store(signal, Ordering::Relaxed);
 }
 
-/// While it lives, the first SIGINT or SIGTERM is noted; a second one ends the program at once.
+/// While it lives, SIGINT, SIGTERM and SIGHUP are noted; a second SIGINT ends the program at once, and its launch with it.
+/// Batch systems and terminals that close may send the others twice.
 pub struct Interrupt {
     before: Vec<(Signal, SigAction)>,
 }
@@ -24,12 +26,9 @@ impl Interrupt {
     pub fn catch() -> Self {
         RECEIVED.store(0, Ordering::Relaxed);
         let mut before = Vec::new();
-        for signal in [Signal::SIGINT, Signal::SIGTERM] {
-            let action = SigAction::new(
-                SigHandler::Handler(receive),
-                SaFlags::SA_RESTART | SaFlags::SA_RESETHAND,
-                SigSet::empty(),
-            );
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            let once = if signal == Signal::SIGINT { SaFlags::SA_RESETHAND } else { SaFlags::empty() };
+            let action = SigAction::new(SigHandler::Handler(receive), SaFlags::SA_RESTART | once, SigSet::empty());
             // SAFETY: the handler only stores to an atomic variable.
             let Ok(old) = (unsafe { sigaction(signal, &action) }) else { continue };
             if matches!(old.handler(), SigHandler::SigIgn) {
@@ -63,7 +62,7 @@ impl Drop for Interrupt {
 }
 
 /// The error of an interrupted sweep: what is kept, and how to resume. Other errors stay.
-pub fn explain(error: Error, setup: &Setup, folder: &Folder) -> Error {
+pub fn explain(error: Error, plan: &Plan, folder: &Folder) -> Error {
     let ErrorKind::Interrupted(signal) = error.kind else { return error };
     let name = match Signal::try_from(i32::from(signal)) {
         Ok(Signal::SIGINT) => "Ctrl-C (SIGINT)",
@@ -73,8 +72,8 @@ pub fn explain(error: Error, setup: &Setup, folder: &Folder) -> Error {
     let kept = folder.outcomes().map_or_else(
         |_| "what was measured is kept".to_owned(),
         |records| {
-            let progress = Progress::new(&setup.plan, &records);
-            let (points, samples) = (setup.plan.entries.len(), plural(progress.samples(), "sample"));
+            let progress = Progress::new(plan, &records);
+            let (points, samples) = (plan.entries.len(), plural(progress.samples(), "sample"));
             let done = progress.counts()[0];
             format!("{samples} kept, {done} of {} done", plural(points, "point"))
         },
@@ -84,19 +83,4 @@ pub fn explain(error: Error, setup: &Setup, folder: &Folder) -> Error {
         format!("interrupted by {name}: {kept}, in {}", folder.path.display()),
         format!("resume with: {}", command()),
     )
-}
-
-/// The command of this process, for a shell.
-fn command() -> String {
-    std::env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-/// In quotes if a shell would read it otherwise.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

@@ -3,6 +3,7 @@
 use super::samples::{column, names, read};
 use crate::error::{Error, Result};
 use crate::explore::figure::{self, Figure, Style};
+use crate::explore::new_file;
 use crate::explore::plot::{self, FigureKind, Request};
 use crate::explore::store::Folder;
 use crate::explore::store::derive::SHARE;
@@ -94,9 +95,7 @@ pub fn write(drawn: &Figure, file: &Path) -> Result<()> {
 
 fn write_in(drawn: &Figure, style: Style, file: &Path) -> Result<()> {
     match file.extension().and_then(|end| end.to_str()) {
-        Some("svg") => {
-            std::fs::write(file, figure::drawing(drawn, style)?.svg).map_err(|e| Error::file("write", file, e))
-        }
+        Some("svg") => new_file::write_named_by(file, figure::drawing(drawn, style)?.svg),
         Some("png") => figure::png_in(drawn, style, file),
         _ => Err(Error::input(
             format!("--out {} is neither .svg nor .png", file.display()),

@@ -5,7 +5,7 @@ use crate::explore::machine::Card;
 use crate::explore::models::scan::{self, Numbers, ScanPoint};
 use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
-use crate::terminal::print;
+use crate::terminal::{print, print_data};
 use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit, amount};
 use std::fmt::Write;
@@ -64,12 +64,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let numbers = Numbers::new(model, &card, &numbers)?;
     let rows = scan::scan(model, &numbers, &variables)?;
-    print(&match arguments.format {
-        Format::Table => table(model, &card, &numbers, &rows),
-        Format::Json => pretty(&structured(model, &card, &numbers, &rows))?,
-        Format::Toml => toml::to_string_pretty(&structured(model, &card, &numbers, &rows))
-            .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
-    })
+    match arguments.format {
+        Format::Table => print(&table(model, &card, &numbers, &rows)),
+        Format::Json => print_data(&pretty(&structured(model, &card, &numbers, &rows))?),
+        Format::Toml => print_data(
+            &toml::to_string_pretty(&structured(model, &card, &numbers, &rows))
+                .map_err(|e| Error::internal(format!("cannot write predictions as TOML: {e}")))?,
+        ),
+    }
 }
 
 pub fn pretty(value: &impl serde::Serialize) -> Result<String> {

@@ -10,6 +10,7 @@ use crate::measure::numerics::statistics::Summary;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point, Value};
 use crate::sample::{Sample, Status};
+use crate::terminal::{note, printable};
 use crate::units::{self, NumberStyle, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeSet;
@@ -120,8 +121,8 @@ impl Progress {
                 bar.set_prefix(cut(&now, width) + &below);
                 bar.set_message(cut(&counts, width.saturating_sub(BAR + 1)));
             }
-            None if health.is_empty() => eprintln!("{counts}; {now}"),
-            None => eprintln!("{counts}; {now}; {health}"),
+            None if health.is_empty() => note(&format!("{counts}; {now}")),
+            None => note(&format!("{counts}; {now}; {health}")),
         }
         let pause = if self.bar.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);
@@ -129,8 +130,8 @@ impl Progress {
 
     fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.println(printable(line)),
+            None => note(line),
         }
     }
 }
@@ -201,7 +202,7 @@ impl Watcher for Progress {
         self.launch = (self.launch + 1).min(self.launches);
         self.point = None;
         if self.bar.is_none() {
-            eprintln!("launch {launch}: {} on {size}", plural(points, "point"));
+            note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
         }
         self.show();
     }
@@ -251,7 +252,7 @@ impl Drop for Progress {
         if self.points > 0 {
             let (points, samples) = (plural(self.points, "point"), plural(self.samples, "sample"));
             let elapsed = units::seconds(self.elapsed());
-            eprintln!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed);
+            note(&format!("{} of {points} done, {} failed, {samples} in {elapsed}", self.done, self.failed));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::samples::{names, read};
 use crate::error::Result;
 use crate::explore::query::{self, QueryGroups};
 use crate::explore::store::columns;
-use crate::terminal::print;
+use crate::terminal::{note, print, print_data};
 use crate::units::plural;
 use std::path::PathBuf;
 
@@ -60,11 +60,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         None => samples.headlines(),
     };
     let groups = query::groups(&samples, &by, &selected)?;
-    print(&match arguments.format {
-        Format::Table => query::text(&groups),
-        Format::Csv => query::csv(&groups),
-        Format::Json => pretty(&query::json(&groups))?,
-    })?;
+    match arguments.format {
+        Format::Table => print(&query::text(&groups)),
+        Format::Csv => print_data(&query::csv(&groups)),
+        Format::Json => print_data(&pretty(&query::json(&groups))?),
+    }?;
     warn(&groups);
     Ok(())
 }
@@ -74,12 +74,13 @@ fn warn(groups: &QueryGroups) {
     if !groups.mixed.is_empty() {
         let mixed: Vec<&str> = groups.mixed.iter().map(|name| columns::short(name)).collect();
         let (them, each) = if mixed.len() == 1 { ("it", "") } else { ("them", " of each") };
-        eprintln!(
+        note(&format!(
             "note: groups mix points that differ in {}; add {them} to --group-by, or choose one value{each} with --where",
             mixed.join(", ")
-        );
+        ));
     }
     if groups.left_out > 0 {
-        eprintln!("note: {} without a value in a grouping column left out", plural(groups.left_out, "sample"));
+        let samples = plural(groups.left_out, "sample");
+        note(&format!("note: {samples} without a value in a grouping column left out"));
     }
 }

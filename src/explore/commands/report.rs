@@ -9,7 +9,7 @@ use crate::explore::html::PAPER;
 use crate::explore::report::{self, summary};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
-use crate::terminal::{in_red, print};
+use crate::terminal::{print, print_in_red};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -50,16 +50,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let paper = folder.figures().join(PAPER);
         std::fs::create_dir_all(&paper).map_err(|e| Error::file("create", &paper, e))?;
     }
-    print(&make(&folder, &samples::of_folder(&folder)?)?)
+    make(&folder, &samples::of_folder(&folder)?)
 }
 
-/// Makes the report; returns the summary for the terminal.
-pub fn make(folder: &Folder, samples: &Samples) -> Result<String> {
+/// Makes the report, and prints the summary.
+pub fn make(folder: &Folder, samples: &Samples) -> Result<()> {
     let made = report::make(folder, samples)?;
     let warnings: String = made.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
-    let quietness = match made.health.banner() {
-        Some(banner) => format!("{}\n", in_red(&banner)),
-        None => format!("{}\n", made.health.sentence()),
-    };
-    Ok(format!("{}{quietness}{warnings}report: {}\n", summary::text(&made.rows), folder.report().display()))
+    print(&summary::text(&made.rows))?;
+    match made.health.banner() {
+        Some(banner) => print_in_red(&banner)?,
+        None => print(&format!("{}\n", made.health.sentence()))?,
+    }
+    print(&format!("{warnings}report: {}\n", folder.report().display()))
 }

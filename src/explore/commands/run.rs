@@ -5,6 +5,7 @@ use super::interrupt::{self, Interrupt};
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
+use super::shell::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::health::Health;
@@ -18,7 +19,7 @@ use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
 use crate::provenance;
-use crate::terminal::print;
+use crate::terminal::note;
 use crate::units::plural;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -65,10 +66,10 @@ pub struct Conduct {
     pub ends_if_noisy: bool,
 }
 
-/// Time limit for a launcher until the worker's first line, and for a worker between two samples.
-const START_LIMIT: Duration = Duration::from_secs(300);
 /// Time limit for a launch to end after its last sample.
 const END_LIMIT: Duration = Duration::from_secs(15);
+/// Longest line that a worker writes, in bytes, apart from what it tells of each rank.
+const LINE_LIMIT: usize = 1 << 20;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
@@ -97,7 +98,7 @@ pub fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
     let lock = folder.lock()?;
     let kept = folder.move_aside()?;
     drop(lock);
-    eprintln!("note: the earlier result is now {}", kept.display());
+    note(&format!("note: the earlier result is now {}", kept.display()));
     Ok(())
 }
 
@@ -110,20 +111,23 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let card = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
     let folder = Folder::create(&setup.folder)?;
     let _lock = folder.lock()?;
+    folder.remove_abandoned();
     if let Some(card) = card {
         folder.replace_card(&card)?;
     }
     describe(setup, &folder)?;
 
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
-    eprintln!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display());
-    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct);
+    note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
+    let interrupt = Interrupt::catch();
+    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
-    driven.map_err(|error| interrupt::explain(error, setup, &folder))?;
+    driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
+    drop(interrupt);
     let samples = Samples::from(compacted?);
     if conduct.report && !samples.is_empty() {
-        print(&report::make(&folder, &samples)?)?;
+        report::make(&folder, &samples)?;
     }
     let health = Health::of(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
@@ -133,7 +137,14 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     verdict(setup, &folder)
 }
 
-fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &str, conduct: Conduct) -> Result<()> {
+fn measure(
+    setup: &Setup,
+    folder: &Folder,
+    launcher: &dyn Launcher,
+    program: &str,
+    conduct: Conduct,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let here = Here::look();
     let command = |job: &Path, size: LaunchSize| -> CommandLine {
         launcher.command(&LaunchJob {
@@ -146,13 +157,14 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             here,
         })
     };
+    let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let limits = LaunchLimits {
-        start: START_LIMIT,
-        sample: Duration::from_secs_f64(setup.sweep.launch.timeout_seconds),
+        start: limit(setup.sweep.launch.start_timeout_seconds),
+        sample: limit(setup.sweep.launch.timeout_seconds),
         end: END_LIMIT,
+        line: LINE_LIMIT,
     };
     let mut watcher = Progress::new(&setup.plan);
-    let interrupt = Interrupt::catch();
     drive(
         &setup.plan,
         &mut Setting {
@@ -166,8 +178,7 @@ fn measure(setup: &Setup, folder: &Folder, launcher: &dyn Launcher, program: &st
             watcher: &mut watcher,
             interrupted: &|| interrupt.check(),
         },
-    )?;
-    interrupt.check()
+    )
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
@@ -206,7 +217,7 @@ fn manifest(setup: &Setup) -> Manifest {
         machine: setup.plan.context.machine.clone(),
         points: setup.plan.entries.len(),
         blocks: setup.plan.blocks,
-        command: std::env::args().collect(),
+        command: words(),
         driver: provenance::build(),
         driver_host: provenance::host(),
         worker: setup.worker_info.build.clone(),

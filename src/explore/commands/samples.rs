@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::explore::store::compaction::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
+use crate::terminal::note;
 use crate::units::plural;
 use std::path::Path;
 
@@ -20,10 +21,10 @@ pub fn read(result: &Path) -> Result<Samples> {
 pub fn of_folder(folder: &Folder) -> Result<Samples> {
     let loaded = folder.load()?;
     if let Some(why) = &loaded.fallback {
-        eprintln!("note: {why}; its journals are read instead, and `apexmap run` writes it again");
+        note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
     }
     for damage in &loaded.damages {
-        eprintln!("note: {}", lost(damage));
+        note(&format!("note: {}", lost(damage)));
     }
     Ok(loaded.table.into())
 }

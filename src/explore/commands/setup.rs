@@ -1,10 +1,12 @@
 //! What `run`, `plan` and `calibrate` share: a sweep, its worker, its plan and its result folder.
 
+use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::explore::launch::Here;
 use crate::explore::store::Folder;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
+use crate::explore::sweep::process::{Output, Process};
 use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
@@ -14,6 +16,7 @@ use crate::units::{self, plural};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 #[derive(clap::Args, Clone, Default)]
 pub struct SweepArguments {
@@ -65,6 +68,7 @@ impl Setup {
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        check_path(&folder)?;
         Ok(Self { sweep, plan, worker, worker_info, folder })
     }
 
@@ -104,6 +108,17 @@ impl Setup {
     }
 }
 
+/// The ranks get paths in the result folder as arguments, which are texts.
+fn check_path(folder: &Path) -> Result<()> {
+    match std::path::absolute(folder) {
+        Ok(path) if path.to_str().is_none() => Err(Error::input(
+            format!("the path of the result folder {} is not UTF-8", path.display()),
+            "choose another folder with --out",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The program that runs on the ranks, with its description of itself.
 fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
     let (program, info) = match named {
@@ -111,7 +126,12 @@ fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> 
             let own = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
             (own, crate::measure::worker::info())
         }
-        Some(path) => (path.to_owned(), ask(path)?),
+        Some(path) => {
+            // From here on every launcher means this file, wherever it looks for programs and from whatever folder.
+            let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
+            let info = ask(&path, ASKING)?;
+            (path, info)
+        }
     };
     let transport = sweep.launch.transport;
     if !info.transports.iter().any(|known| *known == transport.name()) {
@@ -136,14 +156,37 @@ fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> 
     Ok((program, info))
 }
 
-fn ask(worker: &Path) -> Result<WorkerInfo> {
-    let wrong = |cause: String| {
+/// Longest time for a worker to describe itself.
+const ASKING: Duration = Duration::from_secs(30);
+/// Longest description, in bytes.
+const DESCRIPTION: usize = 1 << 16;
+
+/// What a worker program says of itself, within a time.
+pub fn ask(worker: &Path, limit: Duration) -> Result<WorkerInfo> {
+    let wrong = |cause: &str| {
         Error::environment(
             format!("cannot use the worker {}: {cause}", worker.display()),
             "name a build of apexmap that runs on this machine, with --worker or `worker =` in the sweep",
         )
     };
-    let path = if worker.components().count() == 1 { Path::new(".").join(worker) } else { worker.to_owned() };
-    let output = Command::new(path).args(["worker", "--info"]).output().map_err(|e| wrong(e.to_string()))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| wrong("it is not apexmap, or of another version".into()))
+    let mut command = Command::new(worker);
+    command.args(["worker", "--info"]);
+    let interrupt = Interrupt::catch();
+    let mut process = Process::start(command).map_err(|error| wrong(&error.what))?;
+    let (begun, mut said) = (Instant::now(), Vec::new());
+    let mut listen = |said: &mut Vec<u8>| {
+        process.read(limit.saturating_sub(begun.elapsed()), &mut |output| {
+            if let Output::Standard(bytes) = output {
+                said.extend_from_slice(bytes);
+            }
+        })
+    };
+    while listen(&mut said) && said.len() < DESCRIPTION {
+        interrupt.check()?;
+        if begun.elapsed() >= limit {
+            return Err(wrong(&format!("it does not say what it is within {} s", limit.as_secs_f64())));
+        }
+    }
+    process.end()?;
+    serde_json::from_slice(&said).map_err(|_| wrong("it is not apexmap, or of another version"))
 }

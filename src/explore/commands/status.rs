@@ -8,7 +8,7 @@ use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep;
 use crate::explore::sweep::plan::Progress;
 use crate::measure::worker::Repeat;
-use crate::terminal::print;
+use crate::terminal::{note, print};
 use crate::units::plural;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -30,11 +30,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let records = folder.outcomes()?;
     let samples = records.iter().flat_map(|record| &record.samples);
     let keys = folder.planned_keys().unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
-    let (repeat, blocks) = match std::fs::read_to_string(folder.sweep()) {
-        Ok(text) => sweep::repeat(&text, &folder.sweep())?,
-        Err(_) => (ANY, 1),
-    };
-    let mut text = title(&folder);
+    let manifest = manifest(&folder);
+    // The manifest keeps the sweep, too.
+    let kept = std::fs::read_to_string(folder.sweep()).ok();
+    let kept =
+        kept.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
+    let (repeat, blocks) = kept.map_or(Ok((ANY, 1)), |text| sweep::repeat(&text, &folder.sweep()))?;
+    let mut text = manifest.as_ref().map(title).unwrap_or_default();
     let progress = Progress::of(keys.iter().cloned(), blocks, repeat, &records);
     let _ = writeln!(text, "points: {} planned, {}", keys.len(), progress.summary());
     let _ = writeln!(
@@ -49,20 +51,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text)
 }
 
-/// Name, title and size of the sweep, if the manifest can be read.
-fn title(folder: &Folder) -> String {
-    match Manifest::read(folder) {
-        Ok(manifest) => {
-            let (points, launches) = (plural(manifest.points, "point"), plural(manifest.blocks as usize, "launch"));
-            format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
-        }
-        Err(error) => {
-            if folder.manifest().is_file() {
-                eprintln!("note: {error}");
-            }
-            String::new()
-        }
+/// The manifest, if it can be read.
+fn manifest(folder: &Folder) -> Option<Manifest> {
+    let read = Manifest::read(folder);
+    if let (Err(error), true) = (&read, folder.manifest().is_file()) {
+        note(&format!("note: {error}"));
     }
+    read.ok()
+}
+
+/// Name, title and size of the sweep.
+fn title(manifest: &Manifest) -> String {
+    let (points, launches) = (plural(manifest.points, "point"), plural(manifest.blocks as usize, "launch"));
+    format!("{}: {} ({points}, {launches} per rank count)\n", manifest.name, manifest.title)
 }
 
 /// A line about a launch: what it ran on, its samples, and how it ended; and one about what its journal lost.
@@ -87,14 +88,14 @@ fn intervals(folder: &Folder, text: &mut String) {
     match folder.load() {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
-                eprintln!("note: {why}; its journals are read instead, and `apexmap run` writes it again");
+                note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
             }
             let samples = Samples::from(loaded.table).current().good();
             if !samples.is_empty() {
                 let _ = writeln!(text, "{}", samples.method());
             }
         }
-        Err(error) => eprintln!("note: {error}"),
+        Err(error) => note(&format!("note: {error}")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `apexmap sweeps`: the ready sweeps, by the question they answer.
 
 use crate::error::{Error, Result};
+use crate::explore::new_file;
 use crate::explore::sweep::ready::{self, ReadySweep};
 use crate::terminal::{print, width};
 use crate::text_table::{Align, TextTable};
@@ -56,7 +57,7 @@ fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|e| Error::file("create", folder, e))?;
     let mut text = String::new();
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
-        std::fs::write(&file, sweep.text).map_err(|e| Error::file("write", &file, e))?;
+        new_file::write_named_by(&file, sweep.text)?;
         text.push_str(&format!("{}\n", file.display()));
     }
     print(&text)

@@ -21,7 +21,7 @@ pub mod pictures;
 pub mod points;
 pub mod published;
 pub mod ranking;
-pub mod rates;
+mod rates;
 pub mod ratio;
 pub mod regression;
 pub mod roles;

@@ -17,6 +17,7 @@ use super::summary::{self, Checked, MeanLine};
 use super::{cards, tables};
 use crate::error::{Error, Result};
 use crate::explore::html::{self, Corners, Picture, Viewer};
+use crate::explore::new_file;
 use crate::units::plural;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -276,7 +277,7 @@ fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
 }
 
 fn save(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|e| Error::file("write", path, e))
+    new_file::replace_by(path, text)
 }
 
 fn warnings(comparison: &Comparison) -> Vec<String> {

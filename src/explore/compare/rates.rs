@@ -126,12 +126,7 @@ fn efficiency(
         let Some(first) = curve.points.first().copied() else { continue };
         let of_all = !what.headline.ends_with("_per_rank");
         for point in &mut curve.points {
-            let ranks = if of_all { point.x / first.x } else { 1.0 };
-            *point = if point.x == first.x {
-                CurvePoint { y: 1.0, low: 1.0, high: 1.0, ..first }
-            } else {
-                over(point, &first, ranks)
-            };
+            *point = point.over(&first, if of_all { point.x / first.x } else { 1.0 });
         }
         found.efficiencies.push(Efficiency {
             label: curve.label.clone(),
@@ -151,15 +146,6 @@ fn efficiency(
     let drawn = picture(folder, &drawn, name, title.clone(), caption.into());
     found.pictures.extend(if_drawable(drawn, &title, &mut found.omitted)?);
     Ok(())
-}
-
-/// A rate over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as those of
-/// independent estimates; where launches have both in common it is too wide.
-pub fn over(rate: &CurvePoint, base: &CurvePoint, times: f64) -> CurvePoint {
-    let y = rate.y / (times * base.y);
-    let down = (rate.y / rate.low).ln().hypot((base.high / base.y).ln());
-    let up = (rate.high / rate.y).ln().hypot((base.y / base.low).ln());
-    CurvePoint { x: rate.x, y, low: y * (-down).exp(), high: y * up.exp() }
 }
 
 /// The curves with the machines' names, where several have any.

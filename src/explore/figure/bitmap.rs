@@ -1,10 +1,6 @@
 //! PNG files: plotters rasterises a picture that is larger than wanted, and the mean of its pixels is written with the
 //! resolution.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
-
 use plotters::backend::{BitMapBackend, DrawingBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontTransform, RGBColor, ShapeStyle, TextStyle};
@@ -34,13 +30,13 @@ impl Bitmap {
         BitmapPainter { backend, scale: self.sheet.dots * self.sheet.finer as f64 }
     }
 
-    /// Writes the PNG file.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    /// The bytes of the PNG file.
+    pub fn encoded(&self) -> Result<Vec<u8>> {
         const INCHES_PER_METRE: f64 = 39.370_078_74;
         let (width, height) = self.sheet.png_size();
         let pixels = averaged(&self.pixels, width, height, self.sheet.finer);
-        let file = File::create(path).map_err(|e| Error::file("write", path, e))?;
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width as u32, height as u32);
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_adaptive_filter(png::AdaptiveFilterType::Adaptive);
@@ -50,7 +46,8 @@ impl Bitmap {
             writer.write_image_data(&pixels)?;
             writer.finish()
         });
-        written.map_err(|e| Error::file("write", path, std::io::Error::other(e)))
+        written.map_err(failed)?;
+        Ok(bytes)
     }
 }
 

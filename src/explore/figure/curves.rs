@@ -66,6 +66,20 @@ pub struct CurvePoint {
     pub high: f64,
 }
 
+impl CurvePoint {
+    /// This value over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as
+    /// those of independent estimates; where launches have both in common it is too wide. A value over itself is certain.
+    pub fn over(&self, base: &Self, times: f64) -> Self {
+        let y = self.y / (times * base.y);
+        if self == base {
+            return Self { y, low: y, high: y, ..*self };
+        }
+        let down = (self.y / self.low).ln().hypot((base.high / base.y).ln());
+        let up = (self.high / self.y).ln().hypot((base.y / base.low).ln());
+        Self { x: self.x, y, low: y * (-down).exp(), high: y * up.exp() }
+    }
+}
+
 /// Curves drawn as lines with markers.
 pub struct CurvePlot<'a> {
     pub curves: &'a Curves,

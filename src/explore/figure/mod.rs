@@ -32,6 +32,7 @@ pub mod ticks;
 pub mod view;
 mod winners;
 
+use crate::explore::new_file;
 use std::path::Path;
 
 use ndarray::Array2;
@@ -189,10 +190,17 @@ pub fn png_in(figure: &Figure, style: Style, path: &Path) -> Result<()> {
     if !path.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         return Err(Error::input(format!("{} is not the name of a PNG file", path.display()), "let it end in .png"));
     }
+    new_file::write_named_by(path, png_bytes(figure, style)?)
+}
+
+/// The figure as a PNG document that knows its size in inches.
+///
+/// Errors say what about the data cannot be drawn.
+pub fn png_bytes(figure: &Figure, style: Style) -> Result<Vec<u8>> {
     text::register()?;
     let figure = figure.drawable(None);
     let sheet = Sheet::of(style, figure.room());
     let mut bitmap = Bitmap::new(sheet);
     figure.draw(&mut Canvas::new(&mut bitmap.painter(), sheet)?)?;
-    bitmap.write(path)
+    bitmap.encoded()
 }

@@ -1,6 +1,7 @@
 //! The files of a folder of figures that an HTML report wrote: a list next to them names them.
 
 use crate::error::{Error, Result};
+use crate::explore::new_file;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::fs;
@@ -34,10 +35,14 @@ pub fn remove_unmade(folder: &Path, page: &str) -> Result<()> {
         let path = folder.join(file);
         let stays = now.lines().any(|line| line.ends_with(&format!("  {file}")));
         if !stays && is_within(file) && digest(&path)?.is_some_and(|digest| digest == made) {
-            fs::remove_file(&path).map_err(|e| Error::file("remove", &path, e))?;
+            match fs::remove_file(&path) {
+                // Another report was quicker.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|e| Error::file("remove", &path, e))?,
+            }
         }
     }
-    fs::write(&list, now).map_err(|e| Error::file("write", &list, e))
+    new_file::replace_by(&list, now)
 }
 
 /// Whether a name of the list, which anyone can edit, stays in the folder.

@@ -10,6 +10,7 @@ mod viewer;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::figure::{self, Figure, Style};
+use crate::explore::new_file;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -59,7 +60,7 @@ const HEAVY: usize = 600_000;
 /// # Errors
 /// If the figure has nothing to draw or its files cannot be written.
 pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, caption: String) -> Result<Picture> {
-    let drawing = files(folder, drawn, &file, Style::Screen)?;
+    let (drawing, png) = files(folder, drawn, &file, Style::Screen)?;
     let paper = folder.join(PAPER);
     if paper.is_dir() {
         files(&paper, drawn, &file, Style::Paper)?;
@@ -73,7 +74,7 @@ pub fn picture(folder: &Path, drawn: &Figure, file: String, title: String, capti
     let rows = table.rows.into_iter().zip(at).take(MOST_ROWS).map(|(cells, at)| PictureRow { cells, at }).collect();
     let (width, height) = drawing.size;
     let svg = match drawing.svg.len() > HEAVY {
-        true => pixels(&folder.join(format!("{file}.png")), drawing.size)?,
+        true => pixels(&png, drawing.size),
         false => drawing.svg,
     };
     let (description, head) = (drawn.description(), table.head);
@@ -95,22 +96,21 @@ pub fn if_drawable<T>(drawn: Result<T>, title: &str, undrawn: &mut Vec<String>) 
     }
 }
 
-fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<figure::Drawing> {
+fn files(folder: &Path, drawn: &Figure, file: &str, style: Style) -> Result<(figure::Drawing, Vec<u8>)> {
     let drawing = figure::drawing(drawn, style)?;
-    let path = folder.join(format!("{file}.svg"));
-    std::fs::write(&path, &drawing.svg).map_err(|e| Error::file("write", &path, e))?;
-    figure::png_in(drawn, style, &folder.join(format!("{file}.png")))?;
-    Ok(drawing)
+    new_file::replace_by(&folder.join(format!("{file}.svg")), &drawing.svg)?;
+    let png = figure::png_bytes(drawn, style)?;
+    new_file::replace_by(&folder.join(format!("{file}.png")), &png)?;
+    Ok((drawing, png))
 }
 
 /// A PNG file as an SVG document.
-fn pixels(png: &Path, (width, height): (f64, f64)) -> Result<String> {
-    let bytes = std::fs::read(png).map_err(|e| Error::file("read", png, e))?;
-    Ok(format!(
+fn pixels(png: &[u8], (width, height): (f64, f64)) -> String {
+    format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\
          <image width=\"{width}\" height=\"{height}\" href=\"data:image/png;base64,{}\"/></svg>\n",
-        STANDARD.encode(&bytes)
-    ))
+        STANDARD.encode(png)
+    )
 }
 
 const STYLE: &str = include_str!("page.css");

@@ -32,6 +32,7 @@ pub use joint::JointFit;
 pub use name::{NumberName, Word};
 
 use crate::error::{Error, Result};
+use crate::explore::new_file;
 use crate::explore::toml_file::{self, Page};
 use crate::nearest::suggest;
 use crate::units::{self, Scale, Unit};
@@ -186,7 +187,7 @@ impl Card {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        std::fs::write(path, self.to_toml()).map_err(|e| Error::file("write", path, e))
+        new_file::write_named_by(path, self.to_toml())
     }
 
     /// Adds a number, or replaces it.

@@ -9,6 +9,7 @@ pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
 pub mod lost_updates;
+pub mod lru;
 pub mod nic;
 pub mod point_to_point;
 pub mod roles;

@@ -209,10 +209,9 @@ fn efficiency(drawn: &Figure, axis: &str, headline: &str) -> Option<Figure> {
         return None;
     }
     for series in &mut curves.series {
-        let one = series.points.iter().find(|point| point.x == 1.0)?.y;
+        let one = *series.points.iter().find(|point| point.x == 1.0)?;
         for point in &mut series.points {
-            let ideal = if headline.ends_with("_per_rank") { one } else { one * point.x };
-            (point.y, point.low, point.high) = (point.y / ideal, point.low / ideal, point.high / ideal);
+            *point = point.over(&one, if headline.ends_with("_per_rank") { 1.0 } else { point.x });
         }
     }
     curves.title = "Parallel efficiency".into();

@@ -10,13 +10,16 @@ use super::tabulate::Tabulation;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
 use crate::explore::machine::Card;
+use crate::explore::new_file;
 use crate::point::Point;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::O_NOFOLLOW;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A result folder, as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
@@ -167,7 +170,9 @@ impl Folder {
     /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Flock<File>> {
         let path = self.path.join(".lock");
-        let file = File::create(&path).map_err(|e| Error::file("create", &path, e))?;
+        // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed.
+        let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(O_NOFOLLOW).open(&path);
+        let file = file.map_err(|e| Error::file("create", &path, e))?;
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
             Errno::EWOULDBLOCK => Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
@@ -175,6 +180,11 @@ impl Folder {
             ),
             _ => Error::file("lock", &path, cause),
         })
+    }
+
+    /// Removes files that were being written when their writer was killed. Only the driver that holds the lock does this.
+    pub fn remove_abandoned(&self) {
+        new_file::remove_abandoned(&self.path);
     }
 
     /// Keys of the plan that this folder was last run with; `None` if it does not say.
@@ -277,23 +287,15 @@ impl Folder {
         Ok(table)
     }
 
-    /// Replaces a file of this folder: temporary file, fsync, rename.
+    /// Replaces a file of this folder as [`new_file::replace`] does, and sees that it is on the disk.
+    ///
     /// # Errors
     /// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
     pub fn replace(&self, path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-        let mut temporary = path.as_os_str().to_owned();
-        temporary.push(".tmp");
-        let temporary = PathBuf::from(temporary);
-        let mut file = File::create(&temporary).map_err(|e| Error::file("create", &temporary, e))?;
-        let renamed = write(&mut file).and_then(|()| {
-            let renamed = file.sync_all().and_then(|()| fs::rename(&temporary, path));
-            renamed.map_err(|e| Error::file("write", path, e))
-        });
-        if renamed.is_err() {
-            // What is not complete is worth nothing; the error says what matters.
-            let _ = fs::remove_file(&temporary);
-        }
-        renamed
+        new_file::replace(path, |file| {
+            write(file)?;
+            file.sync_all().map_err(|e| Error::file("write", path, e))
+        })
     }
 
     /// As [`Folder::replace`], of a text.

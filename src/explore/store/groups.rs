@@ -1,6 +1,7 @@
 //! How the samples of a sweep fall into surfaces.
 
 use super::cells::Cell;
+use super::column::Column;
 use super::columns::{self, ALPHA, BLOCK, Described, label};
 use super::samples::Samples;
 use crate::error::Result;
@@ -75,13 +76,18 @@ impl Samples {
         columns::describe_of(column, self.words("kernel"))
     }
 
-    /// Kernel, ranks, and the columns that vary and do not follow from alpha and L.
+    /// Kernel, ranks, and the columns that vary and do not follow from these, alpha, L and each other: as M may from the ranks, or
+    /// the number of index arrays from all of them. Of columns that follow from each other words stay.
     pub fn key_columns(&self) -> Vec<&str> {
         // Other kernels of the sweep may have these where the kernel of these samples has not.
-        let surface: Vec<&str> = [ALPHA, BLOCK].into_iter().filter(|name| self.has(name)).collect();
-        let mut keys = vec!["kernel", "ranks"];
-        keys.extend(self.varying_beyond(&surface).into_iter().filter(|name| !["kernel", "ranks"].contains(name)));
-        keys
+        let mut given = vec!["kernel", "ranks"];
+        given.extend([ALPHA, BLOCK].into_iter().filter(|name| self.has(name)));
+        let mut beyond = self.varying_beyond(&given);
+        let in_order = beyond.clone();
+        beyond.sort_by_key(|name| !self.column(name).is_some_and(Column::is_words));
+        let kept = self.independent(&[given, beyond].concat());
+        let further = in_order.into_iter().filter(|name| kept.contains(name));
+        ["kernel", "ranks"].into_iter().chain(further).collect()
     }
 
     /// The groups of the good samples, kernel by kernel, in the order of their keys.

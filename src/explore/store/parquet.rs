@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::explore::bounds;
 use polars::prelude::*;
 use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
@@ -26,14 +27,18 @@ pub fn write(file: &mut File, path: &Path, table: &Table) -> Result<()> {
 
 fn write_groups(file: &mut File, table: &Table) -> PolarsResult<()> {
     let first = frame(table, 0..table.rows.min(GROUP))?;
-    let writer = ParquetWriter::new(file).with_compression(ParquetCompression::Snappy);
+    // Polars writes thousands of pieces of a few bytes.
+    let mut out = BufWriter::new(file);
+    let writer = ParquetWriter::new(&mut out).with_compression(ParquetCompression::Snappy);
     let mut writer = writer.batched(first.schema())?;
     writer.write_batch(&first)?;
     drop(first);
     for start in (GROUP..table.rows).step_by(GROUP) {
         writer.write_batch(&frame(table, start..table.rows.min(start + GROUP))?)?;
     }
-    writer.finish().map(|_| ())
+    writer.finish()?;
+    drop(writer);
+    Ok(out.flush()?)
 }
 
 /// Some rows of a table.

@@ -2,19 +2,21 @@
 
 use super::cost;
 use super::execute::{Ending, Executor, LaunchLimits};
+use super::faults;
 use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
+use super::protocol::Protocol;
 use super::watch::Watch;
 use crate::disturbance::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
+use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
-use crate::sample::{Event, Launch, Sample, Status};
-use std::collections::HashSet;
+use crate::sample::{Event, Sample, Status};
 use std::path::Path;
 use std::time::Instant;
 
@@ -53,6 +55,10 @@ pub struct Setting<'a> {
 
 /// Launches in a row that may end without a sample before the driver gives up.
 const FRUITLESS_LAUNCHES: u32 = 3;
+/// Launches in a row that may end early, with samples, but without the last one of any point.
+const UNFINISHED_LAUNCHES: u32 = 25;
+/// Bytes of a line that tells of every rank, for each.
+const RANK_BYTES: usize = 1 << 10;
 
 /// A point on its way.
 struct Pending {
@@ -150,7 +156,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
 /// Launches a group until none of its points is left; returns why it had to give up.
 fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
-    let mut fruitless = 0;
+    let (mut fruitless, mut unfinished) = (0, 0);
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
@@ -158,45 +164,51 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         }
         let launch = setting.folder.next_launch()?;
         let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
-        if attempt.hello {
-            conclude(plan, &mut group, &mut attempt, &ending, setting)?;
-        }
+        let ending = match ending {
+            Ok(ending) => ending,
+            Err(error) => return break_off(attempt, error),
+        };
+        let (points, in_flight, hello) =
+            (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
+        conclude(plan, &mut group, &mut attempt, &ending, setting)?;
         attempt.journal.finish()?;
-        if attempt.done {
+        if attempt.protocol.done() {
+            setting.watcher.ended(&ending);
             return Ok(None);
         }
         // A run that ended its launch is settled; it does not come a third time.
-        let progressed = attempt.samples > 0 || attempt.in_flight.is_some();
+        let progressed = attempt.samples > 0 || in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
+        unfinished = if group.pending.len() < points { 0 } else { unfinished + 1 };
         // Whoever dies before the first word may have been killed by chance, once.
-        let most = if attempt.hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
-        if fruitless >= most {
-            return Ok(Some(given_up(&launch, group.size, attempt.hello, &ending)));
+        let most = if hello { FRUITLESS_LAUNCHES } else { 1 + u32::from(ending.abrupt) };
+        if fruitless >= most || unfinished >= UNFINISHED_LAUNCHES {
+            let what = if fruitless >= most { "a sample" } else { "the last sample of any point" };
+            let launches = if fruitless >= most { fruitless } else { unfinished };
+            return Ok(Some(faults::given_up(&launch, group.size, hello.then_some((launches, what)), &ending)));
         }
+        setting.watcher.ended(&ending);
     }
     Ok(None)
 }
 
-fn given_up(launch: &str, size: LaunchSize, hello: bool, ending: &Ending) -> Error {
-    let reason = reason(ending);
-    if hello {
-        let what = format!("{FRUITLESS_LAUNCHES} consecutive launches on {size} ended without a sample: {reason}");
-        return Error::environment(what, "fix the cause and rerun: finished points are kept");
+/// For a launch that the driver ended. If its lines do not fit together, those of other rank counts may.
+fn break_off(mut attempt: Attempt, error: Error) -> Result<Option<Error>> {
+    // Where the journal cannot be written either, the first error is the one to tell.
+    if !matches!(error.kind, ErrorKind::Interrupted(_)) {
+        let _ = attempt.journal.append(&Event::Ended { status: Status::Failed, message: error.what.clone() });
     }
-    Error::environment(
-        format!("launch {launch} on {size} did not start: {reason}"),
-        "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
-    )
+    let _ = attempt.journal.finish();
+    if attempt.faulty { Ok(Some(error)) } else { Err(error) }
 }
 
 /// What a launch has shown so far.
 struct Attempt {
     journal: Journal,
-    hello: bool,
-    done: bool,
+    protocol: Protocol,
+    /// It said what does not fit.
+    faulty: bool,
     samples: u32,
-    /// Index among the group's pending points.
-    in_flight: Option<usize>,
     watch: Watch,
     ends_if_noisy: bool,
 }
@@ -207,38 +219,41 @@ fn launch_once(
     launch: &str,
     budget: Option<f64>,
     setting: &mut Setting,
-) -> Result<(Attempt, Ending)> {
+) -> Result<(Attempt, Result<Ending>)> {
     let path = setting.folder.journal(launch);
     // Once a run: the machine does not change its ways between two launches that follow each other.
     let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
     let job = job(plan, group, launch, budget, preflight_seconds);
     let job_file = path.with_extension("job");
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
-    std::fs::write(&job_file, text).map_err(|e| Error::file("write the job", &job_file, e))?;
+    new_file::replace_by(&job_file, text)?;
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
     let mut attempt = Attempt {
         journal: Journal::create(&path)?,
-        hello: false,
-        done: false,
+        protocol: Protocol::new(job),
+        faulty: false,
         samples: 0,
-        in_flight: None,
         watch: Watch::default(),
         ends_if_noisy: setting.ends_if_noisy,
     };
     setting.watcher.launched(launch, group.block, group.size, group.pending.len());
     let command = (setting.command)(&job_file, group.size);
     let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
-    let ending = setting.executor.execute(&command, &path.with_extension("stderr"), setting.limits, &mut |event| {
+    let limits = LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, ..setting.limits };
+    let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
         interrupted()?;
-        match event {
-            Some(event) => note(plan, group, &mut attempt, event, watcher),
-            None => {
-                watcher.waiting();
-                Ok(())
-            }
-        }
-    })?;
+        let Some(event) = event else {
+            watcher.waiting();
+            return Ok(());
+        };
+        let index = attempt.protocol.check(&event).map_err(|why| {
+            attempt.faulty = true;
+            faults::misfit(launch, group.size, &why)
+        })?;
+        let pending = index.map(|index| &mut group.pending[index]);
+        note(plan, group.size, pending, &mut attempt, event, watcher)
+    });
     Ok((attempt, ending))
 }
 
@@ -262,32 +277,31 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, pr
     }
 }
 
-/// Takes note of one event.
-fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, watcher: &mut dyn Watcher) -> Result<()> {
-    match &event {
-        Event::Hello(launch) => {
+/// Takes note of one event, which fits its launch.
+fn note(
+    plan: &Plan,
+    size: LaunchSize,
+    pending: Option<&mut Pending>,
+    attempt: &mut Attempt,
+    event: Event,
+    watcher: &mut dyn Watcher,
+) -> Result<()> {
+    match (&event, pending) {
+        (Event::Hello(launch), _) => {
             if launch.build != plan.context.build {
                 return Err(Error::input(
                     "the worker was rebuilt while the sweep ran: samples of two builds are not comparable",
                     "rerun: the plan is then made for the new build",
                 ));
             }
-            check_nodes(group.size, launch)?;
-            attempt.hello = true;
+            faults::check_nodes(size, launch)?;
             attempt.watch.launched(launch);
         }
-        Event::Start { index, .. } => {
-            attempt.in_flight = Some(*index);
-            if let Some(pending) = group.pending.get(*index) {
-                watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
-            }
+        (Event::Start { .. }, Some(pending)) => {
+            watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
             return Ok(());
         }
-        Event::Sample(sample) => {
-            let index = attempt.in_flight.take();
-            let Some(pending) = index.and_then(|index| group.pending.get_mut(index)) else {
-                return Err(Error::internal("the worker sent a sample that was not asked for"));
-            };
+        (Event::Sample(sample), Some(pending)) => {
             attempt.samples += 1;
             pending.next_repetition = sample.repetition + 1;
             match (sample.status, sample.seconds) {
@@ -300,42 +314,22 @@ fn note(plan: &Plan, group: &mut Group, attempt: &mut Attempt, event: Event, wat
             watcher.sample(sample, finished, &attempt.watch);
             return Ok(());
         }
-        Event::Preflight { canaries } => {
+        (Event::Preflight { canaries }, _) => {
             let (verdict, text) = attempt.watch.preflight(canaries);
             watcher.preflight(verdict, &text);
             if verdict == Quietness::Disturbed && attempt.ends_if_noisy {
                 attempt.journal.append(&event)?;
-                return Err(noisy(&text));
+                return Err(faults::noisy(&text));
             }
         }
-        Event::Memory { .. } => {}
-        Event::Done { .. } => attempt.done = true,
+        (Event::Memory { .. } | Event::Done { .. }, _) => {}
         // Told by the ending.
-        Event::Fatal { .. } | Event::Ended { .. } => return Ok(()),
+        (Event::Fatal { .. }, _) => return Ok(()),
+        (Event::Start { .. } | Event::Sample(_) | Event::Ended { .. }, _) => {
+            return Err(Error::internal("a line of a launch was not checked"));
+        }
     }
     attempt.journal.append(&event)
-}
-
-/// Not every launcher objects to nodes that it does not have.
-fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
-    let Some(asked) = size.nodes else { return Ok(()) };
-    let nodes: HashSet<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
-    if nodes.len() == asked {
-        return Ok(());
-    }
-    Err(Error::environment(
-        format!("launch {} was to have {size}, but its ranks are on {}", launch.launch, nodes.len()),
-        "ask the batch system for as many nodes, or name fewer in the sweep",
-    ))
-}
-
-/// For a machine that is disturbed before anything is measured.
-fn noisy(why: &str) -> Error {
-    Error::new(
-        ErrorKind::Regression,
-        format!("the machine is disturbed: {why}"),
-        "free the machine, or leave out --fail-if noisy: samples are then marked as disturbed",
-    )
 }
 
 /// Settles what the end of a launch means for its points, and drops those that need no other.
@@ -346,7 +340,7 @@ fn conclude(
     ending: &Ending,
     setting: &mut Setting,
 ) -> Result<()> {
-    if let Some(pending) = attempt.in_flight.and_then(|index| group.pending.get_mut(index)) {
+    if let Some(pending) = attempt.protocol.in_flight().map(|index| &mut group.pending[index]) {
         if ending.abrupt && !pending.crashed {
             pending.crashed = true;
         } else {
@@ -357,7 +351,6 @@ fn conclude(
         }
     }
     attempt.journal.append(&Event::Ended { status: ending.status, message: ending.message.clone() })?;
-    setting.watcher.ended(ending);
     let repeat = plan.repeat;
     group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
     Ok(())
@@ -371,7 +364,7 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         block,
         repetition: pending.next_repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
-        message: reason(ending).to_owned(),
+        message: faults::reason(ending).to_owned(),
         unix_seconds: unix_seconds(),
         load: None,
         pages_elsewhere: None,
@@ -379,9 +372,4 @@ fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sampl
         seconds: None,
         outputs: Default::default(),
     }
-}
-
-/// Why a launch did not do what it was asked.
-fn reason(ending: &Ending) -> &str {
-    if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }

@@ -1,25 +1,27 @@
 //! One launch seen from outside: start it, read its lines, watch its time, end it.
 
+use super::errors::Errors;
+use super::lines::{Lines, event};
+use super::process::{Output, Process};
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
-use crate::sample::{Event, Status};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use crate::sample::{Event, Status, shortened};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Time limits of a launch.
+/// Limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaunchLimits {
-    /// From the start of the launcher to the worker's first line, and between a sample and the next start.
+    /// From the start of the launcher to the worker's first line, and from that to the start of the first sample.
     pub start: Duration,
-    /// One sample.
+    /// One sample, and from there to the start of the next.
     pub sample: Duration,
     /// From the worker's last line to the end of the process.
     pub end: Duration,
+    /// Longest line that may be an event, in bytes; the driver adds what the ranks of a launch need.
+    pub line: usize,
 }
 
 /// How a launch ended.
@@ -33,7 +35,7 @@ pub struct Ending {
 
 impl Ending {
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), abrupt: false }
+        Self { status, message: shortened(message.into()), abrupt: false }
     }
 }
 
@@ -66,96 +68,121 @@ impl Executor for Processes {
         limits: LaunchLimits,
         on_event: &mut Listener,
     ) -> Result<Ending> {
-        let mut child = spawn(command, errors)?;
-        let lines = read_lines(&mut child);
-        let result = follow(&mut child, &lines, limits, on_event);
+        let (program, arguments) =
+            command.argv.split_first().ok_or_else(|| Error::internal("an empty command line"))?;
+        let mut errors = Errors::create(errors)?;
+        let mut start = Command::new(program);
+        start.args(arguments).envs(command.env.iter().cloned());
+        let mut process = Process::start(start)?;
+        let result = follow(&mut process, &mut errors, limits, on_event);
+        errors.finish();
         // Whatever happened, nothing of this launch stays behind.
-        let status = end(&mut child)?;
+        let status = process.end()?;
         Ok(match result? {
             Some(ending) => ending,
-            None => judge(status, errors),
+            None => judge(status, &errors),
         })
     }
 }
 
-fn spawn(command: &CommandLine, errors: &Path) -> Result<Child> {
-    let (program, arguments) = command.argv.split_first().ok_or_else(|| Error::internal("an empty command line"))?;
-    let stderr = File::create(errors).map_err(|e| Error::file("create", errors, e))?;
-    let mut process = Command::new(program);
-    process.args(arguments).envs(command.env.iter().cloned());
-    process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr).process_group(0);
-    // SAFETY: prctl is async-signal-safe. The launch ends with the driver, however the driver ends.
-    unsafe {
-        process.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGTERM)?));
-    }
-    process.spawn().map_err(|e| {
-        Error::environment(format!("cannot start {program}: {e}"), "check that it is installed and on the PATH")
-    })
+/// Why a launch is not followed any further.
+enum Stop {
+    Ending(Ending),
+    Error(Error),
 }
 
-fn read_lines(child: &mut Child) -> Receiver<std::io::Result<Vec<u8>>> {
-    let (sender, receiver) = channel();
-    if let Some(stdout) = child.stdout.take() {
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).split(b'\n') {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
+/// What was heard of a launch, and how long its next word may take.
+struct Hearing<'a, 'b> {
+    limits: LaunchLimits,
+    on_event: &'a mut Listener<'b>,
+    allowed: Duration,
+    since: Instant,
+    started: bool,
+    done: bool,
+}
+
+impl Hearing<'_, '_> {
+    /// Launchers print warnings among the worker's lines; only events count, and only they are signs of life.
+    fn hear(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
+        let Some(event) = event(line) else { return Ok(()) };
+        self.started |= matches!(event, Event::Start { .. });
+        self.done |= matches!(event, Event::Done { .. });
+        self.allowed = match &event {
+            Event::Done { .. } | Event::Fatal { .. } => self.limits.end,
+            _ if self.started => self.limits.sample,
+            _ => self.limits.start,
+        };
+        self.since = Instant::now();
+        let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
+        (self.on_event)(Some(event)).map_err(Stop::Error)?;
+        fatal.map_or(Ok(()), |message| Err(Stop::Ending(Ending::new(Status::Failed, message))))
     }
-    receiver
+
+    fn left(&self) -> Duration {
+        self.allowed.saturating_sub(self.since.elapsed())
+    }
+
+    /// For a launch that took too long.
+    fn late(&self) -> Ending {
+        if self.done {
+            return hung();
+        }
+        Ending::new(Status::TimedOut, format!("no sign of life within {} s", self.allowed.as_secs_f64()))
+    }
 }
 
 /// Hands on events until the output ends or a limit passes. `None` if the process is to be judged by its exit.
 fn follow(
-    child: &mut Child,
-    lines: &Receiver<std::io::Result<Vec<u8>>>,
+    process: &mut Process,
+    errors: &mut Errors,
     limits: LaunchLimits,
     on_event: &mut Listener,
 ) -> Result<Option<Ending>> {
-    let mut allowed = limits.start;
-    let mut since = Instant::now();
-    let mut done = false;
+    let mut lines = Lines::new(limits.line);
+    let (allowed, since) = (limits.start, Instant::now());
+    let mut hearing = Hearing { limits, on_event, allowed, since, started: false, done: false };
     loop {
-        let left = allowed.saturating_sub(since.elapsed());
-        let line = match lines.recv_timeout(left.min(MOMENT)) {
-            Ok(Ok(line)) => line,
-            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if left > MOMENT => {
-                on_event(None)?;
-                continue;
-            }
-            Err(RecvTimeoutError::Timeout) if done => return Ok(Some(hung())),
-            Err(RecvTimeoutError::Timeout) => {
-                let message = format!("no sign of life within {} s", allowed.as_secs_f64());
-                return Ok(Some(Ending::new(Status::TimedOut, message)));
-            }
-        };
-        // Launchers print warnings among the worker's lines; only events count, and only they are signs of life.
-        let Ok(event) = serde_json::from_slice::<Event>(&line) else { continue };
-        allowed = match &event {
-            Event::Start { .. } => limits.sample,
-            Event::Done { .. } | Event::Fatal { .. } => limits.end,
-            _ => limits.start,
-        };
-        since = Instant::now();
-        done |= matches!(event, Event::Done { .. });
-        let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
-        on_event(Some(event))?;
-        if let Some(message) = fatal {
-            return Ok(Some(Ending::new(Status::Failed, message)));
+        let heard = hearing.since;
+        let mut result = Ok(());
+        let open = process.read(hearing.left().min(MOMENT), &mut |output| match output {
+            Output::Standard(bytes) => result = lines.add(bytes, |line| hearing.hear(line)),
+            Output::Error(bytes) => errors.add(bytes),
+        });
+        if !open && result.is_ok() {
+            result = hearing.hear(lines.rest());
+        }
+        match result {
+            Ok(()) => {}
+            Err(Stop::Ending(ending)) => return Ok(Some(ending)),
+            Err(Stop::Error(error)) => return Err(error),
+        }
+        if !open {
+            break;
+        }
+        if hearing.left().is_zero() {
+            return Ok(Some(hearing.late()));
+        }
+        if hearing.since == heard {
+            (hearing.on_event)(None)?;
         }
     }
     // The output has ended; the process should, too.
-    let since = Instant::now();
-    while child.try_wait().ok().flatten().is_none() {
+    let (since, mut pause) = (Instant::now(), Duration::from_millis(1));
+    let mut add = |output: Output| {
+        if let Output::Error(bytes) = output {
+            errors.add(bytes);
+        }
+    };
+    while !process.has_ended()? {
         if since.elapsed() > limits.end {
             return Ok(Some(hung()));
         }
         on_event(None)?;
-        std::thread::sleep(Duration::from_millis(1));
+        process.read(pause, &mut add);
+        pause = (pause * 2).min(Duration::from_millis(20));
     }
+    // What it wrote last is still in the pipe.
+    process.read(Duration::ZERO, &mut add);
     Ok(None)
 }
 
@@ -163,7 +190,7 @@ fn hung() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-fn judge(status: ExitStatus, errors: &Path) -> Ending {
+fn judge(status: ExitStatus, errors: &Errors) -> Ending {
     if status.success() {
         return Ending::new(Status::Ok, "");
     }
@@ -172,34 +199,7 @@ fn judge(status: ExitStatus, errors: &Path) -> Ending {
         (None, Some(signal)) => format!("the launch was killed by signal {signal}"),
         (None, None) => "the launch ended abnormally".into(),
     };
-    let tail = tail(errors);
-    let message = if tail.is_empty() { how } else { format!("{how}: {tail}") };
-    Ending { status: Status::Failed, message, abrupt: true }
-}
-
-/// The last few lines of a file, for messages.
-pub fn tail(path: &Path) -> String {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(6)..].join("; ")
-}
-
-/// Ends the process group and reaps its leader.
-fn end(child: &mut Child) -> Result<ExitStatus> {
-    use nix::sys::signal::{Signal, killpg};
-    let group = nix::unistd::Pid::from_raw(child.id() as i32);
-    let wait = |child: &mut Child| {
-        child.try_wait().map_err(|e| Error::environment(format!("cannot wait for the launch: {e}"), ""))
-    };
-    if wait(child)?.is_none() {
-        // mpirun and srun end their ranks, on all nodes, when they are asked politely.
-        let _ = killpg(group, Signal::SIGTERM);
-        let asked = Instant::now();
-        while wait(child)?.is_none() && asked.elapsed() < Duration::from_secs(3) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-    let _ = killpg(group, Signal::SIGKILL);
-    child.wait().map_err(|e| Error::environment(format!("cannot wait for the launch: {e}"), ""))
+    let words = errors.last_words();
+    let message = if words.is_empty() { how } else { format!("{how}: {words}") };
+    Ending { abrupt: true, ..Ending::new(Status::Failed, message) }
 }

@@ -89,7 +89,21 @@ pub fn points(file: &File, machine: Machine, launch: &LaunchSpec, page: &Page) -
         };
         return Err(page.wrong(place, what, "relax where and exclude"));
     }
+    check_launches(file, launch, points.len(), page)?;
     Ok(points)
+}
+
+/// Every launch measures all points of its size again.
+fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &Page) -> Result<()> {
+    let (each, most) = (plural(points, "point"), MOST_POINTS / points.max(1));
+    match &file.launch.launches {
+        Some(launches) if launch.launches as usize > most => Err(page.wrong(
+            launches.span(),
+            format!("{} launches of {each} are more than {MOST_POINTS} points altogether", launch.launches),
+            format!("write launches = {most} or less, or name fewer points"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The kernels that the file names anywhere, in the order of the program's list.

@@ -3,12 +3,18 @@
 pub mod cost;
 mod distinct;
 pub mod driver;
+mod errors;
 pub mod execute;
 mod expand;
+mod faults;
 pub mod forecast;
+mod guardian;
+pub mod lines;
 pub mod memory;
 mod nodes;
 pub mod plan;
+pub mod process;
+pub mod protocol;
 mod read;
 pub mod ready;
 mod settings;

@@ -43,11 +43,18 @@ pub fn spread(
     Point::new(kernel, ranks).with("nodes", nodes as u64).with("ranks_per_node", each as u64)
 }
 
-/// The point, if its launch can have as many nodes.
+/// More threads than any machine runs at once only take memory, and time to start.
+const MOST_THREADS: usize = 4096;
+
+/// The point, if its launch can have as many nodes and ranks.
 pub fn on_these(point: Point, launch: &LaunchSpec) -> std::result::Result<Point, String> {
     match point.launch_size().nodes {
         Some(nodes) if nodes > 1 && launch.transport == TransportKind::Threads => Err(format!(
             "nodes = {nodes}, but threads of one process are all on this machine; several nodes need transport = \"mpi\""
+        )),
+        _ if point.ranks > MOST_THREADS && launch.transport == TransportKind::Threads => Err(format!(
+            "P = {} ranks as threads of one process: there can be at most {MOST_THREADS}; more need transport = \"mpi\"",
+            point.ranks
         )),
         _ => Ok(point),
     }

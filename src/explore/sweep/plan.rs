@@ -192,9 +192,13 @@ impl Progress {
         }
     }
 
-    /// The worst state of a point over its blocks.
+    /// The worst state of a point over its blocks; it is missing only if it is in all of them.
     pub fn point_state(&self, key: &str) -> State {
-        (0..self.blocks).map(|block| self.state(key, block)).max().unwrap_or(State::Missing)
+        let states = || (0..self.blocks).map(|block| self.state(key, block));
+        match states().max() {
+            Some(State::Missing) if states().any(|state| state != State::Missing) => State::Partial,
+            worst => worst.unwrap_or(State::Missing),
+        }
     }
 
     /// Points of the plan in each state, in the order of [`State::ALL`].

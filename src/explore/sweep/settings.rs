@@ -30,16 +30,21 @@ pub struct LaunchSpec {
     pub launches: u32,
     /// Another build of this program to start, as the file names it; `None` is this program.
     pub worker: Option<PathBuf>,
-    /// Longest time of one sample, in seconds.
+    /// Longest time of one sample, and from there to the next one's start, in seconds.
     pub timeout_seconds: f64,
+    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds.
+    pub start_timeout_seconds: f64,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
+const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
 const DEFAULT_MAX: u32 = 30;
+/// No sweep, and nothing in it, takes longer.
+const LONGEST_SECONDS: f64 = 1e9;
 /// With fewer samples even the whole range is no 95 % interval of the median: 1 - 2 (1/2)^5 = 93.75 %.
 const LEAST_FOR_INTERVAL: u32 = 6;
 
@@ -47,15 +52,29 @@ const LEAST_FOR_INTERVAL: u32 = 6;
 pub fn name(file: &File, page: &Page) -> Result<String> {
     match &file.name {
         Some(name) => {
-            let text = name.get_ref();
-            if text.trim().is_empty() || text.starts_with('.') || text.contains(['/', '\\', '\0']) {
+            if !is_folder_name(name.get_ref()) {
                 let next = "write a word such as quickstart, without slashes and without a dot at the start";
-                return Err(page.wrong(name.span(), format!("\"{text}\" cannot be the name of a folder"), next));
+                return Err(page.wrong(name.span(), no_folder_name(name.get_ref()), next));
             }
-            Ok(text.clone())
+            Ok(name.get_ref().clone())
         }
-        None => Ok(page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned())),
+        None => {
+            let stem = page.path.file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy().into_owned());
+            if !is_folder_name(&stem) {
+                let next = "name the sweep in its file, with name = \"quickstart\", for example, or rename the file";
+                return Err(Error::input(format!("{}: {}", page.path.display(), no_folder_name(&stem)), next));
+            }
+            Ok(stem)
+        }
     }
+}
+
+fn is_folder_name(name: &str) -> bool {
+    !name.trim().is_empty() && !name.starts_with('.') && !name.contains(|c: char| "/\\".contains(c) || c.is_control())
+}
+
+fn no_folder_name(name: &str) -> String {
+    format!("\"{name}\" cannot be the name of a folder")
 }
 
 pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
@@ -97,8 +116,22 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+        start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
     })
+}
+
+/// Longer than the ranks watch the machine before their first sample.
+fn start_timeout(file: &File, page: &Page) -> Result<f64> {
+    let launch = &file.launch;
+    let preflight = seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
+    match (seconds(&launch.start_timeout, "start_timeout", page)?, &launch.start_timeout) {
+        (Some(limit), Some(place)) if limit <= preflight => {
+            let what = format!("start_timeout must be longer than preflight, which is {preflight} s");
+            Err(page.wrong(place.span(), what, "write a longer start_timeout, or preflight = \"0 s\""))
+        }
+        (limit, _) => Ok(limit.unwrap_or(DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * preflight))),
+    }
 }
 
 fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {
@@ -194,7 +227,10 @@ fn seconds_or_none(time: &Option<Spanned<Scalar>>, name: &str, page: &Page) -> R
     let Some(time) = time else { return Ok(None) };
     let read = quantity(time.get_ref(), Unit::Seconds).map_err(|what| not_seconds(time, name, page, what))?.as_f64();
     match read {
-        Some(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(Some(seconds)),
+        Some(seconds) if seconds > LONGEST_SECONDS => {
+            Err(not_seconds(time, name, page, format!("{name} is longer than {LONGEST_SECONDS} s, which is 31 years")))
+        }
+        Some(seconds) if seconds >= 0.0 => Ok(Some(seconds)),
         _ => Err(not_seconds(time, name, page, format!("{name} must be longer than 0 s"))),
     }
 }

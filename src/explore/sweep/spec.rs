@@ -157,9 +157,14 @@ pub struct Launch {
     pub launches: Option<Spanned<u32>>,
     /// Another build of this program to start on the ranks; this one by default.
     pub worker: Option<String>,
-    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out.
+    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out. Nor does
+    /// a launch get longer from one sample to the next.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
+    /// Longest time until a launch that was started begins its first sample, such as "300 s" (the default); longer where a
+    /// launcher waits for an allocation.
+    #[schemars(with = "Option<Scalar>")]
+    pub start_timeout: Option<Spanned<Scalar>>,
     /// How long the ranks watch the machine before the first sample of a run, "1 s" by default: whether other programs take time
     /// from them. "0 s" leaves it out.
     #[schemars(with = "Option<Scalar>")]

@@ -8,6 +8,7 @@ use crate::explore::html::{self, Picture, picture};
 use crate::explore::machine::Card;
 use crate::explore::model_fit::figures;
 use crate::explore::models;
+use crate::explore::new_file;
 use crate::explore::published;
 use crate::units::Unit;
 use serde::Serialize;
@@ -94,7 +95,7 @@ pub fn write(report: &Validation, to: &Path) -> Result<PathBuf> {
     }
     let page = html::render(TEMPLATE, &context(report, fits, pictures))?;
     let path = to.join("validate.html");
-    std::fs::write(&path, page).map_err(|e| Error::file("write", &path, e))?;
+    new_file::replace_by(&path, page)?;
     Ok(path)
 }
 

@@ -21,7 +21,7 @@ pub use buffer::Buffer;
 pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
-pub use transport::{Transport, TransportKind, library, start};
+pub use transport::{Transport, TransportKind, abort, library, start};
 
 use crate::measure::hardware::Place;
 use arena::Arena;

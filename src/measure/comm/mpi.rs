@@ -11,8 +11,8 @@ mod pool;
 mod window;
 
 use super::arena::Arena;
-use super::threads::panic_text;
 use super::{Collectives, Comm, Tag};
+use crate::crash::describe;
 use crate::error::{Error, Result};
 use crate::measure::affinity;
 use crate::measure::hardware::Place;
@@ -21,6 +21,7 @@ use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{AsRaw, Communicator, CommunicatorCollectives, Root};
+use nix::libc;
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -151,16 +152,27 @@ pub(super) fn start(
 ) -> Result<()> {
     let comm = MpiComm::initialize(ranks)?;
     let mut arena = Arena::default();
-    let message = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
+    let error = match catch_unwind(AssertUnwindSafe(|| program(&comm, &mut arena))) {
         Ok(Ok(())) => return Ok(()),
-        Ok(Err(error)) => error.what,
-        Err(panic) => panic_text(&*panic),
+        Ok(Err(error)) => error,
+        Err(panic) => Error::internal(describe(&*panic)),
     };
     // The others wait for this rank and would wait for ever.
-    failed(&format!("rank {} failed: {message}", comm.rank()));
+    failed(&format!("rank {} failed: {}", comm.rank(), error.what));
     // A launcher drops what it has not passed on when its ranks abort.
     std::thread::sleep(Duration::from_millis(200));
-    comm.abort(1)
+    comm.abort(error.exit_code().into())
+}
+
+/// As [`super::abort`]. MPI was not asked for threads, and its calls are not for two at once; this one does not come back,
+/// and should it wait for the other one, the alarm ends this process, which the launcher notices.
+pub(super) fn abort() {
+    // SAFETY: plain system calls, and MPI's of a running world.
+    unsafe {
+        libc::signal(libc::SIGALRM, libc::SIG_DFL);
+        libc::alarm(2);
+        ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, 3);
+    }
 }
 
 pub(super) fn library() -> String {

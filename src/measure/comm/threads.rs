@@ -11,6 +11,7 @@ pub mod window;
 use super::Comm;
 use super::arena::Arena;
 use super::sync::{Arrivals, Barrier, Exposure, Failure};
+use crate::crash::describe;
 use crate::error::{Error, Result as Checked};
 use crate::measure::affinity;
 use crate::measure::hardware::{Hardware, Place, order};
@@ -95,7 +96,7 @@ pub fn run_placed<R: Send>(
         }
         let result = |thread: std::io::Result<ScopedJoinHandle<_>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err("a rank could not be run".into())),
-            Err(cause) => Err(format!("the system gives no thread for this rank: {cause}")),
+            Err(cause) => Err(format!("{NO_THREAD}: {cause}")),
         };
         threads.into_iter().map(result).collect()
     })
@@ -119,20 +120,18 @@ fn run_rank<R>(
     while comm.shared.finished.load(Ordering::Acquire) < comm.shared.size {
         std::thread::yield_now();
     }
-    result.map_err(|panic| panic_text(&*panic))
+    result.map_err(|panic| describe(&*panic))
 }
 
-/// What a caught panic says.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_else(|| "panicked".into())
-}
+/// For a rank that could not be started.
+const NO_THREAD: &str = "the system gives no thread for this rank";
 
 /// What a rank panics with when another one failed first.
 pub const OTHER_RANK_FAILED: &str = "another rank failed";
 
 fn give_up() -> ! {
-    std::panic::panic_any(OTHER_RANK_FAILED)
+    // Not a fault of its own: no hook is to hear of it.
+    std::panic::resume_unwind(Box::new(OTHER_RANK_FAILED))
 }
 
 /// As [`super::start`].
@@ -147,11 +146,20 @@ pub(super) fn start(
     let mut failures = results.into_iter().enumerate().filter_map(|(rank, result)| match result {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(error),
-        Err(message) => Some(Error::measurement(format!("rank {rank} failed: {message}"), "see the message")),
+        Err(message) if message.starts_with(NO_THREAD) => {
+            Some(Error::measurement(format!("rank {rank} failed: {message}"), "use fewer ranks"))
+        }
+        Err(message) => Some(Error::internal(format!("rank {rank} failed: {message}"))),
     });
     let Some(first) = failures.next() else { return Ok(()) };
     let consequence = |error: &Error| error.what.ends_with(OTHER_RANK_FAILED);
     Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
+}
+
+/// As [`super::abort`].
+pub(super) fn abort() {
+    // SAFETY: nothing of this process is asked to clean up: its other threads may be anywhere.
+    unsafe { nix::libc::_exit(3) }
 }
 
 pub(super) fn library() -> String {

@@ -53,6 +53,17 @@ macro_rules! transports {
             None
         }
 
+        /// Ends all ranks of this transport at once, from any thread of one of them, whatever they are doing.
+        pub fn abort(kind: TransportKind) -> ! {
+            $(
+                $(#[$built])?
+                if kind == TransportKind::$kind {
+                    super::$module::abort();
+                }
+            )*
+            std::process::abort()
+        }
+
         /// Runs `program` on each of the ranks that this process has of `ranks`. Threads are placed; processes stay where
         /// their launcher put them. `failed` gets the message of one that fails, if
         /// its failure ends this process.

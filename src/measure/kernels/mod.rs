@@ -46,6 +46,8 @@ pub const ALL: &[&dyn Kernel] = &[
     &message_rate::random::KERNEL,
     &calibrate::memory::chase::KERNEL,
     &calibrate::memory::read::KERNEL,
+    &calibrate::memory::sparse::KERNEL,
+    &calibrate::memory::blocks::KERNEL,
     &calibrate::memory::stream::KERNEL,
     &calibrate::memory::mix::KERNEL,
     &calibrate::memory::loaded::KERNEL,

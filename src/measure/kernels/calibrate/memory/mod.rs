@@ -3,12 +3,14 @@
 //! SOURCE: Aggarwal, Sabharwal, Garg and Heidelberger, Section 3.1, Equation (1): tg, tu; the dependent chase of
 //!   lmbench's lat_mem_rd; McCalpin's STREAM.
 
+pub mod blocks;
 pub mod chase;
 pub mod generate;
 pub mod loaded;
 pub mod mix;
 pub mod owner;
 pub mod read;
+pub mod sparse;
 pub mod stream;
 pub mod update;
 pub mod update_loop;

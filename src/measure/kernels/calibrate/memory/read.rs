@@ -64,16 +64,16 @@ const SPREAD: Parameter = parameter(
     "spread of the addresses: all words of the region, or one word per page",
     Domain::Choice(&["words", "pages"]),
 );
-const READS: Parameter = parameter(
+pub(super) const READS: Parameter = parameter(
     "reads",
     "reads",
     "reads in one run, in batches of 16384",
     Domain::Integer { least: 1, most: 1 << 40, default: 1 << 18 },
 );
 /// Reads between two readings of the clock, which cost less than a hundredth of them even in the first-level cache.
-const BATCH: u64 = 1 << 14;
+pub(super) const BATCH: u64 = 1 << 14;
 
-fn batches(point: &Point) -> u64 {
+pub(super) fn batches(point: &Point) -> u64 {
     point.integer("reads").div_ceil(BATCH)
 }
 
@@ -121,26 +121,31 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     let draws = seed(&[stream, comm.rank() as u64]);
     let (seconds, wrong) = match point.text("order") {
         "prefetched" => prefetched(comm, memory, places, draws, batches(point) * BATCH),
-        order => in_batches(comm, memory, places, draws, batches(point), order == "dependent"),
+        order => {
+            let (dependent, mut draw) = (order == "dependent", draws);
+            let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, dependent);
+            let read = |batch: &[u64]| if dependent { follow(memory, batch) } else { sum_all(memory, batch, 1) };
+            in_batches(comm, BATCH, batches(point), fill, read)
+        }
     };
     let count = batches(point) * BATCH;
     Ok(outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
-/// Places are drawn before each batch, off the clock; the first batch does not count.
-fn in_batches<C: Collectives>(
+/// Seconds, and wrong batches, of so many batches of `size` places; the first of all does not count. `fill` draws places while
+/// the clock is stopped, and gives the sum that `read` should find there.
+pub(super) fn in_batches<C: Collectives>(
     comm: &C,
-    memory: &[u64],
-    places: Places,
-    mut draw: u64,
+    size: u64,
     batches: u64,
-    dependent: bool,
+    mut fill: impl FnMut(&mut [u64]) -> u64,
+    read: impl Fn(&[u64]) -> u64,
 ) -> (f64, u64) {
-    let (mut batch, mut seconds, mut wrong) = (vec![0; BATCH as usize], 0.0, 0);
+    let (mut batch, mut seconds, mut wrong) = (vec![0; size as usize], 0.0, 0);
     for number in 0..=batches {
-        let expected = prepare(&mut batch, places, &mut draw, dependent);
+        let expected = fill(&mut batch);
         let start = comm.now();
-        let found = if dependent { follow(memory, black_box(&batch)) } else { sum_all(memory, black_box(&batch), 1) };
+        let found = read(black_box(&batch));
         seconds += if number == 0 { 0.0 } else { comm.now() - start };
         wrong += u64::from(found != expected);
     }
@@ -170,7 +175,7 @@ fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u
 
 /// A linear congruential generator (Knuth's MMIX), whose upper bits are drawn from.
 #[inline(always)]
-fn step(draw: u64) -> u64 {
+pub(super) fn step(draw: u64) -> u64 {
     draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
 }
 

@@ -1,5 +1,6 @@
 //! The threads of one rank that work together: started before the clock, and synchronised where they must be.
 
+use crate::crash::describe;
 use crate::error::{Error, Result};
 use crate::measure::affinity;
 use crate::measure::comm::Collectives;
@@ -94,7 +95,9 @@ pub fn run_led<C: Collectives, M: Send, R: Send>(
         let own = (begun && gate.pass()).then(|| lead(first, gate));
         let _ = gate.pass();
         clock.stop();
-        let results = others.into_iter().map(|thread| thread.join().ok().flatten());
+        let results =
+            others.into_iter().map(|thread| thread.join().map_err(|panic| Error::internal(describe(&*panic))));
+        let results: Vec<Option<R>> = results.collect::<Result<_>>()?;
         let all: Option<Vec<R>> = std::iter::once(own).chain(results).collect();
         all.ok_or_else(|| Error::internal("a thread of the team ended early"))
     })

@@ -1,0 +1,56 @@
+//! The error output of a launch: its beginning and its end in a file, its last words for messages.
+
+use crate::error::Result;
+use crate::explore::new_file;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// Bytes of the beginning that are kept.
+const BEGINNING: usize = 1 << 20;
+/// Bytes of the end that are kept.
+const END: usize = 1 << 16;
+/// Lines that a message shows.
+const LAST_LINES: usize = 6;
+
+pub struct Errors {
+    file: File,
+    bytes: usize,
+    /// The last bytes of all, twice as many as are kept at most.
+    end: Vec<u8>,
+}
+
+impl Errors {
+    pub fn create(path: &Path) -> Result<Self> {
+        let file = new_file::create(path)?;
+        Ok(Self { file, bytes: 0, end: Vec::new() })
+    }
+
+    /// Keeps what was written. No measurement ends because the disk has no room for it.
+    pub fn add(&mut self, bytes: &[u8]) {
+        let beginning = BEGINNING.saturating_sub(self.bytes).min(bytes.len());
+        let _ = self.file.write_all(&bytes[..beginning]);
+        self.bytes += bytes.len();
+        self.end.extend_from_slice(&bytes[bytes.len().saturating_sub(END)..]);
+        if self.end.len() > 2 * END {
+            self.end.drain(..self.end.len() - END);
+        }
+    }
+
+    /// Writes the end of what was too long for the file.
+    pub fn finish(&mut self) {
+        let more = self.bytes.saturating_sub(BEGINNING);
+        if more > 0 {
+            let kept = more.min(END).min(self.end.len());
+            let _ = write!(self.file, "\n[{} bytes are left out here]\n", more - kept);
+            let _ = self.file.write_all(&self.end[self.end.len() - kept..]);
+        }
+    }
+
+    /// The last few lines, for messages.
+    pub fn last_words(&self) -> String {
+        let text = String::from_utf8_lossy(&self.end[self.end.len().saturating_sub(END)..]);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
+    }
+}

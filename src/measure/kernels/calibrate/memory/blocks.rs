@@ -1,0 +1,106 @@
+//! NAME: calibrate.blocks. The time to read a block of consecutive words at a random place.
+//!
+//! SOURCE: Apex-Map paper, Section 2: blocks of L words, drawn uniformly (alpha = 1), without anything else. What a block of n lines
+//!   costs beyond n single lines, or less, is what prefetching does.
+//! DEFINITION: `reads` blocks of L words of a region of `bytes` bytes, each at a multiple of L, drawn uniformly and in every run
+//!   anew. The places are known in advance, many at a time.
+//! CHECK: the sum of all words read against the sum that their places imply.
+
+use super::read::{in_batches, step};
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::numerics::mix::seed;
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        source: &source::APEX_MAP,
+        ..about(
+            "calibrate.blocks",
+            "Time per block of consecutive words at a random place",
+            "Section 2",
+            &[BYTES, PAGES, BLOCK, READS],
+            "Every rank reads blocks of its own region, all words of each. The places are drawn again in every run, while the \
+             clock is stopped; the first batch is untimed. The region was traversed once before. The time is that of the slowest \
+             rank. The sum of all words was compared with the sum that their places imply.",
+        )
+    },
+    refuse: |point| {
+        power_of_two(point)?;
+        let (block, words) = (point.integer("L"), region_words(point));
+        match block {
+            _ if !block.is_power_of_two() => {
+                Err(format!("L = {block} is not a power of two; use {}", block.next_power_of_two()))
+            }
+            _ if block > words => {
+                Err(format!("a block of {block} words is longer than the region of {words}; use more bytes"))
+            }
+            _ => Ok(()),
+        }
+    },
+    work: |point| {
+        let bytes = point.integer("L") * WORD_BYTES;
+        each(point, batches(point) * batch(point), "block", bytes, "8 L per block")
+    },
+    words: region_words,
+    buffers: |point| batch(point) * WORD_BYTES,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+const BLOCK: Parameter = Parameter {
+    unit: Unit::Words,
+    ..parameter(
+        "L",
+        "block_words",
+        "words of a block, a power of two",
+        Domain::Integer { least: 1, most: 1 << 37, default: 64 },
+    )
+};
+const READS: Parameter = parameter(
+    "reads",
+    "reads",
+    "blocks in one run, in whole batches",
+    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 14 },
+);
+
+/// Blocks between two readings of the clock: 1 MiB of them, or 16384, which cost a hundred times as much in the first-level cache.
+fn batch(point: &Point) -> u64 {
+    ((1 << 17) / point.integer("L")).clamp(1, 1 << 14)
+}
+
+fn batches(point: &Point) -> u64 {
+    point.integer("reads").div_ceil(batch(point))
+}
+
+/// Collective.
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (words, block) = (region_words(point), point.integer("L"));
+    let pages = Pages::from_name(point.text("pages"));
+    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    warm(memory);
+    comm.barrier();
+    let mut draw = seed(&[stream, comm.rank() as u64]);
+    // The upper bits of a draw name a block.
+    let of = |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };
+    let fill = |batch: &mut [u64]| {
+        let mut sum = 0u64;
+        for slot in batch {
+            draw = step(draw);
+            *slot = of(draw);
+            // Each word holds its place.
+            sum = sum.wrapping_add(block.wrapping_mul(*slot)).wrapping_add(block * (block - 1) / 2);
+        }
+        sum
+    };
+    let (size, count) = (batch(point), batches(point));
+    let (seconds, wrong) = in_batches(comm, size, count, fill, |batch| sum_all(memory, batch, block as usize));
+    Ok(outcome(comm, seconds, (count * size) as f64, wrong, "sums differ from the sum of the words in memory"))
+}

@@ -1,0 +1,84 @@
+//! NAME: calibrate.sparse. The time per read where most are first-level hits, and a share goes to random lines of a region.
+//!
+//! SOURCE: Apex-Map paper, Section 2: at small alpha most accesses hit the first blocks. A miss among many hits costs all of its
+//!   latency, one among other misses a part of it: the cost over the share tells how far misses overlap.
+//! DEFINITION: `reads` words. With probability `random_share` a word of a region of `bytes` bytes is drawn uniformly, otherwise one
+//!   of the region's first 2 KiB. The places are drawn in every run anew and known in advance, 16384 at a time.
+//! CHECK: the sum of all words read against the sum that their places imply.
+
+use super::read::{BATCH, READS, batches, in_batches, step};
+use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::numerics::mix::{mix, seed};
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::WORD_BYTES;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        source: &source::APEX_MAP,
+        ..about(
+            "calibrate.sparse",
+            "Time per read where a share of the reads misses the first-level cache",
+            "Section 2",
+            &[BYTES, PAGES, SHARE, READS],
+            "Every rank reads words of its own region, most of them in its first 2 KiB. The places are drawn again in every run, \
+             in batches of 16384 while the clock is stopped; the first batch is untimed. The region was traversed once before. The \
+             time is that of the slowest rank. The sum of all words was compared with the sum that their places imply.",
+        )
+    },
+    refuse: |point| {
+        power_of_two(point)?;
+        if region_words(point) <= NEAR {
+            return Err(
+                "the region is not larger than the 2 KiB that other reads go to; use bytes = \"4 KiB\" or more".into(),
+            );
+        }
+        Ok(())
+    },
+    work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
+    words: region_words,
+    buffers: |_| BATCH * WORD_BYTES,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+const SHARE: Parameter = parameter(
+    "random_share",
+    "random_share",
+    "fraction of the reads that go to random words of the region; others hit the first-level cache",
+    Domain::Real { above: 0.0, most: 1.0, default: 0.1 },
+);
+
+/// Words that most reads go to.
+const NEAR: u64 = 2048 / WORD_BYTES;
+
+/// Collective.
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
+    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    warm(memory);
+    comm.barrier();
+    let mut draw = seed(&[stream, comm.rank() as u64]);
+    // Of 2^64 draws.
+    let far = (point.real("random_share") * 2f64.powi(64)) as u64;
+    let fill = |batch: &mut [u64]| {
+        let mut sum = 0u64;
+        for slot in batch {
+            draw = step(draw);
+            // Whether it is far is decided by other bits than where.
+            let limit = if mix(draw) <= far { words } else { NEAR };
+            *slot = draw >> (u64::BITS - limit.ilog2());
+            sum = sum.wrapping_add(*slot);
+        }
+        sum
+    };
+    let count = batches(point);
+    let (seconds, wrong) = in_batches(comm, BATCH, count, fill, |batch| sum_all(memory, batch, 1));
+    Ok(outcome(comm, seconds, (count * BATCH) as f64, wrong, "sums differ from the sum of the words in memory"))
+}

@@ -1,0 +1,84 @@
+//! A panic that escapes is one message with exit code 70: in the program, in a rank, and where nothing can unwind.
+
+use apexmap::crash::{EXIT_CODE, guard};
+use apexmap::error::Error;
+use apexmap::measure::comm::{self, Comm, TransportKind};
+use apexmap::measure::hardware::Place;
+use apexmap::on_transport;
+use apexmap::terminal::note;
+use std::process::Command;
+
+const HOW: &str = "APEXMAP_TEST_CRASH";
+
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        panic!("out of luck twice");
+    }
+}
+
+fn fall(how: &str) -> u8 {
+    match how {
+        "program" => panic!("out of luck"),
+        "thread" => std::thread::scope(|scope| scope.spawn(|| -> u8 { panic!("out of luck") }).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        "cleanup" => {
+            let _falls = PanicsWhenDropped;
+            panic!("out of luck");
+        }
+        "rank" => {
+            let program = |transport: comm::Transport, _: &mut comm::arena::Arena| -> Result<(), Error> {
+                on_transport!(transport, comm => {
+                    assert_ne!(comm.rank(), 1, "out of luck");
+                    comm::Collectives::barrier(comm);
+                });
+                Ok(())
+            };
+            let ended = comm::start(TransportKind::Threads, 3, Place::default(), program, |_| ());
+            ended.map_or_else(
+                |error| {
+                    note(&format!("error: {error}"));
+                    error.exit_code()
+                },
+                |()| 0,
+            )
+        }
+        _ => 0,
+    }
+}
+
+#[test]
+#[ignore = "the process that the other tests start"]
+fn child() {
+    if let Ok(how) = std::env::var(HOW) {
+        std::process::exit(guard(|| fall(&how)).into());
+    }
+}
+
+/// Exit code and standard error of a program that falls.
+fn fallen(how: &str) -> (Option<i32>, String) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["crash::child", "--exact", "--ignored", "--nocapture"]).env(HOW, how).env("RUST_BACKTRACE", "1");
+    let output = child.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_panic_that_escapes_is_one_message_with_what_to_report() {
+    for how in ["program", "thread", "rank", "cleanup"] {
+        let (code, said) = fallen(how);
+        assert_eq!(code, Some(EXIT_CODE.into()), "{how}: {said}");
+        assert_eq!(said.matches("out of luck").count(), 1, "{how}: {said}");
+        assert!(said.contains("tests/crash.rs:") && said.contains("please report it"), "{how}: {said}");
+        assert!(
+            said.lines().count() <= 4 && !said.contains("panicked") && !said.contains("backtrace"),
+            "{how}: {said}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_panic_keeps_its_exit_code() {
+    assert_eq!(fallen("not at all").0, Some(0));
+}

@@ -1,0 +1,244 @@
+//! One try: a result folder, a driver in trouble, and what must hold afterwards.
+
+use crate::common::Scratch;
+use apexmap::explore::store::Folder;
+use apexmap::measure::numerics::mix::mix;
+use apexmap::sample::{Event, Status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
+/// Samples of each point in each launch.
+const MIN: usize = 3;
+const SWEEP: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 3\n[fixed]\nkernel = \"apex_map.sequential\"\n\
+                     M = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n";
+/// Nothing here takes longer unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What went wrong in the tries of one fault.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    pub tries: u32,
+    /// Tries that the fault reached: others ended before.
+    pub struck: u32,
+    /// Samples that a journal had and that are gone.
+    pub lost: usize,
+    /// Samples that are there twice.
+    pub doubled: usize,
+    /// Processes that outlived their driver.
+    pub orphans: usize,
+    pub hangs: usize,
+    /// Next runs that did not complete the sweep, files that are not whole, files left behind, wrong exit codes.
+    pub others: Vec<String>,
+}
+
+impl Tally {
+    pub fn is_clean(&self) -> bool {
+        (self.lost, self.doubled, self.orphans, self.hangs, self.others.len()) == (0, 0, 0, 0, 0)
+    }
+}
+
+/// A random number below `most`, the same in each run of the tests.
+pub fn dice(seed: u64, most: u64) -> u64 {
+    mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % most.max(1)
+}
+
+/// The library that makes system calls fail.
+pub fn shim() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let output = std::env::temp_dir().join(format!("apexmap-shim-{}.so", std::process::id()));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/shim.c");
+        let mut cc = Command::new("cc");
+        let built = cc.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&output).args([source, "-ldl"]).status();
+        assert!(built.is_ok_and(|status| status.success()), "a C compiler named cc is needed to build {source}");
+        output
+    })
+}
+
+/// Key, block, repetition and status of a sample.
+type Name = (String, u32, u32, String);
+
+/// A folder in which drivers get into trouble.
+pub struct Case {
+    scratch: Scratch,
+    pub tally: Tally,
+    held: BTreeMap<Name, usize>,
+}
+
+impl Case {
+    pub fn new() -> Self {
+        let scratch = Scratch::new();
+        fs::write(scratch.join("sweep.toml"), SWEEP).unwrap();
+        Self { scratch, tally: Tally { tries: 1, ..Tally::default() }, held: BTreeMap::new() }
+    }
+
+    /// Where the results are; a file system may be mounted there.
+    pub fn disk(&self) -> PathBuf {
+        self.scratch.join("disk")
+    }
+
+    pub fn result(&self) -> PathBuf {
+        self.disk().join("r")
+    }
+
+    pub fn mark(&self) -> PathBuf {
+        self.scratch.join("mark")
+    }
+
+    /// A command of the program on the result.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, report: bool) -> Command {
+        let mut command = self.command(if report { &["run"] } else { &["run", "--no-report"] });
+        command.arg("--out").arg(self.result()).arg(self.scratch.join("sweep.toml"));
+        command
+    }
+
+    /// Waits; what hangs is ended.
+    pub fn wait(&mut self, mut child: Child) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            if let Some(status) = child.try_wait().unwrap() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.tally.hangs += 1;
+        let _ = child.kill();
+        let _ = child.wait();
+        None
+    }
+
+    /// Runs to the end, whatever comes; the exit code is one of these, or a signal is the end.
+    pub fn suffer(&mut self, mut command: Command, codes: &[i32]) {
+        let child = command.spawn().unwrap();
+        if let Some(code) = self.wait(child).and_then(|status| status.code()) {
+            self.expect(codes.contains(&code), || format!("exit code {code}"));
+        }
+    }
+
+    pub fn expect(&mut self, holds: bool, what: impl Fn() -> String) {
+        if !holds {
+            self.tally.others.push(what());
+        }
+    }
+
+    /// Every sample that journals hold, with its number; the torn last line of a journal is none.
+    fn samples(&self) -> BTreeMap<Name, usize> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(self.result().join("journals")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_none_or(|end| end != "jsonl") {
+                continue;
+            }
+            for line in fs::read(&path).unwrap().split(|&byte| byte == b'\n') {
+                if let Ok(Event::Sample(sample)) = serde_json::from_slice(line) {
+                    let status = sample.status.name().to_owned();
+                    *found.entry((sample.key, sample.block, sample.repetition, status)).or_default() += 1;
+                }
+            }
+        }
+        found
+    }
+
+    /// Looks at the result while it is in trouble: what is there now must stay.
+    pub fn hold(&mut self) {
+        self.end_orphans();
+        let now = self.samples();
+        let held = std::mem::replace(&mut self.held, now);
+        self.count_lost(&held);
+    }
+
+    fn count_lost(&mut self, before: &BTreeMap<Name, usize>) {
+        self.tally.lost += before.keys().filter(|name| !self.held.contains_key(*name)).count();
+        self.tally.doubled = self.held.values().filter(|&&times| times > 1).count();
+    }
+
+    /// Processes that work on this result without a driver get some time to end.
+    fn end_orphans(&mut self) {
+        let begun = Instant::now();
+        while !self.processes().is_empty() {
+            if begun.elapsed() > Duration::from_secs(10) {
+                for pid in self.processes() {
+                    self.tally.orphans += 1;
+                    let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+                }
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn processes(&self) -> Vec<i32> {
+        let word = self.scratch.to_string_lossy().into_owned();
+        let pids = fs::read_dir("/proc").unwrap().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let of_this = |pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&word)
+        };
+        pids.filter(of_this).collect()
+    }
+
+    /// A run without a fault completes the sweep, loses nothing, and leaves nothing lying about.
+    pub fn conclude(mut self, struck: bool) -> Tally {
+        self.check(struck);
+        self.tally
+    }
+
+    /// As [`Case::conclude`], with the folder still there.
+    pub fn check(&mut self, struck: bool) {
+        self.tally.struck = u32::from(struck);
+        self.hold();
+        let child = self.run(false).spawn().unwrap();
+        let status = self.wait(child);
+        let code = status.and_then(|status| status.code());
+        self.expect(code == Some(0), || format!("the next run ended with {code:?}"));
+        self.hold();
+        let good = self.held.keys().filter(|name| name.3 == Status::Ok.name()).count();
+        self.expect(good == 2 * 2 * MIN, || format!("{good} good samples"));
+        let total = self.held.len();
+        let rows = Folder::open(&self.result()).and_then(|folder| folder.table()).map(|table| table.rows);
+        self.expect(rows.as_ref().is_ok_and(|rows| *rows == total), || format!("{rows:?} rows of {total} samples"));
+        for wrong in not_whole(&self.result()) {
+            self.tally.others.push(wrong);
+        }
+    }
+}
+
+/// Files that are cut, and files left behind by writers that are gone.
+fn not_whole(folder: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            wrong.extend(not_whole(&path));
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap_or_default();
+        let end: &[u8] = match path.extension().and_then(|end| end.to_str()) {
+            Some("svg") => b"</svg>\n",
+            Some("png") => b"IEND\xaeB`\x82",
+            Some("html") => b"</html>",
+            Some("parquet") => b"PAR1",
+            Some("json") => b"}",
+            Some("tmp") => b"nothing ends so",
+            _ => b"",
+        };
+        if !bytes.ends_with(end) {
+            wrong.push(format!("{} is not whole, or left behind", path.display()));
+        }
+    }
+    wrong
+}

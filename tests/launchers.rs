@@ -1,0 +1,410 @@
+//! Launchers that misbehave: what a sweep makes of each of them, what it keeps, and that nothing of them stays behind.
+
+use super::common::{Scratch, apexmap, patiently};
+use super::mpi_worker::{MPICH, OPEN_MPI, alone, job};
+use apexmap::explore::store::Folder;
+use apexmap::measure::kernels;
+use apexmap::measure::worker::Info;
+use apexmap::point::Point;
+use apexmap::provenance;
+use apexmap::sample::Status;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+/// Passes the worker on as it should.
+const GOOD: &str = "exec \"$@\"";
+/// Nothing of these sweeps takes so long.
+const PATIENT: &str = "timeout = \"600 s\"\nstart_timeout = \"600 s\"";
+/// For launches that never say what they should.
+const HASTY: &str = "timeout = \"0.3 s\"\nstart_timeout = \"0.3 s\"";
+/// For launches that begin well, and then do not end a run.
+const HASTY_RUNS: &str = "timeout = \"0.3 s\"\nstart_timeout = \"600 s\"";
+
+/// A sweep of two points, a launcher that is a script, and a worker that passes for one of MPI.
+struct Case {
+    scratch: Scratch,
+    out: PathBuf,
+    worker: PathBuf,
+    kernel: &'static str,
+}
+
+impl Case {
+    /// With samples that a good launcher has brought: two of each point.
+    fn new() -> Self {
+        let case = Self::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
+        let output = case.run(GOOD, PATIENT, 2);
+        assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+        case
+    }
+
+    fn empty(kernel: &'static str) -> Self {
+        let scratch = Scratch::new();
+        let program = env!("CARGO_BIN_EXE_apexmap");
+        let transports = ["threads", "mpi"].map(str::to_owned).to_vec();
+        let info = Info { build: provenance::build(), transports, mpi_library: Some("MPI of scripts".into()) };
+        std::fs::write(scratch.join("info"), serde_json::to_string(&info).unwrap()).unwrap();
+        // worker --job FILE --transport mpi --ranks 2
+        let worker = format!(
+            "#!/bin/sh\nif [ \"$2\" = --info ]; then exec cat '{}'; fi\n\
+             exec '{program}' worker --job \"$3\" --transport threads --ranks \"$7\"\n",
+            scratch.join("info").display()
+        );
+        std::fs::write(scratch.join("worker"), worker).unwrap();
+        std::fs::set_permissions(scratch.join("worker"), PermissionsExt::from_mode(0o755)).unwrap();
+        let (out, worker) = (scratch.join("result"), scratch.join("worker"));
+        Self { scratch, out, worker, kernel }
+    }
+
+    /// The command that measures so many samples of each point through this launcher.
+    fn command(&self, launcher: &str, limits: &str, samples: u32) -> Command {
+        let [script, sweep] = ["launcher", "sweep.toml"].map(|name| self.scratch.join(name));
+        std::fs::write(&script, format!("ranks=$1; shift\n{launcher}\n")).unwrap();
+        let text = format!(
+            "[fixed]\nranks = 2\n{}\n[repeat]\nmin = {samples}\n[launch]\ntransport = \"mpi\"\n\
+             launcher = \"custom\"\ncommand = [\"sh\", \"{}\", \"{{ranks}}\", \"{{worker}}\", \"{{arguments}}\"]\n\
+             preflight = \"0 s\"\nworker = \"{}\"\n{limits}\n",
+            self.kernel,
+            script.display(),
+            self.worker.display()
+        );
+        std::fs::write(&sweep, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        command.args(["run", "--no-report", "--out"]).arg(&self.out).arg(&sweep);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // By this, all that comes of it is known.
+        command.env("APEXMAP_TEST", self.scratch.as_os_str());
+        command
+    }
+
+    fn run(&self, launcher: &str, limits: &str, samples: u32) -> Output {
+        self.command(launcher, limits, samples).output().unwrap()
+    }
+
+    /// Identities of the good samples.
+    fn samples(&self) -> Vec<(String, u32)> {
+        let records = Folder::open(&self.out).unwrap().records().unwrap();
+        let good = records.into_iter().flat_map(|record| record.samples).filter(|s| s.status == Status::Ok);
+        good.map(|sample| (sample.key, sample.repetition)).collect()
+    }
+
+    /// Processes that come of this case.
+    fn processes(&self) -> Vec<i32> {
+        let mark = format!("APEXMAP_TEST={}", self.scratch.display());
+        let of_case = |entry: &std::fs::DirEntry| {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+            environment.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes()) && !stat.contains(") Z")
+        };
+        let processes = std::fs::read_dir("/proc").unwrap().flatten().filter(of_case);
+        processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
+    /// Waits until nothing of this case is left.
+    fn assert_gone(&self, what: &str) {
+        let tries = (0..3000).take_while(|_| !self.processes().is_empty());
+        let tries = tries.map(|_| std::thread::sleep(Duration::from_millis(20))).count();
+        assert!(tries < 3000, "{what}: {:?} stay behind", self.processes());
+    }
+}
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        self.processes().into_iter().for_each(|pid| _ = kill(Pid::from_raw(pid), Signal::SIGKILL));
+    }
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What a launcher does, the limits of its sweep, the exit code, and what is said.
+type Try<'a> = (&'a str, &'a str, i32, &'a str);
+
+/// With each of these launchers the sweep ends so, keeps what it had, and is complete after a good launch.
+fn check(tries: &[Try]) {
+    let case = Case::new();
+    let before = case.samples();
+    assert_eq!(before.len(), 4);
+    let saved = case.scratch.join("saved");
+    std::fs::rename(&case.out, &saved).unwrap();
+    for (launcher, limits, code, said) in tries {
+        let copied = Command::new("cp").arg("-r").args([&saved, &case.out]).status().unwrap();
+        assert!(copied.success());
+        let output = case.run(launcher, limits, 4);
+        let text = errors(&output);
+        assert!(text.len() < 20_000, "{launcher}: {} bytes are written", text.len());
+        assert_eq!(output.status.code(), Some(*code), "{launcher}: {text}");
+        assert!(text.contains(said), "{launcher}: {text}");
+        assert!(case.processes().is_empty(), "{launcher}: something stays behind");
+        let kept = case.samples();
+        assert!(before.iter().all(|sample| kept.contains(sample)), "{launcher}: samples are lost");
+        let files = std::fs::read_dir(case.out.join("journals")).unwrap().flatten();
+        assert!(files.map(|file| file.metadata().unwrap().len()).all(|bytes| bytes < 2_000_000), "{launcher}");
+        let output = case.command(GOOD, PATIENT, 4).arg("--retry-failed").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "after {launcher}: {}", errors(&output));
+        let all = case.samples();
+        assert_eq!(all.len(), 8, "after {launcher}");
+        assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), 8, "after {launcher}");
+        std::fs::remove_dir_all(&case.out).unwrap();
+    }
+}
+
+const MISFIT: &str = "the launch's lines do not fit together";
+
+#[test]
+fn whatever_a_launcher_prints_around_the_lines_of_the_worker_they_are_found() {
+    check(&[
+        ("printf 'job 4711 starting... '; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/^/[0] /'", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/$/\\r/'", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\" | sed -u 's/^/UCX WARN\\n\\n{\"event\":\"what\"}\\n/'", PATIENT, 0, "2 of 2 points done"),
+        ("head -c 300000 /dev/urandom; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
+        ("head -c 3000000 /dev/zero >&2; exec \"$@\"", PATIENT, 0, "2 of 2 points done"),
+    ]);
+}
+
+#[test]
+fn a_banner_without_its_end_does_not_hide_what_the_launch_ran_on() {
+    let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
+    assert!(case.run("printf 'job 4711 starting... '; exec \"$@\"", PATIENT, 2).status.success());
+    let status = apexmap(&["status", case.out.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("launch 0001: 2 ranks on threads"), "{status:?}");
+}
+
+#[test]
+fn a_launch_that_says_what_it_was_not_asked_for_is_a_fault_and_none_of_that_counts() {
+    let sed = |script: &str| format!("\"$@\" | sed -u '{script}'");
+    let wrong = [
+        (sed("/\"start\"/d"), "a sample without a start"),
+        (sed("/\"hello\"/d"), "a start before the launch said what it is"),
+        (sed("0,/\"sample\"/{/\"sample\"/d}"), "a start before the last run's sample"),
+        (sed("/\"sample\"/p"), "a sample without a start"),
+        (sed("p"), "a second launch speaks"),
+        (sed("/\"hello\"/s/\"ranks\":2/\"ranks\":3/"), "another launch speaks"),
+        (sed("/\"sample\"/s/\"key\":\"[^\"]*\"/\"key\":\"another\"/"), "a sample of another point"),
+        (sed("/\"sample\"/s/\"I\":64/\"I\":32/"), "a sample of another point"),
+        (sed("/\"sample\"/s/\"repetition\":2/\"repetition\":7/"), "a sample of another run"),
+        (sed("/\"sample\"/s/\"block\":0/\"block\":1/"), "a sample of another run"),
+        (sed("/\"start\"/s/\"index\":[01]/\"index\":9/"), "a start of a point that is not in the job"),
+        (sed("/\"start\"/s/\"repetition\":2/\"repetition\":0/"), "a start of repetition 0 instead of 2"),
+        (sed("/\"start\"/{h;d};/\"sample\"/G"), "a sample without a start"),
+        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":false}/"), "an end before all points were measured"),
+        (sed("/\"start\"/s/.*/{\"event\":\"done\",\"budget_spent\":true}/"), "an end for lack of time"),
+        (sed("/\"start\"/s/^/{\"event\":\"ended\",\"status\":\"ok\",\"message\":\"\"}\\n/"), "a line of the driver's"),
+        ("\"$@\" & \"$@\" & wait".to_owned(), "a second launch speaks"),
+        ("head -c 2000000 /dev/zero; exec \"$@\"".to_owned(), "a start before the launch said what it is"),
+        (
+            "while :; do echo '{\"event\":\"memory\",\"ranks\":[]}'; done".to_owned(),
+            "a line about memory before the launch said what it is",
+        ),
+    ];
+    let expected: Vec<String> = wrong.iter().map(|(_, why)| format!("{MISFIT}: {why}")).collect();
+    // Two worlds may meet anywhere, and some systems tell of the memory before the first start.
+    let open = |at: usize| ["&", "start\"/d", "{h;d}", "head"].iter().any(|part| wrong[at].0.contains(part));
+    let said = |at: usize| if open(at) { MISFIT } else { expected[at].as_str() };
+    check(&(0..wrong.len()).map(|at| (wrong[at].0.as_str(), PATIENT, 3, said(at))).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_launch_that_says_nothing_or_nothing_that_ends_is_given_up_in_time() {
+    let silent = "did not start: no sign of life within 0.3 s";
+    check(&[
+        ("exec sleep 1000", HASTY, 3, silent),
+        ("exec tr '\\0' x < /dev/zero", HASTY, 3, silent),
+        ("exec yes", HASTY, 3, silent),
+        ("yes >&2", HASTY, 3, silent),
+        ("trap '' TERM; sleep 1000 & wait; wait", HASTY, 3, silent),
+        ("setsid sleep 1000 & exit 0", HASTY, 3, silent),
+        ("\"$@\" | sed -u '/\"hello\"/q'; exec sleep 1000", HASTY, 3, "no sign of life"),
+    ]);
+}
+
+#[test]
+fn a_run_that_does_not_end_is_a_failed_point_whatever_else_is_printed() {
+    check(&[
+        ("\"$@\" | sed -u '/\"start\"/q'; exec yes UCX WARN", HASTY_RUNS, 4, "timed-out"),
+        ("\"$@\" | sed -u '/\"start\"/q'; exec sleep 1000", HASTY_RUNS, 4, "timed-out"),
+        ("\"$@\" | sed -u '/\"start\"/q'; tr '\\0' x < /dev/zero >&2", HASTY_RUNS, 4, "timed-out"),
+    ]);
+}
+
+#[test]
+fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
+    let again = "3 consecutive launches on 2 ranks ended without a sample";
+    check(&[
+        ("exit 0", PATIENT, 3, "did not start: the worker ended early"),
+        ("exit 9", PATIENT, 3, "did not start: the launch ended with exit code 9"),
+        ("yes 'no slots' | head -c 3000000 | tr '\\n' ' ' >&2; exit 1", PATIENT, 3, "no slots no slots"),
+        ("\"$@\" | sed -u '/\"hello\"/q'; exit 9", PATIENT, 3, again),
+        ("\"$@\" | sed -u '/\"hello\"/q'; kill -9 $$", PATIENT, 3, again),
+        ("\"$@\" | sed -u '/\"start\"/q'; exit 9", PATIENT, 4, "2 failed"),
+        // Each gives a sample, until there are enough.
+        ("\"$@\" | sed -u '/\"sample\"/q'; exit 9", PATIENT, 0, "exit code 9"),
+    ]);
+    let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
+    let output = case.run("\"$@\" | sed -u '/\"sample\"/q'; exit 9", PATIENT, 1000);
+    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    let text = errors(&output);
+    assert!(text.contains("25 consecutive launches on 2 ranks ended without the last sample of any point"), "{text}");
+    assert_eq!(case.samples().len(), 25, "what they measured is kept");
+}
+
+#[test]
+fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
+    check(&[
+        ("setsid \"$@\" & exit 0", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\" & exit 0", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\"; sleep 1000 > /dev/null 2>&1 & exit 0", PATIENT, 0, "2 of 2 points done"),
+        ("\"$@\"; (setsid sleep 1000 > /dev/null 2>&1 &) ", PATIENT, 0, "2 of 2 points done"),
+    ]);
+}
+
+/// Four thousand million messages: minutes.
+const LONG_RUN: &str = "kernel = \"calibrate.mailbox\"\nmessage_bytes = 8\nmessages = 4294967296";
+
+/// A sweep in the middle of a long run.
+fn measuring(case: &Case, launcher: &str) -> Child {
+    let started = case.scratch.join("started");
+    let _ = std::fs::remove_file(&started);
+    let tee = format!("{launcher} | sed -u '/\"start\"/w {}'", started.display());
+    let mut driver = case.command(&tee, PATIENT, 2).spawn().unwrap();
+    while !std::fs::metadata(&started).is_ok_and(|file| file.len() > 0) {
+        assert!(driver.try_wait().unwrap().is_none(), "it ended before");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    driver
+}
+
+#[test]
+fn a_launch_in_the_middle_of_a_run_ends_with_its_driver_however_that_ends() {
+    use Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+    for launcher in ["\"$@\"", "setsid \"$@\"", "(trap '' TERM; \"$@\")"] {
+        for (signal, code) in [(SIGINT, Some(130)), (SIGTERM, Some(143)), (SIGHUP, Some(129)), (SIGKILL, None)] {
+            let case = Case::empty(LONG_RUN);
+            let driver = measuring(&case, launcher);
+            kill(Pid::from_raw(driver.id() as i32), signal).unwrap();
+            let output = driver.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), code, "{launcher}: {}", errors(&output));
+            case.assert_gone(&format!("{launcher} after {signal}"));
+            let told = errors(&output).contains("0 samples kept, 0 of 1 point done");
+            assert_eq!(told, code.is_some(), "{launcher}: {}", errors(&output));
+        }
+    }
+}
+
+/// With the real thing in a script, which the signal that the system sends at a parent's death does not pass.
+#[test]
+fn an_mpi_launch_in_a_script_ends_with_its_driver_however_that_ends() {
+    needs!(Mpi);
+    for mpi in [&OPEN_MPI, &MPICH] {
+        let worker = mpi.worker().to_owned();
+        let _alone = alone();
+        let program = mpi.launcher.programs()[0];
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL] {
+            let mut case = Case::empty(LONG_RUN);
+            case.worker.clone_from(&worker);
+            let settings = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+                            OMPI_MCA_rmaps_base_oversubscribe=1";
+            // In a session of its own, only the first rank can notice.
+            let setsid = if signal == Signal::SIGKILL { "setsid" } else { "" };
+            let command = format!("{settings}\n{setsid} {program} -n $ranks \"$@\" < /dev/null");
+            let driver = measuring(&case, &command);
+            assert!(case.processes().len() > 5, "driver, script, launcher and ranks");
+            kill(Pid::from_raw(driver.id() as i32), signal).unwrap();
+            let output = driver.wait_with_output().unwrap();
+            case.assert_gone(&format!("{} after {signal}: {}", mpi.name, errors(&output)));
+        }
+    }
+}
+
+/// As on another node, where all that the first rank sees of the driver is the pipe that it writes to.
+#[test]
+fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first() {
+    use std::io::{BufRead, BufReader};
+    needs!(Mpi);
+    for mpi in [&OPEN_MPI, &MPICH] {
+        let scratch = Scratch::new();
+        let (worker, pipe) = (scratch.join("rank"), scratch.join("pipe"));
+        let text = format!(
+            "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 0 ]; then exec > '{}'; fi\nexec '{}' \"$@\"\n",
+            pipe.display(),
+            mpi.worker().display()
+        );
+        std::fs::write(&worker, text).unwrap();
+        std::fs::set_permissions(&worker, PermissionsExt::from_mode(0o755)).unwrap();
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let point = Point::new("calibrate.mailbox", 2).with("message_bytes", 8u64).with("messages", 1u64 << 32);
+        let job = job("unread", 2, 1, vec![kernels::complete(point).unwrap()]);
+        let launch = std::thread::spawn(move || mpi.start(&worker, &job, 2));
+        let mut lines = BufReader::new(std::fs::File::open(&pipe).unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("\"start\"")));
+        drop(lines);
+        let output = patiently(move || launch.join().unwrap());
+        assert!(!output.status.success(), "{}: {}", mpi.name, errors(&output));
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_driver_and_launch_at_once() {
+    use std::os::unix::process::ExitStatusExt;
+    let case = Case::empty(LONG_RUN);
+    // The first one waits for what does not listen.
+    let mut driver = measuring(&case, "(trap '' TERM; \"$@\")");
+    let pid = Pid::from_raw(driver.id() as i32);
+    let ended = loop {
+        let _ = kill(pid, Signal::SIGINT);
+        std::thread::sleep(Duration::from_millis(5));
+        if let Some(status) = driver.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(ended.signal(), Some(Signal::SIGINT as i32));
+    case.assert_gone("a second Ctrl-C");
+}
+
+#[test]
+fn a_worker_program_that_does_not_say_what_it_is_is_refused_in_time_and_ended() {
+    use apexmap::explore::commands::setup::ask;
+    let scratch = Scratch::new();
+    let program = |name: &str, text: &str| {
+        let path = scratch.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\necho $$ > {}/pid\n{text}\n", scratch.display())).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        path
+    };
+    let limit = Duration::from_millis(300);
+    for (name, text, limit, what) in [
+        ("silent", "sleep 1000", limit, "does not say what it is within 0.3 s"),
+        ("endless", "exec yes", Duration::from_secs(600), "is not apexmap"),
+        ("loud", "yes >&2", limit, "does not say what it is within 0.3 s"),
+        ("wrong", "echo 1.2.3", Duration::from_secs(600), "is not apexmap"),
+    ] {
+        let error = ask(&program(name, text), limit).expect_err(name);
+        assert!(error.what.contains(what) && error.exit_code() == 3, "{name}: {error}");
+        let pid = std::fs::read_to_string(scratch.join("pid")).unwrap();
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{name} still lives");
+    }
+    let error = ask(&scratch.join("absent"), limit).expect_err("it is not there");
+    assert!(error.what.contains("absent") && error.exit_code() == 3, "{error}");
+}
+
+#[test]
+fn a_worker_named_without_a_folder_is_the_one_that_is_here() {
+    let scratch = Scratch::new();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_apexmap"), scratch.join("wk")).unwrap();
+    // Another program of the name is first on the PATH.
+    std::fs::create_dir(scratch.join("path")).unwrap();
+    std::os::unix::fs::symlink("/bin/false", scratch.join("path/wk")).unwrap();
+    let text =
+        "[fixed]\nkernel = \"apex_map.sequential\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[launch]\npreflight = \"0 s\"\n";
+    std::fs::write(scratch.join("sweep.toml"), text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    command.current_dir(&*scratch).env("PATH", scratch.join("path"));
+    let output = command.args(["run", "sweep.toml", "--worker", "wk", "--no-report"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+}

@@ -1,0 +1,130 @@
+//! The lines of a launch: cut out of any bytes, found among others, and in an order that fits their job.
+
+use super::common::{launch, sample, small_point};
+use apexmap::explore::sweep::lines::{Lines, event};
+use apexmap::explore::sweep::protocol::Protocol;
+use apexmap::measure::worker::{Job, Repeat, Task};
+use apexmap::sample::Event;
+use proptest::prelude::*;
+
+/// What comes of bytes in these pieces.
+fn cut<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, longest: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
+    let (mut lines, mut found) = (Lines::new(longest), Vec::new());
+    for piece in pieces {
+        let mut take = |line: &[u8]| {
+            found.push(line.to_vec());
+            Ok::<_, ()>(())
+        };
+        lines.add(piece, &mut take).expect("no objection");
+    }
+    (found, lines.rest().to_vec())
+}
+
+fn job() -> Job {
+    let task = |block: u64| Task {
+        key: format!("L{block}"),
+        point: small_point("apex_map.two_sided", 2).with("L", block),
+        seconds_so_far: Vec::new(),
+        next_repetition: 0,
+    };
+    Job {
+        launch: "0001".into(),
+        block: 0,
+        launcher: "local".into(),
+        transport: "threads".into(),
+        ranks: 2,
+        seed: 1,
+        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
+        tasks: [1, 2].map(task).to_vec(),
+    }
+}
+
+/// The lines of a launch that does all of its job.
+fn good() -> Vec<Event> {
+    let job = job();
+    let mut events = vec![Event::Hello(Box::new(launch("0001", 2, "b"))), Event::Preflight { canaries: Vec::new() }];
+    for (index, repetition) in [(1, 0), (0, 0), (0, 1), (1, 1)] {
+        events.push(Event::Start { index, repetition });
+        if repetition == 0 && index == 1 {
+            events.push(Event::Memory { ranks: vec![None; 2] });
+        }
+        let task = &job.tasks[index];
+        events.push(Event::Sample(Box::new(sample(&task.point, &task.key, repetition, 1.0))));
+    }
+    events.push(Event::Done { budget_spent: false });
+    events
+}
+
+/// How many of these lines fit, and what is wrong with the next.
+fn fitting(events: &[Event]) -> (usize, Option<String>) {
+    let mut protocol = Protocol::new(job());
+    let wrong = events.iter().enumerate().find_map(|(at, event)| Some((at, protocol.check(event).err()?)));
+    wrong.map_or((events.len(), None), |(at, why)| (at, Some(why)))
+}
+
+#[test]
+fn the_lines_of_a_launch_that_does_its_job_fit_together() {
+    assert_eq!(fitting(&good()), (good().len(), None));
+}
+
+#[test]
+fn a_last_word_may_come_at_any_time_and_nothing_else_after_the_end() {
+    let events = good();
+    for at in 0..=events.len() {
+        let mut events = events.clone();
+        events.insert(at, Event::Fatal { message: "no more".into() });
+        assert_eq!(fitting(&events).1, None);
+    }
+    for extra in &events {
+        let all = [&events[..], std::slice::from_ref(extra)].concat();
+        let (at, why) = fitting(&all);
+        assert!(at == events.len() && why.is_some_and(|why| why.contains("after the launch was done")));
+    }
+}
+
+proptest! {
+    #[test]
+    fn lines_do_not_depend_on_the_pieces_in_which_they_come(
+        bytes in prop::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200), size in 1usize..20, longest in 0usize..30,
+    ) {
+        let (found, rest) = cut(bytes.chunks(size), longest);
+        prop_assert_eq!(&cut([&bytes[..]], longest), &(found.clone(), rest.clone()));
+        let mut all: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+        let last = all.pop().unwrap_or_default();
+        let short: Vec<&[u8]> = all.into_iter().filter(|line| line.len() <= longest).collect();
+        prop_assert_eq!(found, short);
+        prop_assert_eq!(rest, if last.len() <= longest { last } else { b"" });
+    }
+
+    #[test]
+    fn an_event_is_found_after_any_text_on_its_line(text in "[^\n]{0,40}", at in 0usize..12) {
+        let events = good();
+        let expected = &events[at % events.len()];
+        let line = format!("{text}{}", serde_json::to_string(expected).expect("a line"));
+        let found = event(line.as_bytes());
+        prop_assert_eq!(found.as_ref(), Some(expected));
+    }
+
+    #[test]
+    fn no_bytes_are_more_than_an_event_or_none(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let _ = event(&bytes);
+        let _ = event(&[b"{\"event\":", &bytes[..]].concat());
+    }
+
+    #[test]
+    fn a_line_that_is_lost_or_comes_twice_or_too_early_is_found_out(at in 0usize..10, other in 0usize..10, what in 0u8..3) {
+        let needed = |event: &Event| !matches!(event, Event::Memory { .. } | Event::Preflight { .. });
+        let whole: Vec<Event> = good().into_iter().filter(needed).collect();
+        prop_assert_eq!((whole.len(), fitting(&whole).1), (10, None));
+        let mut events = whole.clone();
+        match what {
+            0 => _ = events.remove(at),
+            1 => events.insert(other, whole[at].clone()),
+            _ => events.swap(at, other),
+        }
+        // Whether a last line is missing, the driver sees.
+        let fits = events == whole || (what == 0 && at == 9);
+        prop_assert_eq!(fitting(&events).1.is_none(), fits, "{:?}", events);
+    }
+}

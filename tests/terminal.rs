@@ -1,0 +1,234 @@
+//! What reaches a terminal is printable and not endless, and that it cannot be written ends no measurement.
+
+use super::architecture::sources;
+use super::common::{Scratch, apexmap, printed, samples, table, write};
+use apexmap::error::Error;
+use apexmap::explore::commands::diagnostics::render;
+use apexmap::explore::store::Folder;
+use apexmap::terminal::{is_unprintable, printable};
+use proptest::prelude::*;
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_apexmap");
+
+pub const TINY: &str = "[launch]\nlaunches = 2\npreflight = 0\n[repeat]\nmin = 2\n[fixed]\nkernel = \"apex_map.sequential\"\n\
+                    M = 4096\nI = 64\nN = 2\n[axes]\nL = [1, 8]\n";
+
+fn tiny(scratch: &Scratch) -> PathBuf {
+    let path = scratch.join("tiny.toml");
+    std::fs::write(&path, TINY).unwrap();
+    path
+}
+
+fn run(sweep: &Path, out: &Path) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["run", "--no-report", "--out"]).arg(out).arg(sweep).stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}
+
+fn is_complete(out: &Path) -> bool {
+    printed(&["status", out.to_str().unwrap()]).contains("2 planned, 2 done")
+}
+
+#[test]
+fn a_sweep_goes_on_when_nobody_reads_its_notes() {
+    let scratch = Scratch::new();
+    let sweep = tiny(&scratch);
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    assert!(run(&sweep, &scratch.join("full")).stderr(full).status().unwrap().success());
+    assert!(is_complete(&scratch.join("full")));
+
+    let mut driver = run(&sweep, &scratch.join("pipe")).stderr(Stdio::piped()).spawn().unwrap();
+    // One line, as `head -n 1` takes it, and the pipe is gone.
+    BufReader::with_capacity(1, driver.stderr.take().unwrap()).read_line(&mut String::new()).unwrap();
+    assert!(driver.wait().unwrap().success());
+    assert!(is_complete(&scratch.join("pipe")));
+}
+
+/// Both ends of a terminal.
+fn terminal() -> (File, OwnedFd) {
+    let (mut master, mut slave) = (0, 0);
+    // SAFETY: both descriptors are written if the call succeeds, and belong to nobody else; the rest may be null.
+    unsafe {
+        let null = std::ptr::null_mut();
+        let opened =
+            nix::libc::openpty(&mut master, &mut slave, null, null.cast_const().cast(), null.cast_const().cast());
+        assert_eq!(opened, 0);
+        (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave))
+    }
+}
+
+#[test]
+fn a_sweep_goes_on_when_its_terminal_is_closed() {
+    let scratch = Scratch::new();
+    let (mut master, slave) = terminal();
+    let mut driver = run(&tiny(&scratch), &scratch.join("r")).stderr(slave).spawn().unwrap();
+    master.read_exact(&mut [0]).unwrap();
+    drop(master);
+    assert!(driver.wait().unwrap().success());
+    assert!(is_complete(&scratch.join("r")));
+}
+
+#[test]
+fn standard_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+    let scratch = Scratch::new();
+    let folder = Folder::create(&scratch.join("r")).unwrap();
+    write(&folder, &table(samples()));
+    for arguments in
+        [&["query"][..], &["export"], &["export", "--format", "jsonl"], &["--help"], &["kernels"], &["man"]]
+    {
+        let command = || {
+            let mut command = Command::new(PROGRAM);
+            command.args(arguments);
+            if ["query", "export"].contains(&arguments[0]) {
+                command.arg(&folder.path);
+            }
+            command
+        };
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"), "{arguments:?}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command().stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{arguments:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn text_is_made_printable_and_otherwise_stays(text: String) {
+        let made = printable(&text);
+        prop_assert!(!made.contains(is_unprintable));
+        prop_assert_eq!(made.chars().count(), text.chars().count());
+        prop_assert!(made.chars().zip(text.chars()).all(|(made, given)| made == given || is_unprintable(given)));
+    }
+
+    #[test]
+    fn an_error_in_any_place_of_any_text_is_shown_within_bounds(
+        texts in proptest::collection::vec("[a-z\u{1b}\u{202e}\r\té=\\[]{0,400}", 1..30),
+        (from, length) in (0..3000usize, 0..3000usize),
+    ) {
+        let text = texts.join("\n");
+        let error = Error::input("wrong", "right").at(Path::new("a\u{1b}.toml"), &text, from..from + length);
+        let shown = render(&error, false, 100);
+        prop_assert!(!shown.contains(is_unprintable), "{:?}", shown);
+        prop_assert!(shown.len() < 20_000, "{} bytes", shown.len());
+    }
+}
+
+#[test]
+fn a_place_far_to_the_right_is_shown_with_its_line_and_column() {
+    let text = format!("first\n{}zz{}\nlast", "1,".repeat(50_000), ",1".repeat(50_000));
+    let error = Error::input("not a number", "").at(Path::new("wide.toml"), &text, 100_006..100_008);
+    let shown = render(&error, false, 100);
+    assert!(
+        shown.contains("[wide.toml:2:100001]") && shown.contains(" 1 │ first") && shown.contains(" 3 │ last"),
+        "{shown}"
+    );
+    assert!(shown.contains("1,1,zz,1,1") && shown.lines().all(|line| line.chars().count() < 250), "{shown}");
+}
+
+#[test]
+fn a_message_that_repeats_a_long_list_is_cut() {
+    let error = Error::input("1,".repeat(1_000_000), "2,".repeat(1_000_000));
+    assert!(render(&error, false, 100).len() < 10_000);
+}
+
+#[test]
+fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("evil.toml"), scratch.join("r"));
+    std::fs::write(&sweep, format!("title = \"\\u001b]0;x\\u0007\\u202e\"\n{TINY}")).unwrap();
+    let (sweep, out) = (sweep.to_str().unwrap(), out.to_str().unwrap());
+    let hostile = "\u{1b}]0;pwned\u{7}\u{9b}31m\u{202e}";
+    let wrong = scratch.join("wrong.toml");
+    std::fs::write(&wrong, format!("# {hostile}\ntitel = 1")).unwrap();
+    let with = |arguments: &[&str]| {
+        let output = apexmap(arguments);
+        for text in [&output.stdout, &output.stderr] {
+            let text = String::from_utf8_lossy(text);
+            assert!(!text.contains(is_unprintable), "{arguments:?}: {text:?}");
+        }
+    };
+    with(&["run", "--no-report", "--machine", hostile, "--out", out, sweep]);
+    for command in ["status", "query", "report"] {
+        with(&[command, out]);
+    }
+    with(&["plan", "--machine", hostile, "--out", out, sweep]);
+    with(&["plan", wrong.to_str().unwrap()]);
+    with(&["plan", hostile]);
+    with(&[hostile]);
+    with(&["query", out, hostile]);
+    with(&["query", out, "--where", hostile]);
+}
+
+#[test]
+fn data_for_programs_is_printable_only_on_a_terminal() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (tiny(&scratch), scratch.join("r"));
+    let hostile = "a\u{1b}[31mb";
+    assert!(run(&sweep, &out).args(["--machine", hostile]).stderr(Stdio::null()).status().unwrap().success());
+    let journal = out.join("journals/0001.jsonl");
+    let text = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, text.replace("\"launcher\":\"local\"", "\"launcher\":\"a\\u001b[31mb\"")).unwrap();
+    std::fs::remove_file(out.join("samples.parquet")).unwrap();
+    let export = ["export", "--select", "launcher", out.to_str().unwrap()];
+    assert!(printed(&export).contains(hostile), "a file gets what was measured");
+    let (mut master, slave) = terminal();
+    let mut command = Command::new(PROGRAM);
+    command.args(export).stdout(slave).stderr(Stdio::null());
+    assert!(command.status().unwrap().success());
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of what a terminal shows is an error.
+    let _ = master.read_to_end(&mut shown);
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("a\u{fffd}[31mb") && !shown.contains('\u{1b}'), "{shown:?}");
+}
+
+#[test]
+fn arguments_that_are_not_utf_8_work_or_are_refused() {
+    let scratch = Scratch::new();
+    let odd = |text: &[u8]| scratch.join(OsStr::from_bytes(text));
+    let sweep = odd(b"odd\xff.toml");
+    std::fs::write(&sweep, TINY).unwrap();
+    assert!(run(&sweep, &scratch.join("r")).stderr(Stdio::null()).status().unwrap().success());
+    assert!(is_complete(&scratch.join("r")));
+    let refused = run(&sweep, &odd(b"out\xff")).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && said.contains("is not UTF-8"), "{said}");
+    assert!(!odd(b"out\xff").exists());
+    let page = odd(b"page\xff");
+    let (a, b) = (scratch.join("r"), scratch.join("s"));
+    assert!(run(&sweep, &b).stderr(Stdio::null()).status().unwrap().success());
+    let compared =
+        Command::new(PROGRAM).args(["compare", "--allow", "one-launch", "--out"]).args([&page, &a, &b]).output();
+    let compared = compared.unwrap();
+    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
+    assert!(page.is_dir());
+}
+
+#[test]
+fn nothing_else_writes_to_the_terminal_or_writes_files_in_place() {
+    let terminal = ["println!", "eprint", "print!(", "io::stdout().lock", "io::stderr().lock", "env::args()"];
+    let files = ["fs::write(", "File::create(", ".truncate(true)"];
+    for (file, text) in sources("src") {
+        let refused: &[&str] = match file.to_str().unwrap() {
+            "src/terminal.rs" => &files,
+            "src/explore/new_file.rs" => &terminal,
+            _ => &[&terminal[..], &files].concat(),
+        };
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let found = refused.iter().find(|word| line.contains(**word));
+            assert!(found.is_none(), "{}:{}: {}", file.display(), number + 1, line.trim());
+        }
+    }
+}
