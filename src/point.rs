@@ -1,12 +1,13 @@
 //! The parameters of one run, by the papers' names.
 
 use crate::units::plural;
-use serde::{Deserialize, Serialize};
+use serde::de::Visitor;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The value of a parameter or of an output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A whole number: counts, words, bytes.
@@ -25,6 +26,37 @@ impl Value {
             Value::Real(v) => Some(*v),
             Value::Text(_) => None,
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    /// In one step: serde's own way with untagged values reads each of them twice.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl Visitor<'_> for ValueVisitor {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number or a word")
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+                Ok(Value::Integer(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+                Ok(u64::try_from(value).map_or(Value::Real(value as f64), Value::Integer))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+                Ok(Value::Real(value))
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+                Ok(Value::Text(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(ValueVisitor)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
 
 use apexmap::explore::fit::interval::t_quantile;
+use apexmap::explore::fit::interval::{t_above, t_quantile_at};
 use apexmap::explore::fit::nnls::nnls;
 use apexmap::explore::fit::quality::{aicc, smape};
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role, identify};
@@ -289,9 +290,9 @@ fn quantiles_of_students_t_are_those_of_tables_at_any_degrees_of_freedom() {
         (f64::INFINITY, 1.959963984540054, 0.022750131948179195),
     ];
     for (freedom, quantile, above) in known {
-        near(interval::t_quantile_at(freedom, 0.975), quantile, 1e-6);
-        near(interval::t_above(freedom, 2.0), above, 1e-6);
-        assert!(interval::t_quantile_at(freedom, 0.5).abs() < 1e-6, "{freedom}");
+        near(t_quantile_at(freedom, 0.975), quantile, 1e-6);
+        near(t_above(freedom, 2.0), above, 1e-6);
+        assert!(t_quantile_at(freedom, 0.5).abs() < 1e-6, "{freedom}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Journals: append-only, one a launch, one JSON line an event, flushed line by line.
 
 use super::compaction::Damage;
+#[cfg(feature = "internals")]
 use super::reader::Reader;
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};

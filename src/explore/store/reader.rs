@@ -9,12 +9,15 @@ use crate::error::{Error, Result};
 use crate::measure::kernels;
 use crate::point::{Point, Value};
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
+use std::marker::PhantomData;
 use std::path::Path;
 
 /// Longer lines are unreadable: the first line of a launch of a hundred thousand ranks is shorter.
@@ -41,7 +44,16 @@ impl Reader {
     ///
     /// # Errors
     /// If it cannot be read, or a newer apexmap wrote it.
-    pub fn each<S>(&mut self, path: &Path, mut take: impl FnMut(Sample, Option<&Launch>)) -> Result<Record<S>> {
+    pub fn each<S>(&mut self, path: &Path, take: impl FnMut(Sample, Option<&Launch>)) -> Result<Record<S>> {
+        self.events(path, event::<Facts, BTreeMap<String, Value>>, take)
+    }
+
+    fn events<S>(
+        &mut self,
+        path: &Path,
+        event: fn(&[u8]) -> Option<Event>,
+        mut take: impl FnMut(Sample, Option<&Launch>),
+    ) -> Result<Record<S>> {
         let journal = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut record = Record { journal, ..Record::default() };
         lines(path, |line| match line.and_then(event).map(|event| self.checked(event)) {
@@ -72,7 +84,7 @@ impl Reader {
     /// As of [`Reader::each`].
     pub fn outcomes(&mut self, path: &Path) -> Result<Record<SampleOutcome>> {
         let mut samples = Vec::new();
-        let record = self.each(path, |sample, _| samples.push(sample.into()))?;
+        let record = self.events(path, outcome, |sample, _| samples.push(sample.into()))?;
         Ok(Record { samples, ..record })
     }
 
@@ -122,16 +134,56 @@ fn hash_of(point: &Point) -> u64 {
 }
 
 /// The event of a line; `None` if it is none.
-fn event(line: &[u8]) -> Option<Event> {
-    match serde_json::from_slice::<SampleLine>(line) {
+fn event<F, O>(line: &[u8]) -> Option<Event>
+where
+    F: DeserializeOwned + Default + Into<Facts>,
+    O: DeserializeOwned + Default + Into<BTreeMap<String, Value>>,
+{
+    match serde_json::from_slice::<SampleLine<F, O>>(line) {
         Ok(sample) if sample.event == "sample" => Some(Event::Sample(Box::new(sample.into()))),
         _ => serde_json::from_slice(line).ok(),
     }
 }
 
+/// As [`event`], but good samples are without what plans do not ask of them.
+fn outcome(line: &[u8]) -> Option<Event> {
+    match event::<Unkept<f64>, Unkept<Value>>(line) {
+        Some(Event::Sample(sample)) if sample.status != Status::Ok => event::<Facts, BTreeMap<String, Value>>(line),
+        event => event,
+    }
+}
+
+/// A map of values that are read, so that they are known to be there, and not kept.
+struct Unkept<V>(PhantomData<V>);
+
+impl<V> Default for Unkept<V> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unkept<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_map(Self::default())
+    }
+}
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Unkept<V> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("values by names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self, A::Error> {
+        while map.next_entry::<Cow<str>, V>()?.is_some() {}
+        Ok(self)
+    }
+}
+
 /// The line of a sample. An [`Event`] is the same, but takes several times as long: it is put aside until its kind is known.
 #[derive(Deserialize)]
-struct SampleLine<'a> {
+struct SampleLine<'a, F, O> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     kernel: String,
@@ -146,15 +198,27 @@ struct SampleLine<'a> {
     unix_seconds: f64,
     load: Option<f64>,
     pages_elsewhere: Option<f64>,
-    #[serde(default)]
-    disturbance: Facts,
+    #[serde(default = "F::default", bound(deserialize = "F: Deserialize<'de> + Default"))]
+    disturbance: F,
     seconds: Option<f64>,
-    #[serde(default)]
-    outputs: BTreeMap<String, Value>,
+    #[serde(default = "O::default", bound(deserialize = "O: Deserialize<'de> + Default"))]
+    outputs: O,
 }
 
-impl From<SampleLine<'_>> for Sample {
-    fn from(line: SampleLine) -> Self {
+impl From<Unkept<f64>> for Facts {
+    fn from(_: Unkept<f64>) -> Self {
+        Self::default()
+    }
+}
+
+impl From<Unkept<Value>> for BTreeMap<String, Value> {
+    fn from(_: Unkept<Value>) -> Self {
+        Self::new()
+    }
+}
+
+impl<F: Into<Facts>, O: Into<BTreeMap<String, Value>>> From<SampleLine<'_, F, O>> for Sample {
+    fn from(line: SampleLine<'_, F, O>) -> Self {
         Sample {
             point: Point { kernel: line.kernel, ranks: line.ranks, params: line.params },
             key: line.key,
@@ -165,9 +229,9 @@ impl From<SampleLine<'_>> for Sample {
             unix_seconds: line.unix_seconds,
             load: line.load,
             pages_elsewhere: line.pages_elsewhere,
-            disturbance: line.disturbance,
+            disturbance: line.disturbance.into(),
             seconds: line.seconds,
-            outputs: line.outputs,
+            outputs: line.outputs.into(),
         }
     }
 }
