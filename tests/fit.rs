@@ -271,7 +271,9 @@ fn least_squares_with_positive_coefficients_are_those_of_scipy() {
 #[test]
 fn columns_of_zeros_have_no_coefficient() {
     let a = DMatrix::from_row_slice(3, 2, &[0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
-    assert_eq!(nnls(&a, &DVector::from_row_slice(&[2.0, 4.0, 6.0])).as_slice(), [0.0, 2.0]);
+    let x = nnls(&a, &DVector::from_row_slice(&[2.0, 4.0, 6.0]));
+    assert_eq!(x[0], 0.0);
+    near(x[1], 2.0, 1e-12);
     assert_eq!(nnls(&a, &DVector::zeros(3)).as_slice(), [0.0, 0.0]);
 }
 
