@@ -209,8 +209,10 @@ fn arguments_that_are_not_utf_8_work_or_are_refused() {
     let page = odd(b"page\xff");
     let (a, b) = (scratch.join("r"), scratch.join("s"));
     assert!(run(&sweep, &b).stderr(Stdio::null()).status().unwrap().success());
-    let compared =
-        Command::new(PROGRAM).args(["compare", "--allow", "one-launch", "--out"]).args([&page, &a, &b]).output();
+    let compared = Command::new(PROGRAM)
+        .args(["compare", "--allow", "one-launch,page-size", "--out"])
+        .args([&page, &a, &b])
+        .output();
     let compared = compared.unwrap();
     assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
     assert!(page.is_dir());
