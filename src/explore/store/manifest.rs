@@ -2,7 +2,7 @@
 
 use super::compaction::Compaction;
 use super::folder::Folder;
-use super::journal::{self, Record, Run};
+use super::record::{self, Record, Run};
 use crate::error::{Error, Result};
 use crate::provenance::{Build, Host};
 use crate::sample::{Launch, SCHEMA_VERSION, Status};
@@ -89,7 +89,7 @@ impl Manifest {
             let of = |value: serde_json::Value| value.get("schema")?.as_u64();
             let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));
             if newer {
-                return journal::newer(&path);
+                return record::newer(&path);
             }
             Error::environment(
                 format!("{} is damaged: {error}", path.display()),

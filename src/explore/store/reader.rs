@@ -3,7 +3,7 @@
 //! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
 //! time that is not positive. A sample that came before is left out, as journals and lines may have been copied.
 
-use super::journal::{self, Record, SampleOutcome};
+use super::record::{self, Record, SampleOutcome};
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
 use crate::measure::kernels;
@@ -63,7 +63,7 @@ impl Reader {
             Some(Err(Fault::Unreadable)) | None => record.unreadable += 1,
         })?;
         if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
-            return Err(journal::newer(path));
+            return Err(record::newer(path));
         }
         Ok(record)
     }

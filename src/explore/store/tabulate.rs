@@ -4,7 +4,7 @@ use super::bound_columns::bound;
 use super::build::{Handle, TableBuilder};
 use super::derive::{self, BOUND_BY};
 use super::disturbance_columns::{self, References};
-use super::journal::Record;
+use super::record::Record;
 use super::table::Table;
 use crate::disturbance::Fact;
 use crate::explore::bounds::Limits;
