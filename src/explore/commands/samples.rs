@@ -1,7 +1,7 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::store::compaction::Damage;
+use crate::explore::store::record::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
 use crate::terminal::note;
 use crate::units::plural;

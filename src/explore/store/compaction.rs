@@ -2,6 +2,7 @@
 //! whole and up to date; no time stamp counts.
 
 use super::folder::Folder;
+use super::record::Damage;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -17,17 +18,6 @@ pub struct Content {
     pub bytes: u64,
     /// As `sha256sum` prints it.
     pub sha256: String,
-}
-
-/// What a journal lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Damage {
-    /// Its name: `0001.jsonl`.
-    pub journal: String,
-    /// Lines that cannot be read. Their samples are missing until the sweep is run again.
-    pub unreadable: usize,
-    /// Samples that came before.
-    pub repeated: usize,
 }
 
 /// The file of all samples, what it was made of, and what that lacked.

@@ -1,0 +1,96 @@
+//! The samples of a result folder: from its Parquet file, or from its journals.
+
+use super::compaction::{Compaction, Content};
+use super::folder::Folder;
+use super::manifest::Manifest;
+use super::parquet;
+use super::reader::Reader;
+use super::record::{Damage, Record};
+use super::table::Table;
+use super::tabulate::Tabulation;
+use crate::error::{Error, Result};
+use crate::explore::bounds::Limits;
+
+/// Samples as they were read from a folder.
+pub(crate) struct Loaded {
+    pub table: Table,
+    /// What the journals lost.
+    pub damages: Vec<Damage>,
+    /// Why the journals were read though there is a `samples.parquet` that should hold them.
+    pub fallback: Option<String>,
+}
+
+impl Folder {
+    /// All samples: from the Parquet file if it is whole and made of the present journals, plan and machine card, as the manifest
+    /// tells; from the journals otherwise.
+    ///
+    /// # Errors
+    /// If a file of the result cannot be read or holds something else.
+    pub fn table(&self) -> Result<Table> {
+        Ok(self.load()?.table)
+    }
+
+    /// As [`Folder::table`], with what there is to tell of it.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
+        let mut fallback = None;
+        match compaction {
+            // An earlier version wrote it, or somebody took it out of its folder.
+            None if self.journal_files()?.is_empty() && self.samples().is_file() => {
+                return Ok(Loaded { table: parquet::read(&self.samples())?, damages: Vec::new(), fallback });
+            }
+            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction) {
+                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback }),
+                Err(error) if self.journal_files()?.is_empty() => return Err(error),
+                Err(error) => fallback = Some(error.what),
+            },
+            _ => {}
+        }
+        let (table, damages) = self.tabulate()?;
+        Ok(Loaded { table, damages, fallback })
+    }
+
+    /// The Parquet file, if it is as it was written.
+    fn compacted(&self, compaction: &Compaction) -> Result<Table> {
+        if !compaction.is_whole(self)? {
+            let what = format!("{} is not the file that manifest.json tells of", self.samples().display());
+            return Err(Error::environment(what, "get a whole copy of it, or the journals it was made of"));
+        }
+        parquet::read(&self.samples())
+    }
+
+    /// The table of the journals, read one after the other.
+    fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
+        let keys = self.planned_keys();
+        let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let limits = self.card()?.map(|card| Limits::of(&card));
+        let (mut reader, mut table, mut damages) = (Reader::default(), Tabulation::new(limits), Vec::new());
+        for path in self.journal_files()? {
+            let record: Record =
+                reader.each(&path, |sample, launch| table.add(&sample, launch, current(&sample.key)))?;
+            table.end_launch(&record);
+            damages.extend(record.damage());
+        }
+        Ok((table.finish(), damages))
+    }
+
+    /// Makes `samples.parquet` from the journals, tells the manifest of it, and returns its table. Only the driver that holds the
+    /// lock does this.
+    ///
+    /// # Errors
+    /// If a journal cannot be read or a file cannot be written.
+    pub fn compact(&self) -> Result<Table> {
+        let sources = Compaction::sources(self)?;
+        let (table, damages) = self.tabulate()?;
+        if table.rows == 0 {
+            return Ok(table);
+        }
+        let path = self.samples();
+        self.replace(&path, |file| parquet::write(file, &path, &table))?;
+        if let (Ok(manifest), Some(samples)) = (Manifest::read(self), Content::of(self, &path)?) {
+            let compaction = Some(Compaction { samples, sources, damages });
+            Manifest { compaction, ..manifest }.write(self)?;
+        }
+        Ok(table)
+    }
+}
