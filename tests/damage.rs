@@ -167,7 +167,7 @@ fn a_store_knows_by_content_whether_its_parquet_file_is_current() {
         parquet.set_modified(time).expect("a time");
         change(&folder.journal("0001"), |bytes| bytes.extend(line(&Event::Done { budget_spent: false }).bytes()));
         let mut more = lines()[1].replacen("1700000000.0", &format!("17000{seconds}.0"), 1);
-        more.insert_str(more.len() - 1, " ");
+        more.insert(more.len() - 1, ' ');
         change(&folder.journal("0001"), |bytes| bytes.extend(more.bytes()));
         assert_eq!(folder.table().expect("a table").rows, if seconds == 0 { 25 } else { 26 });
     }
