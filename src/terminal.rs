@@ -17,10 +17,10 @@ pub fn print(text: &str) -> Result<()> {
     output(|out| out.write_all(printable(text).as_bytes()))
 }
 
-/// As [`print`], in red where standard output is a terminal that takes colours.
+/// As [`print()`], in red where standard output is a terminal that takes colours.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
     let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let (begin, end) = if colours { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };

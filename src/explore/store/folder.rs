@@ -199,7 +199,7 @@ impl Folder {
         Ok(free)
     }
 
-    /// Replaces a file of this folder as [`new_file::replace`] does, and sees that it is on the disk.
+    /// Replaces a file of this folder, whole or not at all, and sees that it is on the disk.
     ///
     /// # Errors
     /// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
