@@ -296,3 +296,12 @@ proptest! {
         prop_assert_eq!(table.finish().rows, samples);
     }
 }
+
+#[test]
+fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
+    let scratch = Scratch::new();
+    let folder = Folder::create(&scratch.join("result")).expect("a folder");
+    nix::unistd::mkfifo(&folder.journal("0001"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    let error = folder.records().expect_err("no journal");
+    assert!(error.what.contains("0001.jsonl is not a file") && error.exit_code() == 3, "{error}");
+}

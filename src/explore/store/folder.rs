@@ -121,6 +121,11 @@ impl Folder {
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|e| e == "jsonl"))
             .collect();
+        // Whoever opens a pipe waits for its other end.
+        if let Some(other) = files.iter().find(|path| fs::metadata(path).is_ok_and(|meta| !meta.is_file())) {
+            let next = "move it elsewhere: journals are files that `apexmap run` writes";
+            return Err(Error::environment(format!("{} is not a file", other.display()), next));
+        }
         files.sort_by_cached_key(|path| (number(path), path.clone()));
         Ok(files)
     }
