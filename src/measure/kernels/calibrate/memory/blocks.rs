@@ -7,14 +7,13 @@
 //! CHECK: the sum of all words read against the sum that their places imply.
 
 use super::read::{in_batches, step};
-use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
-use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -82,12 +81,8 @@ fn batches(point: &Point) -> u64 {
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, mut draw) = region(comm, point, stream, arena)?;
     let (words, block) = (region_words(point), point.integer("L"));
-    let pages = Pages::from_name(point.text("pages"));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
-    warm(memory);
-    comm.barrier();
-    let mut draw = seed(&[stream, comm.rank() as u64]);
     // The upper bits of a draw name a block.
     let of = |draw: u64| if words == block { 0 } else { (draw >> (u64::BITS - (words / block).ilog2())) * block };
     let fill = |batch: &mut [u64]| {

@@ -7,14 +7,13 @@
 //! CHECK: the sum of all words read against the sum that their places imply.
 
 use super::read::{Places, prepare};
-use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
-use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -112,11 +111,8 @@ impl Runs {
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
-    warm(memory);
-    comm.barrier();
-    let mut draw = seed(&[stream, comm.rank() as u64]);
+    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let words = region_words(point);
     let (mut places, mut lengths) = (vec![0; batch(point)], vec![0; batch(point)]);
     let mut runs = Runs::new(point);
     let first = runs;

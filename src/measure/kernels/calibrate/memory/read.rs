@@ -9,16 +9,15 @@
 //!   pages), but each needs its own address translation.
 //! CHECK: the sum of all words read against the sum that their addresses imply.
 
-use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD};
 use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::measure::numerics::mix::mix;
-use crate::measure::numerics::mix::seed;
 use crate::measure::prefetch;
 use crate::on_transport;
 use crate::point::Point;
@@ -112,13 +111,9 @@ impl Places {
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    let (memory, draws) = region(comm, point, stream, arena)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
-    let places = Places { page, ..Places::anywhere(words) };
-    warm(memory);
-    comm.barrier();
-    let draws = seed(&[stream, comm.rank() as u64]);
+    let places = Places { page, ..Places::anywhere(region_words(point)) };
     let (seconds, wrong) = match point.text("order") {
         "prefetched" => prefetched(comm, memory, places, draws, batches(point) * BATCH),
         order => {

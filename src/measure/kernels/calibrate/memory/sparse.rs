@@ -7,14 +7,14 @@
 //! CHECK: the sum of all words read against the sum that their places imply.
 
 use super::read::{BATCH, READS, batches, in_batches, step};
-use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
-use crate::measure::numerics::mix::{mix, seed};
+use crate::measure::numerics::mix::mix;
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -60,11 +60,8 @@ const NEAR: u64 = 2048 / WORD_BYTES;
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
-    warm(memory);
-    comm.barrier();
-    let mut draw = seed(&[stream, comm.rank() as u64]);
+    let (memory, mut draw) = region(comm, point, stream, arena)?;
+    let words = region_words(point);
     // Of 2^64 draws.
     let far = (point.real("random_share") * 2f64.powi(64)) as u64;
     let fill = |batch: &mut [u64]| {
