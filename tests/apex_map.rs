@@ -336,3 +336,26 @@ fn completing_fills_in_defaults_and_is_idempotent() {
         assert_eq!(complete(point.clone()), Ok(point));
     }
 }
+
+#[test]
+fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
+    let asked = |by: &str, share: f64| {
+        let point = Point::new("calibrate.request", 3).with("M", 3072u64).with("by", by).with("remote_share", share);
+        complete(point.with("L", 16u64).with("I", 4000u64).with("N", 1u64)).expect("a point")
+    };
+    for by in ["messages", "gets"] {
+        for share in [1e-9, 0.25, 1.0] {
+            let outcome = run(&asked(by, share), 0);
+            assert_eq!(outcome.verdict, Ok(()), "{by} {share}");
+            // 12000 draws: four standard deviations are 0.016.
+            assert!((number(&outcome, "remote_share") - share).abs() < 0.02, "{by} {share}: {outcome:?}");
+            let served = if by == "messages" { number(&outcome, "remote_share") * 12000.0 } else { 0.0 };
+            assert_eq!(number(&outcome, "requests_served").round(), served.round(), "{by} {share}");
+        }
+        // Words of the other ranks that are not what they should be.
+        let wrong = run_with_contents(&asked(by, 1.0), |rank, word| right(rank, word) + u64::from(rank == 1));
+        assert!(wrong.verdict.expect_err("wrong words").contains("sum of the words read is wrong"), "{by}");
+    }
+    let alone = complete(Point::new("calibrate.request", 1)).expect_err("nobody to ask");
+    assert!(alone.contains("use 2 ranks"), "{alone}");
+}

@@ -2,7 +2,7 @@
 //! differ where they do not; published tables are whole.
 
 use apexmap::explore::machine::Card;
-use apexmap::explore::models::{self, ALL, Prediction, apex_map, hypercube, nic, roles, topology};
+use apexmap::explore::models::{self, ALL, Prediction, hypercube, nic, roles, topology};
 use apexmap::explore::published;
 use apexmap::measure::kernels::random_access::{layout::Layout, recursive_halving};
 use std::collections::BTreeSet;
@@ -34,7 +34,8 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
             assert!(parameter.least <= parameter.first && parameter.first <= parameter.most, "{}", parameter.number);
         }
         let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
-        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or(64.0)).collect();
+        let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
+        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         assert!(model.predict(&x, &first).value > 0.0, "{}", about.id);
         for kernel in about.explains {
             assert!(apexmap::measure::kernels::find(kernel).is_ok(), "{} explains {kernel}", about.id);
@@ -47,7 +48,8 @@ fn every_model_says_what_it_is_and_predicts_something_positive_from_its_first_gu
 fn linear_models_are_linear_in_what_they_fit() {
     for model in ALL.iter().filter(|model| model.about().linear) {
         let about = model.about();
-        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or(64.0)).collect();
+        let some = |v: &models::Variable| if v.domain == models::Domain::Share { 0.5 } else { 64.0 };
+        let x: Vec<f64> = about.variables.iter().map(|v| v.default.unwrap_or_else(|| some(v))).collect();
         let first: Vec<f64> = about.parameters.iter().map(|parameter| parameter.first).collect();
         if about.id == "random_access.bottleneck" {
             continue; // linear only where the processors bind: tested by its crossovers
@@ -288,7 +290,7 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
             for block in [1.0, 64.0, 4096.0] {
                 for by in [0.0, 1.0] {
                     let x = [alpha, block, words, ranks, 4096.0, 0.0, by];
-                    let terms = apex_map::Surface::budget(&x, &MACHINE);
+                    let terms: Vec<f64> = model.budget(&x, &MACHINE).into_iter().map(|term| term.1).collect();
                     let (sum, found) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
                     assert!(terms.iter().all(|term| *term >= 0.0), "{terms:?}");
                     let shared = found.bottleneck == "node bandwidth";

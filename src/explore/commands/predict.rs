@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
+use crate::explore::model_fit;
 use crate::explore::models::scan::{self, Numbers, ScanPoint};
 use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
@@ -150,7 +151,7 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     if numbers.joint.as_ref().is_some_and(|joint| joint.noise > 0.0) {
         text.push_str("bands: where 95 % of further measurements are, by the fit's covariance and spread\n\n");
     }
-    let _ = write!(text, "{}", predictions(model, rows));
+    let _ = write!(text, "{}", predictions(model, numbers, rows));
     text
 }
 
@@ -160,25 +161,30 @@ pub fn between((low, high): (f64, f64), unit: Unit) -> String {
 }
 
 /// The variables that vary, the rate, its band if there is one, and what sets it.
-fn predictions(model: &dyn Model, rows: &[ScanPoint]) -> TextTable {
+fn predictions(model: &dyn Model, numbers: &Numbers, rows: &[ScanPoint]) -> TextTable {
     let about = model.about();
     let varied = |at: usize| rows.iter().any(|row| row.at[at] != rows[0].at[at]);
     let shown_columns: Vec<usize> = (0..about.variables.len()).filter(|&at| varied(at) || rows.len() == 1).collect();
     let banded = rows.iter().any(|row| row.band.is_some());
     let mut aligned = vec![Align::Right; shown_columns.len() + 1];
-    aligned.extend(vec![Align::Left; usize::from(banded) + 1]);
+    let budgets: Vec<String> =
+        rows.iter().map(|row| model_fit::budget(&model.budget(&row.at, &numbers.values))).collect();
+    let budgeted = budgets.iter().any(|budget| !budget.is_empty());
+    aligned.extend(vec![Align::Left; usize::from(banded) + 1 + usize::from(budgeted)]);
     let mut table = TextTable::new(aligned).indented(2);
     let mut head: Vec<&str> = shown_columns.iter().map(|&at| about.variables[at].name).collect();
     head.push(about.column);
     head.extend(banded.then_some("95 %"));
     head.push("set by");
+    head.extend(budgeted.then_some("terms"));
     table.row(head);
-    for row in rows {
+    for (row, budget) in rows.iter().zip(budgets) {
         let mut cells: Vec<String> =
             shown_columns.iter().map(|&at| value_text(&about.variables[at], row.at[at])).collect();
         cells.push(amount(row.prediction.value, about.unit));
         cells.extend(banded.then(|| row.band.map_or(String::new(), |ends| between(ends, about.unit))));
         cells.push(row.prediction.bottleneck.into());
+        cells.extend(budgeted.then_some(budget));
         table.row(cells);
     }
     table
@@ -211,6 +217,11 @@ fn structured<'a>(model: &'a dyn Model, card: &'a Card, numbers: &Numbers, rows:
             .collect();
         cells.insert("value", row.prediction.value.into());
         cells.insert("set_by", row.prediction.bottleneck.into());
+        let terms = model.budget(&row.at, &numbers.values);
+        if !terms.is_empty() {
+            let seconds = terms.into_iter().map(|(name, seconds)| (name.to_owned(), seconds.into()));
+            cells.insert("seconds_by_term", serde_json::Value::Object(seconds.collect()));
+        }
         if let Some((low, high)) = row.band {
             cells.insert("low", low.into());
             cells.insert("high", high.into());

@@ -126,6 +126,11 @@ impl<'a> Task<'a> {
             starts.push(found);
             return starts;
         }
+        let adds_up = |observation: &&Observation| !self.model.budget(&observation.x, &self.base).is_empty();
+        if self.data.first().is_some_and(adds_up) {
+            // Each of its terms tells something everywhere.
+            return starts;
+        }
         // Where terms are bounds, one that does not bind at the first guess tells nothing: begin where it does.
         for at in 0..self.free.len() {
             for factor in [0.1f64, 0.2, 0.4, 0.7, 2.0, 5.0] {

@@ -154,6 +154,15 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
+/// Terms as fractions of their sum, the largest first, without those below one in a hundred: "memory 61 %, TLB 30 %".
+pub fn budget(terms: &[(&str, f64)]) -> String {
+    let all: f64 = terms.iter().map(|term| term.1).sum();
+    let mut parts: Vec<(f64, &str)> = terms.iter().map(|(name, seconds)| (100.0 * seconds / all, *name)).collect();
+    parts.retain(|(share, _)| *share >= 1.0);
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0));
+    parts.iter().map(|(share, name)| format!("{name} {share:.0} %")).collect::<Vec<_>>().join(", ")
+}
+
 /// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
 pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     match number {
@@ -209,7 +218,7 @@ pub fn farthest(model: &dyn Model, points: &[Point]) -> Option<String> {
 }
 
 /// `P = 8, Q = 1024`.
-fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
+pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
     let one = |&at: &usize| format!("{} = {}", model.about().variables[at].name, value_text(model, at, x[at]));
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
 }

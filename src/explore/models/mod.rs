@@ -199,6 +199,12 @@ pub trait Model: Sync {
         self.about().variables.iter().map(|variable| value_of(self.about(), variable, given)).collect()
     }
 
+    /// What each term adds to the time of an operation at `x` with parameters `p`, in seconds: the error budget. Empty for models whose
+    /// terms do not add up.
+    fn budget(&self, _x: &[f64], _p: &[f64]) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// The value that a kernel settles for a variable, such as the number of dimensions of its exchange.
     fn of_kernel(&self, _kernel: &str, _variable: &str) -> Option<f64> {
         None

@@ -214,10 +214,7 @@ impl FitSections<'_> {
             sentence: card::sentence(model, card, predicted),
             bottleneck: model_fit::bottleneck(model, &predicted.points),
             numbers: known.map(number).collect(),
-            quality: vec![
-                ("SMAPE", percent(predicted.smape)),
-                ("median of measured / predicted", format!("{:.2}", predicted.bias)),
-            ],
+            quality: of_prediction(model, predicted),
             shown,
             folded,
             ..entry(model, group, data)
@@ -239,6 +236,38 @@ impl FitSections<'_> {
         }
         Ok((shown, folded))
     }
+}
+
+/// How well a card predicts, and what its terms add where most and least is to be had.
+fn of_prediction(model: &dyn Model, predicted: &card::CardPrediction) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("SMAPE", percent(predicted.smape)),
+        ("points within a factor of 1.25", percent(predicted.near)),
+        ("median of measured / predicted", format!("{:.2}", predicted.bias)),
+    ];
+    let slower = |a: &&fit::Point, b: &&fit::Point| a.predicted.total_cmp(&b.predicted);
+    let (points, numbers) = (&predicted.points, &predicted.numbers.values);
+    let at = |point: &fit::Point| model_fit::budget(&model.budget(&point.x, numbers));
+    let place = |point: &fit::Point| model_fit::place(model, &point.x, &model_fit::varied(points));
+    let line = |point: &fit::Point| format!("{} at {}", at(point), place(point));
+    if let Some(slowest) = points.iter().min_by(slower).filter(|point| !at(point).is_empty()) {
+        lines.push(("terms of the slowest point", line(slowest)));
+        lines.extend(points.iter().max_by(slower).map(|fastest| ("terms of the fastest point", line(fastest))));
+        lines.push(("terms, mean fraction of the predicted time", mean_budget(model, predicted)));
+    }
+    lines
+}
+
+/// Every point counts alike.
+fn mean_budget(model: &dyn Model, predicted: &card::CardPrediction) -> String {
+    let mut sums: Vec<(&str, f64)> = Vec::new();
+    for point in &predicted.points {
+        let terms = model.budget(&point.x, &predicted.numbers.values);
+        let all: f64 = terms.iter().map(|term| term.1).sum();
+        sums.resize(terms.len(), ("", 0.0));
+        sums.iter_mut().zip(terms).for_each(|(sum, (name, seconds))| *sum = (name, sum.1 + seconds / all));
+    }
+    model_fit::budget(&sums)
 }
 
 /// What a fit and a card have in common.

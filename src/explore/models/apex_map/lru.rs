@@ -35,6 +35,8 @@ struct Class {
     /// Probabilities of an access to one of them, of all accesses of a rank: the rank's own, and those of others.
     own: f64,
     served: f64,
+    /// Logarithm of the probability that an access is to another block.
+    elsewhere: f64,
 }
 
 /// Blocks that are told apart one by one; beyond them classes are wider by this factor, each.
@@ -42,8 +44,9 @@ const APART: f64 = 32.0;
 const WIDER: f64 = 1.03;
 /// Ranks whose accesses are told apart: those of all further ones are as good as uniform.
 const NEAR: f64 = 8.0;
-/// Steps of bisection, to 1e-8 of the logarithm's range.
-const STEPS: usize = 32;
+/// Steps by bisection, and by the rule of false position from there on, until the logarithm of the time is this sure.
+const STEPS: (usize, usize) = (7, 20);
+const SURE: f64 = 1e-12;
 
 impl Accesses {
     fn classes(&self) -> Vec<Class> {
@@ -57,7 +60,8 @@ impl Accesses {
             let count: f64 = to - from;
             let at = |rank: f64| (below(rank * blocks + to) - below(rank * blocks + from)) / count;
             let served = (1..near as u32).map(|rank| at(f64::from(rank))).sum::<f64>() + far / blocks;
-            found.push(Class { count, own: at(0.0), served });
+            let own = at(0.0);
+            found.push(Class { count, own, served, elsewhere: (-(own + served)).ln_1p() });
             from = to;
         }
         found
@@ -83,23 +87,34 @@ impl Accesses {
     /// For how many accesses a line stays in a cache.
     fn time(&self, classes: &[Class], cache: f64) -> f64 {
         let used = |time: f64| classes.iter().map(|class| class.count * class.used_within(time)).sum::<f64>();
-        let full = |time: f64| self.block * used(time) + self.once * time >= cache;
+        let over = |log: f64| self.block * used(log.exp()) + self.once * log.exp() - cache;
         let (mut low, mut high) = (0.0f64, 1e18f64.ln());
-        if !full(high.exp()) {
+        let (mut below, mut above) = (over(low), over(high));
+        if above < 0.0 {
             return f64::INFINITY;
         }
-        for _ in 0..STEPS {
-            let middle = f64::midpoint(low, high);
-            *(if full(middle.exp()) { &mut high } else { &mut low }) = middle;
+        for step in 0..STEPS.0 + STEPS.1 {
+            if high - low < SURE {
+                break;
+            }
+            let share = if step < STEPS.0 { 0.5 } else { below / (below - above) };
+            let at = low + share * (high - low);
+            let value = over(at);
+            // An end that stays counts half the next time, so that it does not stay for ever (the Illinois rule).
+            if value >= 0.0 {
+                (high, above, below) = (at, value, below / 2.0);
+            } else {
+                (low, below, above) = (at, value, above / 2.0);
+            }
         }
-        high.exp()
+        f64::midpoint(low, high).exp()
     }
 }
 
 impl Class {
     /// The probability that one of its blocks was used in the last `time` accesses.
     fn used_within(&self, time: f64) -> f64 {
-        let unused = time * (-(self.own + self.served)).ln_1p();
+        let unused = time * self.elsewhere;
         // What is always used, no time ago or long ago, was used.
         if unused.is_nan() { 1.0 } else { -unused.exp_m1() }
     }

@@ -12,7 +12,6 @@ pub mod lru;
 mod reads;
 mod requests;
 
-pub use costs::{Budget, TERMS};
 pub use reads::Reads;
 pub use requests::Requests;
 
@@ -22,7 +21,7 @@ use crate::explore::machine::Card;
 use crate::measure::numerics::power_law::{crossing, remote_share};
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
-use costs::{MEMORY, Memory, REMOTE, Remote};
+use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{Place, Sizes, by_power_law};
 
 /// Bandwidth of a process: 8 L over the time of an access, which is that of its issue, of the misses of its level and of those
@@ -79,6 +78,12 @@ const fn parameters() -> [Parameter; ALL] {
     all
 }
 
+/// Seconds of all terms, and the largest of them.
+fn sum(terms: &[(&'static str, f64)]) -> (f64, &'static str) {
+    let largest = terms.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or("", |term| term.0);
+    (terms.iter().map(|term| term.1).sum(), largest)
+}
+
 /// Numbers that no machine has in another order.
 const ASCENDING: &[&[&str]] = &[
     &["l2_line_seconds", "l3_line_seconds", "memory_line_seconds"],
@@ -118,30 +123,28 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     parameters.iter().map(value).collect()
 }
 
-impl Surface {
-    /// Seconds of each of [`TERMS`] in an access at `x` with parameters `p`.
-    pub fn budget(x: &[f64], p: &[f64]) -> Budget {
-        let [alpha, block, memory, ranks, page, on_node, by] = array(x);
-        let on_node = if on_node > 0.0 { on_node } else { ranks };
-        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
-        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
-        let share = remote_share(ranks as usize, alpha);
-        costs::access(core, remote, block, (&both.own, &both.served), share, ranks)
-    }
+/// Seconds of each of [`TERMS`] in an access at `x` with parameters `p`.
+fn terms(x: &[f64], p: &[f64]) -> Budget {
+    let [alpha, block, memory, ranks, page, on_node, by] = array(x);
+    let on_node = if on_node > 0.0 { on_node } else { ranks };
+    let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
+    let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
+    let share = remote_share(ranks as usize, alpha);
+    costs::access(core, remote, block, (&both.own, &both.served), share, ranks)
+}
 
-    /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
-    fn shared(x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
-        let [alpha, block, memory, ranks, page, on_node, _] = array(x);
-        let on_node = if on_node > 0.0 { on_node } else { ranks };
-        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
-        let share = remote_share(ranks as usize, alpha);
-        let from_memory = (1.0 - share) * both.own.served[2] + share * both.served.served[2];
-        let bytes = WORD_BYTES as f64 * block;
-        let [node, bisection] = array(&p[OF_RANKS..]);
-        let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
-        let across = if ranks > on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
-        [(of(from_memory * bytes * on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
-    }
+/// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
+fn shared(x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
+    let [alpha, block, memory, ranks, page, on_node, _] = array(x);
+    let on_node = if on_node > 0.0 { on_node } else { ranks };
+    let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
+    let share = remote_share(ranks as usize, alpha);
+    let from_memory = (1.0 - share) * both.own.served[2] + share * both.served.served[2];
+    let bytes = WORD_BYTES as f64 * block;
+    let [node, bisection] = array(&p[OF_RANKS..]);
+    let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
+    let across = if ranks > on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
+    [(of(from_memory * bytes * on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
 }
 
 impl Model for Surface {
@@ -170,6 +173,10 @@ impl Model for Surface {
         of_card(&PARAMETERS, card)
     }
 
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        TERMS.into_iter().zip(terms(x, p)).collect()
+    }
+
     fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
         (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
     }
@@ -179,11 +186,8 @@ impl Model for Surface {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let budget = Self::budget(x, p);
-        let largest = (0..TERMS.len()).max_by(|a, b| budget[*a].total_cmp(&budget[*b])).unwrap_or(0);
-        let all: f64 = budget.iter().sum();
-        let shared = if x[3] > 1.0 { Self::shared(x, p) } else { [(0.0, ""); 2] };
-        let start = (all, TERMS[largest]);
+        let shared = if x[3] > 1.0 { shared(x, p) } else { [(0.0, ""); 2] };
+        let start = sum(&self.budget(x, p));
         let (seconds, term) = shared.into_iter().fold(start, |most, one| if one.0 > most.0 { one } else { most });
         bound(WORD_BYTES as f64 * x[1] / seconds, term)
     }

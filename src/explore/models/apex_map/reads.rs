@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Apex-Map paper, Section 2, with alpha = 1; HPCC's MAPS axis is the share of random reads.
 
-use super::costs::{MEMORY, Memory};
+use super::costs::Memory;
 use super::hits::Shares;
 use super::{ASCENDING, OF_MEMORY, PARAMETERS, SIZES, sizes};
 use crate::error::Result;
@@ -66,23 +66,19 @@ impl Model for Reads {
         ASCENDING
     }
 
-    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [region, block, share, pages, _, order] = array(x);
-        if order > 0.0 {
-            return bound(f64::NAN, "order");
-        }
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let [region, block, share, pages, _, _] = array(x);
         let page = if pages == 0.0 { 2097152.0 } else { 4096.0 };
         let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
-        let memory = Memory(&p[SIZES.len()..SIZES.len() + MEMORY.len()]);
+        let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
         let issue = memory.issue(block);
-        let misses = memory.misses(&shares, block, issue);
-        let (mut longest, mut total) = (bound(issue, super::TERMS[0]), issue);
-        for (seconds, term) in misses.into_iter().zip(&super::TERMS[1..]) {
-            total += seconds;
-            if seconds > longest.value {
-                longest = bound(seconds, term);
-            }
-        }
-        bound(1.0 / total, longest.bottleneck)
+        let [l2, l3, dram, walks] = memory.misses(&shares, block, issue);
+        super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let (seconds, term) = super::sum(&self.budget(x, p));
+        // Reads in another order are not what it is about.
+        bound(if x[5] == 0.0 { 1.0 / seconds } else { f64::NAN }, term)
     }
 }

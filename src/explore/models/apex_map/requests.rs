@@ -55,13 +55,16 @@ impl Model for Requests {
         super::of_card(&GIVEN, card)
     }
 
-    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [share, block, memory, ranks, by] = array(x);
         let bytes = WORD_BYTES as f64 * block;
         let shares = Shares::uniform(memory / ranks * WORD_BYTES as f64, bytes, 1.0, 2097152.0, sizes(p, ranks));
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
-        let budget = costs::access(core, remote, block, (&shares, &shares), share, ranks);
-        let largest = (0..budget.len()).max_by(|a, b| budget[*a].total_cmp(&budget[*b])).unwrap_or(0);
-        bound(bytes / budget.iter().sum::<f64>(), super::TERMS[largest])
+        super::TERMS.into_iter().zip(costs::access(core, remote, block, (&shares, &shares), share, ranks)).collect()
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let (seconds, term) = super::sum(&self.budget(x, p));
+        bound(WORD_BYTES as f64 * x[1] / seconds, term)
     }
 }

@@ -49,7 +49,7 @@ impl Law {
     fn of(point: &Point) -> Self {
         let block = point.integer("L");
         let (own, all) = (local_words(point) / block, point.integer("M") / block);
-        if point.kernel == super::request::ABOUT.id {
+        if point.params.contains_key("remote_share") {
             return Self::Given { remote: point.real("remote_share"), own, all };
         }
         Self::Power(PowerLaw::new(all, point.real("alpha")))
