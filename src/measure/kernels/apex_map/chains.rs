@@ -123,6 +123,11 @@ pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> 
 }
 
 fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
+    if block == 1 {
+        let mut of_ones = 0u64;
+        follow::<CHAINS>(memory, steps, 1, |words| of_ones = of_ones.wrapping_add(words[0]));
+        return sum.add_word(of_ones);
+    }
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
@@ -143,25 +148,25 @@ fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], 
 
 #[inline(always)]
 fn follow<const CHAINS: usize>(memory: &[u64], steps: &[u64], block: usize, mut add: impl FnMut(&[u64])) {
-    let mut last = [0u64; CHAINS];
-    let mut step = |last: &mut u64, step: &u64| {
-        let at = step.wrapping_add(*last) as usize;
-        let Some(words) = memory.get(at..at.wrapping_add(block)) else { return false };
-        *last = words[block - 1];
-        add(words);
-        true
-    };
+    let Some(most) = memory.len().checked_sub(block) else { return };
     let (rounds, rest) = steps.as_chunks::<CHAINS>();
+    let mut last = [0u64; CHAINS];
     for round in rounds {
-        for (last, place) in last.iter_mut().zip(round) {
-            if !step(last, place) {
+        for chain in 0..CHAINS {
+            let at = round[chain].wrapping_add(last[chain]) as usize;
+            if at > most {
                 return;
             }
+            // SAFETY: the block lies within the memory.
+            let words = unsafe { memory.get_unchecked(at..at + block) };
+            add(words);
+            last[chain] = words[block - 1];
         }
     }
-    for (last, place) in last.iter_mut().zip(rest) {
-        if !step(last, place) {
-            return;
+    for (last, step) in last.iter().zip(rest) {
+        match memory.get(step.wrapping_add(*last) as usize..).and_then(|words| words.get(..block)) {
+            Some(words) => add(words),
+            None => return,
         }
     }
 }

@@ -26,6 +26,11 @@ impl Sum {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
+    /// Adds a word, or a sum of some.
+    pub(super) fn add_word(&mut self, word: u64) {
+        self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
+    }
+
     /// Adds a block; its length is the one that was announced.
     pub(super) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<VECTOR>();

@@ -11,7 +11,7 @@
 //!   against the number of the chunk that was written there last.
 
 use super::read::{Places, follow, prepare};
-use super::stream::sum;
+use super::stream::{fill, sum};
 use super::{BYTES, PAGES, about, contents, power_of_two, region_words, warm};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
@@ -90,7 +90,7 @@ const CHUNK: usize = (64 << 10) / 8;
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    run_with(comm, point, stream, arena, <[u64]>::fill)
+    run_with(comm, point, stream, arena, fill)
 }
 
 /// A run in which this writes a chunk. Collective.

@@ -160,31 +160,108 @@ pub(super) fn sum(words: &[u64]) -> u64 {
     sum
 }
 
-macro_rules! pass {
-    ($name:ident, $b:ident, $c:ident, $value:expr) => {
-        #[doc = concat!("A pass of ", stringify!($name), ".")]
-        #[multiversion::multiversion(targets("x86_64+avx2"))]
-        pub fn $name(result: &mut [u64], b: &[u64], c: &[u64]) {
-            for (a, (&$b, &$c)) in result.iter_mut().zip(b.iter().zip(c)) {
-                *a = $value;
-            }
-        }
-    };
+/// Writes a number into all words.
+pub fn fill(words: &mut [u64], number: u64) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { avx2::fill(words, number) };
+    }
+    words.fill(number);
 }
 
-pass!(scale, b, _c, b.wrapping_mul(3));
-pass!(add, b, c, b.wrapping_add(c));
-pass!(triad, b, c, b.wrapping_add(c.wrapping_mul(3)));
+/// A pass of scale.
+pub fn scale(result: &mut [u64], b: &[u64], _c: &[u64]) {
+    scale_and_add::<SCALE>(result, b, b, 0);
+}
 
-/// A pass of copy.
+/// A pass of add.
+pub fn add(result: &mut [u64], b: &[u64], c: &[u64]) {
+    scale_and_add::<ADD>(result, b, c, 0);
+}
+
+/// A pass of triad.
+pub fn triad(result: &mut [u64], b: &[u64], c: &[u64]) {
+    scale_and_add::<TRIAD>(result, b, c, 0);
+}
+
+/// A pass of copy, which is not known to be one: the compiler would call memcpy.
 pub fn copy(result: &mut [u64], b: &[u64], _c: &[u64]) {
-    add_number(result, b, black_box(0));
+    scale_and_add::<COPY>(result, b, b, black_box(0));
 }
 
-/// Not known to be a copy, for which the compiler would call memcpy.
-#[multiversion::multiversion(targets("x86_64+avx2"))]
-fn add_number(result: &mut [u64], b: &[u64], number: u64) {
-    for (a, b) in result.iter_mut().zip(b) {
-        *a = b.wrapping_add(number);
+const COPY: u8 = 0;
+const SCALE: u8 = 1;
+const ADD: u8 = 2;
+const TRIAD: u8 = 3;
+
+/// What STREAM does with a word, of which `nothing` is 0.
+fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
+    match WHICH {
+        COPY => b.wrapping_add(nothing),
+        SCALE => b.wrapping_mul(3),
+        ADD => b.wrapping_add(c),
+        _ => b.wrapping_add(c.wrapping_mul(3)),
+    }
+}
+
+fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { avx2::pass::<WHICH>(result, b, c, nothing) };
+    }
+    for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
+        *a = word::<WHICH>(b, c, nothing);
+    }
+}
+
+/// Vector by vector: a load or store that is one instruction is what prefetchers recognise best.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{ADD, COPY, SCALE, word};
+    use std::arch::x86_64::{_mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256};
+
+    /// Nothing; but the compiler makes one turn of a loop of several only where it knows all of them.
+    #[inline(always)]
+    fn keep_the_loop() {
+        // SAFETY: no instruction at all.
+        unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn fill(words: &mut [u64], number: u64) {
+        let (vectors, rest) = words.as_chunks_mut::<4>();
+        let numbers = _mm256_set1_epi64x(number as i64);
+        for vector in vectors {
+            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            unsafe { _mm256_storeu_si256(vector.as_mut_ptr().cast(), numbers) };
+            keep_the_loop();
+        }
+        rest.fill(number);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn pass<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+        let (vectors, rest) = result.as_chunks_mut::<4>();
+        let ((b, b_rest), (c, c_rest)) = (b.as_chunks::<4>(), c.as_chunks::<4>());
+        let nothings = _mm256_set1_epi64x(nothing as i64);
+        for (a, (b, c)) in vectors.iter_mut().zip(b.iter().zip(c)) {
+            // SAFETY: all three are whole vectors; the instructions need no alignment.
+            unsafe {
+                let (b, c) = (_mm256_loadu_si256(b.as_ptr().cast()), _mm256_loadu_si256(c.as_ptr().cast()));
+                let value = match WHICH {
+                    COPY => _mm256_add_epi64(b, nothings),
+                    SCALE => _mm256_add_epi64(b, _mm256_add_epi64(b, b)),
+                    ADD => _mm256_add_epi64(b, c),
+                    _ => _mm256_add_epi64(b, _mm256_add_epi64(c, _mm256_add_epi64(c, c))),
+                };
+                _mm256_storeu_si256(a.as_mut_ptr().cast(), value);
+            }
+            keep_the_loop();
+        }
+        for (a, (&b, &c)) in rest.iter_mut().zip(b_rest.iter().zip(c_rest)) {
+            *a = word::<WHICH>(b, c, nothing);
+        }
     }
 }
