@@ -6,7 +6,7 @@ use apexmap::measure::comm::{Transport, World, threads};
 use apexmap::measure::kernels::calibrate::memory::core_to_core::{Side, between, hand_over};
 use apexmap::measure::kernels::calibrate::memory::stride::sum_strided;
 use apexmap::measure::kernels::calibrate::memory::{loaded, stream};
-use apexmap::measure::kernels::{Outcome, complete, find};
+use apexmap::measure::kernels::{Outcome, complete, find, run_here};
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -179,4 +179,21 @@ fn a_line_that_is_not_handed_over_is_found() {
         hand_over(comm, line, side, rounds.start..rounds.start + (rounds.end - rounds.start) / 2)
     };
     assert!(verdict(half).is_err(), "half of the rounds");
+}
+
+#[test]
+fn the_memory_of_a_point_is_on_its_node() {
+    let point = point(
+        "calibrate.chase",
+        2,
+        &[("bytes", 4096u64.into()), ("steps", 100u64.into()), ("memory_node", 0u64.into())],
+    );
+    match run_here(&point, 0) {
+        Ok(outcome) => assert!(outcome.seconds > 0.0),
+        Err(error) => assert!(error.to_string().contains("mbind"), "{error}"),
+    }
+    let nowhere = run_here(&point.with("memory_node", 1000u64), 0).expect_err("no such node");
+    assert!(nowhere.what.contains("memory_node = 1000"), "{nowhere}");
+    let none = complete(Point::new("calibrate.poll", 2).with("memory_node", 0u64)).expect_err("no memory");
+    assert!(none.contains("has no memory"), "{none}");
 }

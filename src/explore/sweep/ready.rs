@@ -37,6 +37,7 @@ pub const ALL: &[ReadySweep] = ready_sweeps![
     "memory-loaded",
     "stream",
     "core-to-core",
+    "memory-nodes",
     "apex-map-neighbours",
     "apex-map-ranks",
     "protocol",

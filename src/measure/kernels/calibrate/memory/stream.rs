@@ -206,6 +206,8 @@ fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
 }
 
 fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+    let words = result.len().min(b.len()).min(c.len());
+    let (result, b, c) = (&mut result[..words], &b[..words], &c[..words]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
