@@ -7,7 +7,7 @@
 use super::access::{Access, TRAFFIC, pattern, traffic};
 use super::access_all::{self, Accesses as What};
 use super::accesses::{Accesses, Tally};
-use super::draw::{Draws, Location};
+use super::draw::{Draws, Location, potential};
 use super::sum::Sum;
 use super::timing::{Arrays, replay, time_accesses};
 use super::{OUTPUTS, contents, local_words};
@@ -130,11 +130,13 @@ fn undo(run: (&Point, u64), warm_up: u64, memory: &mut [u64], what: What) -> u64
         put_in_places(&mut places, locations, what, memory.len());
         for &at in &places {
             let words = memory[at as usize..][..what.block].iter_mut().zip(at..);
-            let mut of_block = 0u64;
+            let (mut of_block, mut before) = (0u64, potential(0, at));
             for (word, place) in words {
                 // Odd factors: no change of one word leaves the digest as it was.
                 of_block = of_block.wrapping_add(word.wrapping_mul(2 * place + 1));
-                *word = contents(0, place);
+                let after = potential(0, place + 1);
+                *word = after.wrapping_sub(before);
+                before = after;
             }
             digest = digest.rotate_left(5).wrapping_add(of_block).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
