@@ -14,6 +14,7 @@ use apexmap::measure::kernels::{complete, run_here};
 use apexmap::measure::numerics::mix::mix;
 use apexmap::measure::numerics::statistics::median;
 use libloading::{Library, Symbol};
+use std::cell::Cell;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
@@ -97,8 +98,25 @@ fn time<R>(run: impl FnOnce() -> R) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn uniform(words: usize, block: usize, count: usize) -> Vec<u64> {
-    (0..count as u64).map(|i| mix(i) % (words / block) as u64 * block as u64).collect()
+/// Index arrays that are used in turn, so that what one brings into the caches serves none of the others.
+struct Arrays {
+    all: Vec<Vec<u64>>,
+    turn: Cell<usize>,
+}
+
+impl Arrays {
+    /// Of `count` uniformly drawn blocks each.
+    fn uniform(words: usize, block: usize, count: usize) -> Self {
+        let draw = |array: u64| {
+            (0..count as u64).map(|i| mix(array << 32 | i) % (words / block) as u64 * block as u64).collect()
+        };
+        Self { all: (0..16).map(draw).collect(), turn: Cell::new(0) }
+    }
+
+    fn next(&self) -> &[u64] {
+        self.turn.set(self.turn.get() + 1);
+        &self.all[self.turn.get() % self.all.len()]
+    }
 }
 
 fn accesses(library: &Library, memory: &mut [u64]) {
@@ -114,7 +132,7 @@ fn accesses(library: &Library, memory: &mut [u64]) {
         for (name, access, share, function) in kinds {
             for block in [1, 8, 64, 4096] {
                 let count = ((1 << 21) / block).clamp(1 << 8, 1 << 16);
-                let offsets = uniform(words, block, count);
+                let offsets = Arrays::uniform(words, block, count);
                 let pattern = Pattern::of_per_cent(share);
                 let (group, writes) = (pattern.group.min(count), pattern.writes.min(count));
                 let memory = &mut memory[..words];
@@ -122,9 +140,15 @@ fn accesses(library: &Library, memory: &mut [u64]) {
                 let theirs: Symbol<PeerAccess> = peer(library, function);
                 let what = Accesses { access, pattern, block, first: 1 };
                 // SAFETY: every block lies within the memory, which nobody else uses meanwhile.
-                let c = || time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) });
+                let c = || {
+                    let offsets = offsets.next();
+                    time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) })
+                };
                 // SAFETY: as above.
-                let rust = || time(|| access_all(unsafe { std::slice::from_raw_parts_mut(at, words) }, &offsets, what));
+                let rust = || {
+                    let offsets = offsets.next();
+                    time(|| access_all(unsafe { std::slice::from_raw_parts_mut(at, words) }, offsets, what))
+                };
                 compare(&format!("{name}, L = {block}, {size}"), count, rust, c);
             }
         }
@@ -137,15 +161,29 @@ fn chains(library: &Library, memory: &[u64]) {
         for chains in [1, 4, 16] {
             for block in [1, 8, 64] {
                 let count = ((1 << 18) / block).clamp(1 << 8, 1 << 14);
-                // Each word holds its place.
-                let offsets = uniform(words, block, count);
-                let before = |i: usize| if i < chains { 0 } else { offsets[i - chains] + block as u64 - 1 };
-                let steps: Vec<u64> = (0..count).map(|i| offsets[i].wrapping_sub(before(i))).collect();
+                let mut steps = Arrays::uniform(words, block, count);
+                for array in &mut steps.all {
+                    // Each word holds its place, from which the next step of its chain starts.
+                    for i in (chains..count).rev() {
+                        array[i] = array[i].wrapping_sub(array[i - chains] + block as u64 - 1);
+                    }
+                }
                 // SAFETY: every step leads to a block within the memory.
-                let c = || unsafe { theirs(memory.as_ptr(), steps.as_ptr(), count, block, chains) };
-                assert_eq!(chase_all(memory, &steps, block, chains), c(), "both read the same words");
-                let rust = || time(|| chase_all(&memory[..words], &steps, block, chains));
-                compare(&format!("{chains} chains, L = {block}, {size}"), count, rust, || time(c));
+                let c = |steps: &[u64]| unsafe { theirs(memory.as_ptr(), steps.as_ptr(), count, block, chains) };
+                assert_eq!(
+                    chase_all(memory, &steps.all[0], block, chains),
+                    c(&steps.all[0]),
+                    "both read the same words"
+                );
+                let rust = || {
+                    let steps = steps.next();
+                    time(|| chase_all(&memory[..words], steps, block, chains))
+                };
+                let peer = || {
+                    let steps = steps.next();
+                    time(|| c(steps))
+                };
+                compare(&format!("{chains} chains, L = {block}, {size}"), count, rust, peer);
             }
         }
     }
