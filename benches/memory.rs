@@ -139,15 +139,16 @@ fn accesses(library: &Library, memory: &mut [u64]) {
                 let at = memory.as_mut_ptr();
                 let theirs: Symbol<PeerAccess> = peer(library, function);
                 let what = Accesses { access, pattern, block, first: 1 };
-                // SAFETY: every block lies within the memory, which nobody else uses meanwhile.
                 let c = || {
                     let offsets = offsets.next();
+                    // SAFETY: every block lies within the memory, which nobody else uses meanwhile.
                     time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) })
                 };
-                // SAFETY: as above.
                 let rust = || {
                     let offsets = offsets.next();
-                    time(|| access_all(unsafe { std::slice::from_raw_parts_mut(at, words) }, offsets, what))
+                    // SAFETY: as above.
+                    let memory = unsafe { std::slice::from_raw_parts_mut(at, words) };
+                    time(|| access_all(memory, offsets, what))
                 };
                 compare(&format!("{name}, L = {block}, {size}"), count, rust, c);
             }
@@ -160,7 +161,7 @@ fn chains(library: &Library, memory: &[u64]) {
     for (size, words) in SIZES {
         for chains in [1, 4, 16] {
             for block in [1, 8, 64] {
-                let count = ((1 << 18) / block).clamp(1 << 8, 1 << 14);
+                let count = ((1 << 19) / block).clamp(1 << 8, 1 << 16);
                 let mut steps = Arrays::uniform(words, block, count);
                 for array in &mut steps.all {
                     // Each word holds its place, from which the next step of its chain starts.
