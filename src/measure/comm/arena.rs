@@ -168,7 +168,7 @@ impl Region {
         };
         let map = MmapMut::map_anon(bytes).map_err(refuse)?;
         if let Some(node) = node {
-            bind_memory(map.as_ptr(), map.len(), node).map_err(|cause| {
+            bind_memory(&map, node).map_err(|cause| {
                 Error::environment(
                     format!("the system does not put memory on NUMA node {node} (mbind): {cause}"),
                     "leave memory_node out; a container needs the right to place memory (CAP_SYS_NICE)",

@@ -66,7 +66,7 @@ impl<'a, C: Collectives> Neighbour<'a, C> {
             let mut expected = 0u64;
             for place in &mut places {
                 neighbour.draw = neighbour.draw.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                *place = (u128::from(mix(neighbour.draw)) * words as u128 >> u64::BITS) as u64;
+                *place = ((u128::from(mix(neighbour.draw)) * words as u128) >> u64::BITS) as u64;
                 expected = expected.wrapping_add(sum_between(*place as usize, *place as usize + 1));
             }
             let sum = sum_all(neighbour.memory, black_box(&places), 1);

@@ -69,16 +69,19 @@ fn third(point: &Point) -> usize {
     (region_words(point) / 3 / 8 * 8) as usize
 }
 
+/// Writes the result from two sources.
+type Pass = fn(&mut [u64], &[u64], &[u64]);
+
 /// What is done with a word of the result.
 struct Operation {
     /// Arrays that it reads or writes, each once.
     arrays: u64,
-    run: fn(&mut [u64], &[u64], &[u64]),
+    run: Pass,
     right: fn(u64, u64) -> u64,
 }
 
 fn operation(point: &Point) -> Operation {
-    let (arrays, run, right): (_, fn(&mut [u64], &[u64], &[u64]), fn(u64, u64) -> u64) = match point.text("access") {
+    let (arrays, run, right): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
         "read" => (1, |_, _, _| (), |_, _| 0),
         "copy" => (2, copy, |b, _| b),
         "scale" => (2, scale, |b, _| b.wrapping_mul(3)),
