@@ -196,14 +196,11 @@ fn strides(library: &Library, memory: &[u64]) {
         for stride in [1, 2, 8, 16] {
             let passes = ((1 << 20) * stride / words).max(1);
             let memory = &memory[..words];
-            let rust =
-                || time(|| (0..passes).fold(0u64, |sum, _| sum.wrapping_add(sum_strided(black_box(memory), stride))));
+            let rust = |_| sum_strided(black_box(memory), stride);
             // SAFETY: the memory has so many words.
-            let c = || {
-                time(|| {
-                    (0..passes).fold(0u64, |sum, _| sum.wrapping_add(unsafe { theirs(memory.as_ptr(), words, stride) }))
-                })
-            };
+            let c = |_| unsafe { theirs(memory.as_ptr(), words, stride) };
+            let rust = || time(|| (0..passes).map(rust).fold(0, u64::wrapping_add));
+            let c = || time(|| (0..passes).map(c).fold(0, u64::wrapping_add));
             compare(&format!("stride {stride}, {size}"), passes * words / stride, rust, c);
         }
     }

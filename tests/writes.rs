@@ -269,7 +269,7 @@ fn a_chain_goes_where_its_data_lead() {
     // Word 2 leads from step 5 to place 7, word 7 from step 1 to place 8; the other chain reads 0 and 1.
     let memory: Vec<u64> = (0..10).collect();
     assert_eq!(chase_all(&memory, &[2, 5, 1], 1, 1), 2 + 7 + 8);
-    assert_eq!(chase_all(&memory, &[2, 0, 5, 1, 1], 1, 2), (2 + 7 + 8) + (0 + 1));
+    assert_eq!(chase_all(&memory, &[2, 0, 5, 1, 1], 1, 2), (2 + 7 + 8) + 1);
     // Out of the memory: the rest is missing, and nothing panics.
     assert_eq!(chase_all(&memory, &[2, 5, u64::MAX - 5], 1, 1), 2 + 7 + 1);
     assert_eq!(chase_all(&memory, &[2, 50, 1], 1, 1), 2);
