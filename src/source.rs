@@ -41,6 +41,32 @@ pub const NIC_MESSAGE_RATE: Source = Source {
     short: "NIC message-rate paper",
 };
 
+pub const STREAM: Source = Source {
+    authors: "J. D. McCalpin",
+    title: "Memory Bandwidth and Machine Balance in Current High Performance Computers",
+    short: "STREAM",
+};
+
+pub const MEMORY_MOUNTAIN: Source = Source {
+    authors: "R. E. Bryant and D. R. O'Hallaron",
+    title: "Computer Systems: A Programmer's Perspective",
+    short: "memory mountain",
+};
+
+pub const CORE_TO_CORE: Source = Source {
+    authors: "N. Viennot",
+    title: "core-to-core-latency: measures the latency between CPU cores (program)",
+    short: "core-to-core-latency",
+};
+
+pub const MESS: Source = Source {
+    authors: "P. Esmaili-Dokht, F. Sgherzi, V. Soldera Girelli, I. Boixaderas, M. Carmin, A. Monemi, A. Armejach, E. Mercadal, \
+              G. Llort, P. Radojkovic, M. Moreto, J. Gimenez, X. Martorell, E. Ayguade, J. Labarta, E. Confalonieri, R. Dubey \
+              and J. Adlard",
+    title: "A Mess of Memory System Benchmarking, Simulation and Application Profiling",
+    short: "Mess paper",
+};
+
 pub const LOG_GP: Source = Source {
     authors: "A. Alexandrov, M. F. Ionescu, K. E. Schauser and C. Scheiman",
     title: "LogGP: Incorporating Long Messages into the LogP Model",

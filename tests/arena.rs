@@ -79,3 +79,22 @@ fn memory_that_the_machine_lacks_is_refused_with_a_reason() {
     assert!(refused.what.contains("cannot allocate 32 PiB"), "{refused}");
     assert!(refused.next.contains("smaller memory size"), "{refused}");
 }
+
+#[test]
+fn memory_is_on_the_node_that_is_asked_for_or_nothing_is_measured() {
+    let mut arena = Arena::default();
+    let error = arena.bind(Some(1000)).expect_err("no machine has so many nodes");
+    assert!(error.what.contains("memory_node = 1000") && error.next.contains("name one of these"), "{error}");
+    arena.bind(Some(0)).expect("every machine has this node");
+    match arena.words(Pages::Base, 1 << 16, 1, |i| i as u64) {
+        Ok((words, _)) => assert_eq!(words[77], 77),
+        // A container may not let us.
+        Err(error) => return assert!(error.what.contains("mbind"), "{error}"),
+    }
+    assert!(arena.memory_nodes().keys().all(|node| *node == 0));
+    // The same node again keeps the memory, none at all gives it back.
+    arena.bind(Some(0)).expect("the same");
+    assert_eq!(arena.words(Pages::Base, 1 << 16, 1, |_| 0).expect("kept").0[77], 77);
+    arena.bind(None).expect("anywhere");
+    assert_eq!(arena.words(Pages::Base, 1 << 16, 1, |_| 5).expect("new").0[77], 5);
+}

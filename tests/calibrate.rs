@@ -194,7 +194,7 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
             let settings = [bytes.clone(), pages.clone(), ("chases", chases.into()), ("steps", Value::Integer(1000))];
             assert_eq!(run(point("calibrate.chase", &settings)).verdict, Ok(()));
         }
-        for access in ["read", "triad"] {
+        for access in ["read", "triad", "copy", "scale", "add"] {
             let settings = [bytes.clone(), pages.clone(), ("access", access.into())];
             assert_eq!(run(point("calibrate.stream", &settings)).verdict, Ok(()));
         }

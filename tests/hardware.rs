@@ -1,7 +1,9 @@
 //! Machines and control groups read from recorded files; ranks put on them.
 
 use crate::common::Scratch;
-use apexmap::measure::hardware::{Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, order};
+use apexmap::measure::hardware::{
+    Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, nodes_with_memory, order,
+};
 use apexmap::measure::kernels::random_access::shared::team;
 use apexmap::provenance::Processors;
 use proptest::prelude::*;
@@ -351,4 +353,20 @@ fn processors_are_told_in_words() {
         told(INTEL, half),
         "2 packages, 16 cores, 32 hardware threads, 2 NUMA nodes; this process may use 16 hardware threads"
     );
+}
+
+#[test]
+fn the_nodes_that_have_memory_are_those_that_the_system_names() {
+    let nodes = |listing: &str, further: &str| {
+        let mut files = Recorded::default();
+        files.add(listing);
+        files.add(further);
+        nodes_with_memory(&files)
+    };
+    // Two packages with memory; one more node without (of a device, say); and where only folders tell.
+    let online = "sys/devices/system/node/online = 0-2";
+    assert_eq!(nodes(INTEL, &format!("sys/devices/system/node/has_memory = 0-1\n{online}")), [0, 1]);
+    assert_eq!(nodes(INTEL, online), [0, 1, 2]);
+    assert_eq!(nodes(ARM, ""), [0, 1, 2, 3]);
+    assert_eq!(nodes("", ""), [0; 0]);
 }

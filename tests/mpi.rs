@@ -19,7 +19,8 @@ fn point(kernel: &str, ranks: usize, block: u64) -> Point {
 fn variants(ranks: usize) -> Vec<Point> {
     let mut points = Vec::new();
     for kernel in kernels::ALL.iter().filter(|kernel| kernel.id().starts_with("apex_map.")) {
-        if ranks > 1 && kernel.about().ranks == kernels::Ranks::One {
+        let alone = kernel.about().ranks == kernels::Ranks::One;
+        if alone && ranks > 1 || kernel.id() == "apex_map.neighbours" && ranks == 1 {
             continue;
         }
         let has = |name: &str| kernel.parameters().iter().any(|parameter| parameter.name == name);

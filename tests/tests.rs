@@ -22,6 +22,8 @@
 //!   is in `loom`, a package of its own
 //! - `mpi`: so does the MPI transport, and the kernels and workers on it
 //! - `apex_map`: the kernel, its verification and its refusals
+//! - `writes`: Apex-Map that writes, that follows its data, and beside busy neighbours
+//! - `node`: strides, STREAM's four, latency under writes, the line between two cores
 //! - `random_access`: every algorithm against `sequential`, verification, ownership, routes, refusals
 //! - `random_access_mpi`: every algorithm on both MPIs
 //! - `random_access_shared`: one table under the threads of one rank, its errors and its mapping modes
@@ -122,6 +124,7 @@ mod models;
 mod mpi;
 mod mpi_worker;
 mod new_file;
+mod node;
 mod notebooks;
 mod numerics;
 mod page;
@@ -145,3 +148,4 @@ mod text_table;
 mod threads;
 mod units;
 mod worker;
+mod writes;

@@ -218,7 +218,7 @@ fn serve<C: Collectives>(
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
         observer.before();
-        let outcome = kernel.run(point, stream, &mut world)?;
+        let outcome = kernels::run(*kernel, point, stream, &mut world)?;
         let facts = gather_facts(comm, &observer.after());
         let memory = gather_memory(comm, world.arena);
         if let (Some(root), Some(memory)) = (&mut root, memory) {

@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::explore::bounds::limits::LINE_BYTES;
+use crate::measure::kernels::apex_map::access::Access;
 use crate::measure::numerics::power_law::crossing;
 use crate::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use crate::units::WORD_BYTES;
@@ -92,6 +93,10 @@ pub const FAMILY: Family = Family {
 
 fn terms(case: &Case, terms: &mut Terms) {
     let (limits, point) = (case.limits, case.point);
+    // Limits of stores are not known; and the neighbours' first rank is not all ranks.
+    if Access::of(point) != Access::Read || point.params.contains_key("neighbours") {
+        return;
+    }
     let (alpha, ranks) = (point.real("alpha"), point.ranks as f64);
     let bytes = (point.integer("L") * WORD_BYTES) as f64;
     let own = (point.integer("M") * WORD_BYTES) as f64 / ranks;
@@ -123,7 +128,7 @@ fn terms(case: &Case, terms: &mut Terms) {
     }
     // One process uses a single array again and again; others stream all N, of which a region holds nothing by the end.
     let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;
-    let streamed = point.kernel != "apex_map.sequential";
+    let streamed = !["apex_map.sequential", "apex_map.chains"].contains(&point.kernel.as_str());
     let indices = |region: f64| if streamed && array_bytes > region { WORD_BYTES as f64 / LINE_BYTES } else { 0.0 };
     for &(region, line) in limits.lines.rungs() {
         if let Some(level) = limits.level(region) {

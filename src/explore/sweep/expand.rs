@@ -265,6 +265,8 @@ fn point(grid: &AxisGrid, at: &[usize], sizes: Sizes) -> Point {
     let mut point =
         nodes::spread(&id, number("ranks"), number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
     let ranks = point.ranks;
+    let memory_node = setting("memory_node").map(|s| ("memory_node".to_owned(), s.value.clone()));
+    point.params.extend(memory_node);
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.on(ranks)));
         point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));

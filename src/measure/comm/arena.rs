@@ -1,10 +1,11 @@
 //! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
 
 use crate::error::{Error, Result};
-use crate::measure::hardware::memory_nodes;
+use crate::measure::hardware::{Below, bind_memory, memory_nodes, nodes_with_memory};
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 /// Which pages are asked for. What was granted is read back: [`Granted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +51,35 @@ struct Region {
 pub struct Arena {
     regions: [Option<Region>; 2],
     expected_words: usize,
+    /// The NUMA node that all of it must be on.
+    node: Option<usize>,
 }
 
 impl Arena {
     /// Announces the largest number of words that will be asked for, so that memory is allocated and filled once.
     pub fn expect(&mut self, words: usize) {
         self.expected_words = self.expected_words.max(words);
+    }
+
+    /// Puts all memory that is lent from now on on a NUMA node, or where the system puts it. Of another node it is given back.
+    ///
+    /// # Errors
+    /// If the machine has no such node.
+    pub fn bind(&mut self, node: Option<usize>) -> Result<()> {
+        if node == self.node {
+            return Ok(());
+        }
+        let known = nodes_with_memory(&Below(Path::new("/")));
+        if let Some(node) = node.filter(|node| !known.is_empty() && !known.contains(node)) {
+            let list: Vec<String> = known.iter().map(usize::to_string).collect();
+            return Err(Error::input(
+                format!("memory_node = {node}: this machine has memory on NUMA node {} only", list.join(", ")),
+                "name one of these, or leave memory_node out",
+            ));
+        }
+        self.regions = Default::default();
+        self.node = node;
+        Ok(())
     }
 
     /// The first `words` words, word i holding `value(i)`; `contents` names the function `value`.
@@ -110,10 +134,11 @@ impl Arena {
         contents: u64,
         value: impl Fn(usize) -> u64,
     ) -> Result<&mut Region> {
+        let node = self.node;
         let slot = &mut self.regions[pages as usize];
         if slot.as_ref().is_none_or(|region| region.words < words) {
             *slot = None; // free the old one first
-            *slot = Some(Region::allocate(pages, words.max(self.expected_words))?);
+            *slot = Some(Region::allocate(pages, words.max(self.expected_words), node)?);
         }
         let region = slot.as_mut().expect("allocated above");
         let whole = region.words;
@@ -125,13 +150,14 @@ impl Arena {
             region.filled = Some((contents, whole));
             region.changed = false;
             region.granted = granted(region.words_mut());
+            require_on(node, region.words())?;
         }
         Ok(region)
     }
 }
 
 impl Region {
-    fn allocate(pages: Pages, words: usize) -> Result<Self> {
+    fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
         let huge = huge_page_bytes().unwrap_or(2 << 20) as usize;
         let bytes = words.max(1) * 8 + huge;
         let refuse = |cause: std::io::Error| {
@@ -141,6 +167,14 @@ impl Region {
             )
         };
         let map = MmapMut::map_anon(bytes).map_err(refuse)?;
+        if let Some(node) = node {
+            bind_memory(&map, node).map_err(|cause| {
+                Error::environment(
+                    format!("the system does not put memory on NUMA node {node} (mbind): {cause}"),
+                    "leave memory_node out; a container needs the right to place memory (CAP_SYS_NICE)",
+                )
+            })?;
+        }
         // The advice may be refused (no huge pages in this kernel); `granted` reads back what came of it.
         let _ = map.advise(match pages {
             Pages::Huge => Advice::HugePage,
@@ -159,6 +193,18 @@ impl Region {
     fn words_mut(&mut self) -> &mut [u64] {
         // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; skip + words lie within it.
         unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
+    }
+}
+
+/// What was asked for is read back, where the system tells.
+fn require_on(node: Option<usize>, words: &[u64]) -> Result<()> {
+    let Some(node) = node else { return Ok(()) };
+    match memory_nodes(words).keys().find(|&&other| other != node) {
+        Some(other) => Err(Error::environment(
+            format!("memory asked for on NUMA node {node} is on node {other}"),
+            "see that the node has as much free memory (numactl --hardware)",
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,8 +1,30 @@
-//! On which NUMA nodes memory is.
+//! On which NUMA nodes memory is, and is to be.
 
+use super::Files;
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;
+
+/// The NUMA nodes that have memory, ascending; nothing where the system does not tell.
+pub fn nodes_with_memory(system: &dyn Files) -> Vec<usize> {
+    const NODES: &str = "sys/devices/system/node";
+    let listed = |file: &str| system.list(&format!("{NODES}/{file}")).filter(|nodes| !nodes.is_empty());
+    listed("has_memory").or_else(|| listed("online")).unwrap_or_else(|| system.numbered(NODES, "node"))
+}
+
+/// Asks for memory from a NUMA node and from no other: for whole pages, of which nobody has touched any.
+pub fn bind_memory(memory: &[u8], node: usize) -> std::io::Result<()> {
+    const BITS: usize = libc::c_ulong::BITS as usize;
+    let mut nodes: Vec<libc::c_ulong> = vec![0; node / BITS + 1];
+    nodes[node / BITS] = 1 << (node % BITS);
+    // The system reads one bit less than it is told.
+    let bits = nodes.len() * BITS + 1;
+    // SAFETY: the call reads the nodes, and changes only where pages of this range will come from.
+    let result = unsafe {
+        libc::syscall(libc::SYS_mbind, memory.as_ptr(), memory.len(), libc::MPOL_BIND, nodes.as_ptr(), bits, 0)
+    };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
 
 /// Pages that are asked about.
 const SAMPLE: usize = 64;

@@ -1,6 +1,6 @@
 //! A run without sweep, launcher and files.
 
-use super::{Outcome, complete, find};
+use super::{Outcome, complete, find, run};
 use crate::error::{Error, Result};
 use crate::measure::comm::{Transport, World, threads};
 use crate::point::Point;
@@ -15,7 +15,7 @@ pub fn run_here(point: &Point, stream: u64) -> Result<Outcome> {
     let point = complete(point.clone()).map_err(|why| Error::input(why, "see `apexmap kernels KERNEL`"))?;
     let kernel = find(&point.kernel)?;
     let outcomes = threads::run(point.ranks, |comm, arena| {
-        kernel.run(&point, stream, &mut World { transport: Transport::Threads(comm), arena })
+        run(kernel, &point, stream, &mut World { transport: Transport::Threads(comm), arena })
     });
     // The rank that failed says why; the others only that one did.
     let failed = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());

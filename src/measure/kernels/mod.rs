@@ -26,6 +26,8 @@ pub const ALL: &[&dyn Kernel] = &[
     &apex_map::SEQUENTIAL,
     &apex_map::TWO_SIDED,
     &apex_map::ONE_SIDED,
+    &apex_map::CHAINS,
+    &apex_map::NEIGHBOURS,
     &random_access::sequential::KERNEL,
     &random_access::star::KERNEL,
     &random_access::base::KERNEL,
@@ -49,6 +51,8 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::memory::sparse::KERNEL,
     &calibrate::memory::blocks::KERNEL,
     &calibrate::memory::stream::KERNEL,
+    &calibrate::memory::stride::KERNEL,
+    &calibrate::memory::core_to_core::KERNEL,
     &calibrate::memory::mix::KERNEL,
     &calibrate::memory::loaded::KERNEL,
     &calibrate::memory::update_loop::KERNEL,
@@ -82,8 +86,8 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     })
 }
 
-/// How a launch spreads its ranks over nodes: parameters that points of every kernel may have, both or none.
-pub const OF_LAUNCHES: [Parameter; 2] = [
+/// Parameters that points of every kernel may have: how a launch spreads its ranks over nodes, both or none; and where memory is.
+pub const OF_LAUNCHES: [Parameter; 3] = [
     parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
     parameter(
         "ranks_per_node",
@@ -91,7 +95,14 @@ pub const OF_LAUNCHES: [Parameter; 2] = [
         "ranks on each node; \"cores\", \"hardware threads\" and \"node\" mean those of the machine that reads the sweep",
         A_COUNT,
     ),
+    parameter(
+        MEMORY_NODE,
+        MEMORY_NODE,
+        "NUMA node on which the memory of all ranks is; where the system puts it, if left out",
+        Domain::Integer { least: 0, most: 1023, default: 0 },
+    ),
 ];
+const MEMORY_NODE: &str = "memory_node";
 const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
 
 /// Something a kernel reports besides its seconds.
@@ -218,6 +229,22 @@ pub trait Kernel: Sync {
     }
 }
 
+/// Runs a point, with its memory on the NUMA node that it names. Collective.
+///
+/// # Errors
+/// As [`Kernel::run`], and if the machine has no such node.
+///
+/// # Panics
+/// If the point is not complete.
+pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+    let node = match point.params.get(MEMORY_NODE) {
+        Some(Value::Integer(node)) => Some(*node as usize),
+        _ => None,
+    };
+    world.arena.bind(node)?;
+    kernel.run(point, stream, world)
+}
+
 /// For kernels whose first half of ranks works with the second.
 fn in_pairs(point: &Point) -> std::result::Result<(), String> {
     if !point.ranks.is_multiple_of(2) {
@@ -247,6 +274,9 @@ pub fn complete(point: Point) -> std::result::Result<Point, String> {
     }
     let point = fill(point)?;
     kernel.check(&point)?;
+    if point.params.contains_key(MEMORY_NODE) && kernel.arena_words(&point) == 0 {
+        return Err(format!("{} has no memory that could be on a memory_node; leave it out", kernel.id()));
+    }
     Ok(point)
 }
 

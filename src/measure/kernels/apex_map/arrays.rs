@@ -19,7 +19,9 @@ const MOST_WORDS: f64 = (1 << 27) as f64;
 /// Accesses enough for the clock and for the law of large numbers, within bounds of time and memory: a power of two of arrays,
 /// so that the last digit of a computed share changes nothing.
 pub(super) fn count(point: &Point) -> u64 {
-    enough(point, remote_share(point.ranks, point.real("alpha")))
+    // The neighbours' first rank has a memory of its own.
+    let ranks = if point.params.contains_key("neighbours") { 1 } else { point.ranks };
+    enough(point, remote_share(ranks, point.real("alpha")))
 }
 
 /// The same for a known share of remote accesses.

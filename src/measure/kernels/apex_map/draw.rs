@@ -20,6 +20,12 @@ impl Location {
         Self(owner << Self::OFFSET_BITS | offset)
     }
 
+    /// Of one rank alone, whose number is 0, the places in its memory.
+    pub(super) fn offsets(locations: &[Self]) -> &[u64] {
+        // SAFETY: a location is transparent over u64; the owner's bits are 0.
+        unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
+    }
+
     #[inline]
     pub(super) fn owner(self) -> usize {
         (self.0 >> Self::OFFSET_BITS) as usize

@@ -10,8 +10,13 @@
 //!   when it is drawn; the last block of memory is drawn like any other; words are 64-bit integers, so the sum is exact in
 //!   any order.
 
+pub mod access;
+pub mod access_all;
+mod accesses;
 mod arrays;
+pub mod chains;
 mod draw;
+mod neighbours;
 mod one_sided;
 mod request;
 mod sequential;
@@ -19,7 +24,10 @@ mod sum;
 pub mod timing;
 mod two_sided;
 pub mod warm_up;
+pub mod writing;
 
+pub use chains::CHAINS_KERNEL as CHAINS;
+pub use neighbours::KERNEL as NEIGHBOURS;
 pub use one_sided::ONE_SIDED;
 pub use request::REQUEST;
 pub use sequential::SEQUENTIAL;
@@ -119,7 +127,8 @@ const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts f
     Indices are drawn off the clock: on one process one array at a time, into one buffer, with the clock running over \
     each array and its own cost subtracted; on several all N arrays before, so that their 8 bytes per access are streamed \
     beside the data. In every run and on every rank, the sum of all words read was checked against the sum that the \
-    drawn addresses imply.";
+    drawn addresses imply. Where blocks were written, all accesses were made again afterwards in a plain loop, which had \
+    to read the same sum and leave the same words.";
 
 const OUTPUTS: &[Output] = &[
     output("rank_seconds_min", Unit::Seconds, "time until the first rank has all of its data"),
@@ -154,6 +163,10 @@ const OUTPUTS: &[Output] = &[
 pub struct Variant {
     about: &'static About,
     arrays: Arrays,
+    /// Combinations that it cannot run, besides those of all variants.
+    refuse: fn(&Point) -> std::result::Result<(), String>,
+    /// Whether only the accesses of rank 0 count.
+    rank_0_alone: bool,
     /// Blocks of L words that a rank needs besides its share of the global memory.
     buffers: fn(&Point) -> u64,
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
@@ -165,17 +178,15 @@ impl Kernel for Variant {
     }
 
     fn check(&self, point: &Point) -> std::result::Result<(), String> {
-        check(point)
+        check(point)?;
+        (self.refuse)(point)
     }
 
     fn work(&self, point: &Point) -> Work {
-        let operations = point.ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
-        Work {
-            operations,
-            operation: "access",
-            bytes: operations * (point.integer("L") * WORD_BYTES) as f64,
-            byte_definition: "words read and summed, 8 L bytes per access",
-        }
+        let ranks = if self.rank_0_alone { 1 } else { point.ranks };
+        let operations = ranks as f64 * point.integer("I") as f64 * point.integer("N") as f64;
+        let (words, byte_definition) = access::words_asked_for(point);
+        Work { operations, operation: "access", bytes: operations * words * WORD_BYTES as f64, byte_definition }
     }
 
     fn memory(&self, point: &Point) -> u64 {
@@ -202,10 +213,13 @@ fn local_words(point: &Point) -> u64 {
 
 /// This rank's share of the global memory.
 fn memory<'a>(point: &Point, rank: usize, arena: &'a mut Arena) -> Result<(&'a [u64], Granted)> {
-    let words = local_words(point) as usize;
-    let rank = rank as u64;
-    let value = |i: usize| potential(rank, i as u64 + 1).wrapping_sub(potential(rank, i as u64));
-    arena.words(Pages::from_name(point.text("pages")), words, rank, value)
+    let pages = Pages::from_name(point.text("pages"));
+    arena.words(pages, local_words(point) as usize, rank as u64, |word| contents(rank as u64, word as u64))
+}
+
+/// What a word of a rank's memory holds.
+fn contents(rank: u64, word: u64) -> u64 {
+    potential(rank, word + 1).wrapping_sub(potential(rank, word))
 }
 
 /// Combinations that no variant can run.

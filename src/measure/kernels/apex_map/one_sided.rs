@@ -4,8 +4,9 @@
 //!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
 //!   arrival.
 
+use super::accesses::Tally;
 use super::draw::Location;
-use super::timing::{Arrays, Tally, in_quarters, time};
+use super::timing::{Arrays, in_quarters, time};
 use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
@@ -30,6 +31,8 @@ const ABOUT: About = About {
 pub const ONE_SIDED: Variant = Variant {
     about: &ABOUT,
     arrays: Arrays::AllBefore,
+    refuse: |_| Ok(()),
+    rank_0_alone: false,
     buffers: |point| point.integer("B"),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };

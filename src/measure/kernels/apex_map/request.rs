@@ -53,6 +53,8 @@ pub(super) const ABOUT: About = About {
 pub const REQUEST: Variant = Variant {
     about: &ABOUT,
     arrays: Arrays::AllBefore,
+    refuse: |_| Ok(()),
+    rank_0_alone: false,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     run: |point, stream, world| {
         on_transport!(&world.transport, comm => match point.text("by") {

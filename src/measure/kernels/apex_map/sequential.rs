@@ -1,10 +1,17 @@
 //! NAME: apex_map.sequential. One process, local memory only: the surface of the processor and its memory.
 //!
 //! SOURCE: Strohmaier and Shan, Section 2 and Table 1 (left column without remote data).
+//! DIFFERENCES from the paper, which only reads: blocks may be written, updated, copied, or written past the caches, all of them
+//!   or a share. What is written is the number of the access, so that no write is like another.
+//! CHECK of writes: the same accesses again, in plain words; see [`writing`].
 
+use super::access::{self, ACCESS, Access, WRITE_SHARE, traffic};
+use super::access_all::access_all;
+use super::accesses::Tally;
 use super::draw::Location;
-use super::timing::{Arrays, Tally, time};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all};
+use super::timing::{Arrays, time};
+use super::writing::{self, ALL_OUTPUTS};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, sum_all};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -15,11 +22,11 @@ use crate::source;
 
 const ABOUT: About = About {
     id: "apex_map.sequential",
-    summary: "Apex-Map on one process: sums of blocks of local memory",
+    summary: "Apex-Map on one process: blocks of local memory, read or written",
     source: &source::APEX_MAP,
     place: "Section 2, Table 1",
-    parameters: &[M, ALPHA, L, I, N, PAGES, SEED],
-    outputs: OUTPUTS,
+    parameters: &[M, ALPHA, L, I, N, ACCESS, WRITE_SHARE, PAGES, SEED],
+    outputs: &ALL_OUTPUTS,
     ranks: Ranks::One,
     headline: HEADLINE,
     method: METHOD,
@@ -28,22 +35,27 @@ const ABOUT: About = About {
 pub const SEQUENTIAL: Variant = Variant {
     about: &ABOUT,
     arrays: Arrays::OneByOne,
-    buffers: |_| 0,
+    refuse: access::check,
+    rank_0_alone: false,
+    // Places of copies.
+    buffers: |point| {
+        if Access::of(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
+    },
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    if Access::of(point) != Access::Read {
+        return writing::run(comm, (point, stream), arena, access_all);
+    }
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = point.integer("L") as usize;
-    Ok(time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
-        let sum = sum_located(memory, locations, block);
+    let mut outcome = time(comm, (point, stream), (memory, granted), Arrays::OneByOne, |locations| {
+        let sum = sum_all(memory, Location::offsets(locations), block);
         let end = comm.now();
         Tally { sum, own_end: end, end, ..Tally::default() }
-    }))
-}
-
-fn sum_located(memory: &[u64], locations: &[Location], block: usize) -> u64 {
-    // SAFETY: Location is transparent over u64; on one rank the owner is 0, so that a location is its offset.
-    let offsets = unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) };
-    sum_all(memory, offsets, block)
+    });
+    let accesses = (point.integer("I") * point.integer("N")) as f64;
+    outcome.outputs.extend(traffic(point, accesses, outcome.seconds));
+    Ok(outcome)
 }

@@ -26,8 +26,13 @@ impl Sum {
         self.lanes.as_flattened().iter().fold(0, |sum, &lane| sum.wrapping_add(lane))
     }
 
+    /// Adds a word, or a sum of some.
+    pub(super) fn add_word(&mut self, word: u64) {
+        self.lanes[0][0] = self.lanes[0][0].wrapping_add(word);
+    }
+
     /// Adds a block; its length is the one that was announced.
-    fn add(&mut self, words: &[u64]) {
+    pub(super) fn add(&mut self, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<VECTOR>();
         for (number, vector) in vectors.iter().enumerate() {
             let lane = &mut self.lanes[number % LANES];
@@ -39,13 +44,13 @@ impl Sum {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
+pub(super) mod avx2 {
     use super::{LANES, Sum, VECTOR};
     use std::arch::x86_64::{
         __m256i, _mm256_add_epi64, _mm256_loadu_si256, _mm256_maskload_epi64, _mm256_storeu_si256,
     };
 
-    struct Lanes {
+    pub(in super::super) struct Lanes {
         lanes: [__m256i; LANES],
         rest: __m256i,
         has_rest: bool,
@@ -53,21 +58,21 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn load(words: &[u64; VECTOR]) -> __m256i {
+    pub(in super::super) fn load(words: &[u64; VECTOR]) -> __m256i {
         // SAFETY: the words are there; the instruction needs no alignment.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn begin(sum: &Sum) -> Lanes {
+    pub(in super::super) fn begin(sum: &Sum) -> Lanes {
         let [a, b, c, d] = &sum.lanes;
         Lanes { lanes: [load(a), load(b), load(c), load(d)], rest: load(&sum.rest), has_rest: sum.rest[0] != 0 }
     }
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn end(lanes: &Lanes, sum: &mut Sum) {
+    pub(in super::super) fn end(lanes: &Lanes, sum: &mut Sum) {
         for (lane, to) in lanes.lanes.iter().zip(&mut sum.lanes) {
             // SAFETY: there is room for a vector; the instruction needs no alignment.
             unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), *lane) };
@@ -76,7 +81,7 @@ mod avx2 {
 
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn block(lanes: &mut Lanes, words: &[u64]) {
+    pub(in super::super) fn block(lanes: &mut Lanes, words: &[u64]) {
         let (vectors, rest) = words.as_chunks::<VECTOR>();
         let (groups, single) = vectors.as_chunks::<LANES>();
         let [mut a, mut b, mut c, mut d] = lanes.lanes;
@@ -103,7 +108,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn add_all(sum: &mut Sum, memory: &[u64], offsets: &[u64], length: usize) {
+    pub(in super::super) fn add_all(sum: &mut Sum, memory: &[u64], offsets: &[u64], length: usize) {
         let mut lanes = begin(sum);
         for &at in offsets {
             block(&mut lanes, &memory[at as usize..][..length]);

@@ -1,5 +1,6 @@
 //! The clock: warm-up, timed passes, verification, and what the ranks have to say.
 
+use super::accesses::{Accesses, Tally};
 use super::draw::{Draws, Location};
 use super::warm_up;
 use crate::measure::comm::arena::Granted;
@@ -20,20 +21,6 @@ pub(super) enum Arrays {
     OneByOne,
     /// All N are drawn before the clock runs: a rank that draws serves nobody.
     AllBefore,
-}
-
-/// What a rank did in a pass over accesses.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Tally {
-    pub(super) sum: u64,
-    pub(super) remote: u64,
-    pub(super) served: u64,
-    /// The transport's clock after the first quarter of the accesses, and before the last, if the pass is all of the run.
-    pub(super) quarters: Option<(f64, f64)>,
-    /// The transport's clock when all of the rank's own data had been summed.
-    pub(super) own_end: f64,
-    /// The same when no rank needed this one any more.
-    pub(super) end: f64,
 }
 
 /// Time of some of the accesses.
@@ -95,26 +82,73 @@ pub(super) fn in_quarters(
     (quarter > 0).then_some((first_end, last_start))
 }
 
-/// Warms up, times a run, checks it and gathers what the ranks have to say. `pass` runs accesses, of all ranks at once.
+/// Memory that is only read.
+struct Reads<'a, F> {
+    memory: &'a [u64],
+    pass: F,
+}
+
+impl<F: FnMut(&[Location]) -> Tally> Accesses for Reads<'_, F> {
+    fn memory(&self) -> &[u64] {
+        self.memory
+    }
+
+    fn pass(&mut self, locations: &[Location]) -> Tally {
+        (self.pass)(locations)
+    }
+}
+
+/// As [`time_accesses`], where memory is only read.
 pub(super) fn time<C: Collectives>(
     comm: &C,
-    (point, stream): (&Point, u64),
+    run: (&Point, u64),
     (memory, granted): (&[u64], Granted),
     arrays: Arrays,
-    mut pass: impl FnMut(&[Location]) -> Tally,
+    pass: impl FnMut(&[Location]) -> Tally,
+) -> Outcome {
+    time_accesses(comm, run, granted, arrays, &mut Reads { memory, pass })
+}
+
+/// Accesses of a pass, passes, and parts of a pass between which the clock is read: of one by one four in all at least, of
+/// which the first and the last are compared.
+fn shape(point: &Point, arrays: Arrays) -> (usize, usize, usize) {
+    let count = |name| point.integer(name) as usize;
+    match arrays {
+        Arrays::OneByOne => (count("I"), count("N"), 4_usize.div_ceil(count("N"))),
+        Arrays::AllBefore => (count("I") * count("N"), 1, 1),
+    }
+}
+
+/// All accesses of a run of one rank again, in the parts in which they were passed: those of the warm-up, of which there were
+/// `warm_up`, and those of the clock.
+pub(super) fn replay((point, stream): (&Point, u64), warm_up: u64, mut pass: impl FnMut(&[Location])) {
+    let draws = |purpose| Draws::new(point, 0, stream, purpose);
+    let (length, passes, parts) = shape(point, Arrays::OneByOne);
+    warm_up::replay(draws(1), point, warm_up, &mut pass);
+    let mut timed = draws(0);
+    let mut array = timed.array(length);
+    for number in 0..passes {
+        if number > 0 {
+            timed.fill(&mut array);
+        }
+        array.chunks(length.div_ceil(parts)).for_each(&mut pass);
+    }
+}
+
+/// Warms up, times a run, checks it and gathers what the ranks have to say.
+pub(super) fn time_accesses<C: Collectives>(
+    comm: &C,
+    (point, stream): (&Point, u64),
+    granted: Granted,
+    arrays: Arrays,
+    rank: &mut impl Accesses,
 ) -> Outcome {
     let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
-    let count = |name| point.integer(name) as usize;
-    let (length, passes) = match arrays {
-        Arrays::OneByOne => (count("I"), count("N")),
-        Arrays::AllBefore => (count("I") * count("N"), 1),
-    };
+    let (length, passes, parts) = shape(point, arrays);
     let (mut timed, mut expected) = (draws(0), 0_u64);
     let mut array = timed.array(length);
-    let warm_up = warm_up::run(comm, memory, (count("I"), count("L")), draws(1), |array| _ = pass(array));
+    let warm_up = warm_up::run(comm, point, draws(1), rank);
     let reading = clock_seconds(comm);
-    // Four times at least, of which the first and the last are compared.
-    let parts = if arrays == Arrays::OneByOne { 4_usize.div_ceil(passes) } else { 1 };
     let quarter = passes * parts / 4;
     let mut clocked = Clocked::default();
     // Draws between the passes are watched, too: to ask the system at every pass would take longer than some passes.
@@ -125,8 +159,9 @@ pub(super) fn time<C: Collectives>(
         }
         comm.barrier();
         for (part, locations) in array.chunks(length.div_ceil(parts)).enumerate() {
+            rank.prepare(locations);
             let start = comm.now();
-            let tally = pass(locations);
+            let tally = rank.pass(locations);
             let since = |moment: f64| (moment - start - reading).max(0.0);
             clocked.seconds += since(tally.end);
             clocked.own += since(tally.own_end);
@@ -142,7 +177,7 @@ pub(super) fn time<C: Collectives>(
                 clocked.last.add(since(tally.end), locations.len());
             }
         }
-        expected = expected.wrapping_add(timed.expected(&array));
+        expected = expected.wrapping_add(rank.expected(&timed, &array));
     }
     observer::clock_stops();
     let accesses = (length * passes * comm.size()) as f64;

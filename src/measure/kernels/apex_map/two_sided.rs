@@ -6,8 +6,9 @@
 //! DIFFERENCES from the paper: replies are looked for only while some are outstanding. MPI sends a reply from where its words
 //!   stand; threads copy it once, as an eager send does.
 
+use super::accesses::Tally;
 use super::draw::Location;
-use super::timing::{Arrays, Tally, in_quarters, time};
+use super::timing::{Arrays, in_quarters, time};
 use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
@@ -58,6 +59,8 @@ const ABOUT: About = About {
 pub const TWO_SIDED: Variant = Variant {
     about: &ABOUT,
     arrays: Arrays::AllBefore,
+    refuse: |_| Ok(()),
+    rank_0_alone: false,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };

@@ -1,7 +1,9 @@
 //! What is run before the clock: until the caches hold what the point keeps in them.
 
+use super::accesses::Accesses;
 use super::draw::{Draws, Location};
 use crate::measure::comm::{Collectives, Comm};
+use crate::point::Point;
 use std::hint::black_box;
 
 /// Groups of index arrays, each twice as long as the one before, until one takes as long per array as the one before: a
@@ -51,6 +53,12 @@ const PRIMING: f64 = 0.008;
 /// Words that an index array of the warm-up reads, at most.
 const ARRAY_WORDS: usize = 4 << 20;
 
+/// Accesses of an index array of the warm-up.
+fn array_length(point: &Point) -> usize {
+    let count = |name| point.integer(name) as usize;
+    count("I").min((ARRAY_WORDS / count("L")).max(1))
+}
+
 /// Into the caches what fits there: one word of each line, the hot end last, as caches keep what was read last.
 pub fn prime(comm: &impl Comm, memory: &[u64]) {
     let start = comm.now();
@@ -63,24 +71,20 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
 }
 
 /// Warms up, on all ranks alike, and returns the accesses of this rank.
-pub(super) fn run<C: Collectives>(
-    comm: &C,
-    memory: &[u64],
-    (indices, block): (usize, usize),
-    mut draws: Draws,
-    mut pass: impl FnMut(&[Location]),
-) -> u64 {
+pub(super) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, rank: &mut impl Accesses) -> u64 {
+    let memory = rank.memory();
     prime(comm, &memory[..memory.len().min(PRIMED)]);
-    let mut array = draws.array(indices.min((ARRAY_WORDS / block).max(1)));
+    let mut array = draws.array(array_length(point));
     let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e9) as u64) as f64 * 1e-9 / comm.size() as f64;
     let (mut warm_up, mut accesses) = (WarmUp::default(), 0);
     while let Some(arrays) = warm_up.next_group() {
         let (begin, mut seconds) = (comm.now(), 0.0);
         for _ in 0..arrays {
             draws.fill(&mut array);
+            rank.prepare(&array);
             comm.barrier();
             let start = comm.now();
-            pass(&array);
+            rank.pass(&array);
             seconds += comm.now() - start;
         }
         accesses += arrays * array.len() as u64;
@@ -88,4 +92,13 @@ pub(super) fn run<C: Collectives>(
         warm_up.note(mean(seconds), mean(comm.now() - begin));
     }
     accesses
+}
+
+/// The arrays of a warm-up of `accesses` again.
+pub(super) fn replay(mut draws: Draws, point: &Point, accesses: u64, pass: &mut impl FnMut(&[Location])) {
+    let mut array = draws.array(array_length(point));
+    for _ in 0..accesses / array.len() as u64 {
+        draws.fill(&mut array);
+        pass(&array);
+    }
 }

@@ -1,13 +1,17 @@
 //! NAME: calibrate.loaded. The memory latency of one core while the other cores use memory bandwidth.
 //!
-//! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase.
+//! SOURCE: the loaded latency of Intel's Memory Latency Checker and of multichase; the Mess paper, whose curves of latency over
+//!   bandwidth have a ratio of reads to writes.
 //! DEFINITION: rank 0 makes `reads` dependent random reads in its region of `bytes` bytes; meanwhile all other ranks
 //!   read their own regions from end to end, and pause after every 64 KiB so that they read for about `share` per cent
-//!   of the time. An operation is one read of rank 0.
-//! CHECK: the sums of the words that all ranks read against the sums that their addresses imply.
+//!   of the time. With a `write_share` they read the first half of it and write the second, 64 KiB of either at a time; a line
+//!   that is written travels twice, as it is read first: 100 per cent of writes are as many lines read as written. An operation
+//!   is one read of rank 0.
+//! CHECK: the sums of the words that all ranks read against the sums that their addresses imply; the words that were written
+//!   against the number of the chunk that was written there last.
 
 use super::read::{Places, follow, prepare};
-use super::stream::sum;
+use super::stream::{fill, sum};
 use super::{BYTES, PAGES, about, contents, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
@@ -28,13 +32,13 @@ pub const KERNEL: Probe = Probe {
         outputs: LOADED,
         ..about(
             "calibrate.loaded",
-            "Memory latency of one core while the other ranks read memory",
+            "Memory latency of one core while the other ranks read and write memory",
             "Section 3.1, tu",
-            &[BYTES, PAGES, SHARE, READS],
-            "Rank 0 makes dependent random reads while all other ranks read their own memory from end to end, for a \
+            &[BYTES, PAGES, SHARE, WRITE_SHARE, READS],
+            "Rank 0 makes dependent random reads while all other ranks read and write their own memory from end to end, for a \
              given fraction of the time. The time is that of rank 0's reads; the bandwidth is that of all other \
              ranks until rank 0 is done. The sums of the words read were compared with the sums that their \
-             addresses imply.",
+             addresses imply, the words written with what was written there last.",
         )
     },
     refuse: |point| match point.ranks {
@@ -52,13 +56,28 @@ pub const KERNEL: Probe = Probe {
 
 const LOADED: &[Output] = &[
     OUTPUTS[0],
-    output("background_bytes_per_second", Unit::BytesPerSecond, "read bandwidth of all other ranks together"),
+    output(
+        "background_bytes_per_second",
+        Unit::BytesPerSecond,
+        "bytes read and written by all other ranks together, per second",
+    ),
+    output(
+        "background_traffic_bytes_per_second",
+        Unit::BytesPerSecond,
+        "bytes that travel for all other ranks together, per second: those written twice, as their lines are read first",
+    ),
 ];
 const SHARE: Parameter = parameter(
     "share",
     "busy_per_cent",
     "share of the time during which the other ranks read, in per cent",
     Domain::Integer { least: 0, most: 100, default: 100 },
+);
+const WRITE_SHARE: Parameter = parameter(
+    "write_share",
+    "write_per_cent",
+    "share of the bytes that the other ranks write, in per cent; they read the others",
+    Domain::Integer { least: 0, most: 100, default: 0 },
 );
 const READS: Parameter = parameter(
     "reads",
@@ -71,59 +90,133 @@ const CHUNK: usize = (64 << 10) / 8;
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    run_with(comm, point, stream, arena, fill)
+}
+
+/// A run in which this writes a chunk. Collective.
+///
+/// # Errors
+/// If there is no memory.
+pub fn run_with<C: Collectives>(
+    comm: &C,
+    point: &Point,
+    stream: u64,
+    arena: &mut Arena,
+    write: impl Fn(&mut [u64], u64),
+) -> Result<Outcome> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
-    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    let (memory, _) = arena.words_mut(pages, words as usize, contents(), |place| place as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);
     prime(comm, memory);
     comm.barrier();
     let start = comm.now();
-    let (bytes, seconds, wrong) = if comm.rank() == 0 {
-        let wrong = u64::from(follow(memory, black_box(&reads)) != expected);
+    let mut load = Load::default();
+    let seconds = if comm.rank() == 0 {
+        load.wrong = u64::from(follow(memory, black_box(&reads)) != expected);
         let seconds = comm.now() - start;
         let mut barrier = comm.ibarrier();
         while !comm.test(&mut barrier) {
             comm.relax();
         }
-        (0, seconds, wrong)
+        seconds
     } else {
-        let (bytes, wrong) = background(comm, memory, point.integer("share") as f64 / 100.0);
-        (bytes, comm.now() - start, wrong)
+        let [share, writes] = ["share", "write_share"].map(|name| point.integer(name));
+        load = background(comm, memory, share as f64 / 100.0, writes, write);
+        load.seconds
     };
-    let report = [seconds.to_bits(), bytes, wrong];
+    if load.wrong == 0 {
+        arena.restored(pages);
+    }
+    let report = [seconds.to_bits(), load.bytes, load.written, load.wrong];
     let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
     let (own, others) = all.split_at(report.len());
     let seconds = f64::from_bits(own[0]);
-    let drawn = others.chunks_exact(report.len()).map(|row| row[1] as f64 / f64::from_bits(row[0])).sum::<f64>();
-    let wrong: u64 = all.chunks_exact(report.len()).map(|row| row[2]).sum();
+    let rate = |bytes: fn(&[u64]) -> u64| -> f64 {
+        others.chunks_exact(report.len()).map(|row| bytes(row) as f64 / f64::from_bits(row[0])).sum()
+    };
+    let wrong: u64 = all.chunks_exact(report.len()).map(|row| row[3]).sum();
     let outputs = BTreeMap::from([
         ("operation_seconds", Value::Real(seconds / reads.len() as f64)),
-        ("background_bytes_per_second", Value::Real(drawn)),
+        ("background_bytes_per_second", Value::Real(rate(|row| row[1]))),
+        ("background_traffic_bytes_per_second", Value::Real(rate(|row| row[1] + row[2]))),
     ]);
-    let verdict = if wrong == 0 { Ok(()) } else { Err(format!("{wrong} ranks read wrong words")) };
+    let verdict = if wrong == 0 { Ok(()) } else { Err(format!("{wrong} chunks or sums of words are wrong")) };
     Ok(Outcome { seconds, outputs, verdict })
 }
 
-/// Reads the memory from end to end until rank 0 has arrived: bytes, and chunks whose sum was wrong.
-fn background<C: Collectives>(comm: &C, memory: &[u64], share: f64) -> (u64, u64) {
-    let (mut bytes, mut wrong) = (0, 0);
+/// What a rank has read and written.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    seconds: f64,
+    /// Read and written.
+    bytes: u64,
+    written: u64,
+    /// Chunks that did not hold what they should.
+    wrong: u64,
+}
+
+/// Reads and writes the memory from end to end until rank 0 has arrived, and checks and restores what was written.
+fn background<C: Collectives>(
+    comm: &C,
+    memory: &mut [u64],
+    share: f64,
+    writes: u64,
+    write: impl Fn(&mut [u64], u64),
+) -> Load {
+    let middle = if writes > 0 { memory.len() / 2 } else { memory.len() };
+    let (read, written) = memory.split_at_mut(middle);
+    let (chunks_read, chunks_written) = (read.len().div_ceil(CHUNK), written.len().div_ceil(CHUNK));
+    let (mut load, mut reads_done, mut writes_done, mut turn) = (Load::default(), 0, 0, 0);
+    let begin = comm.now();
     let mut barrier = comm.ibarrier();
-    let mut chunks = memory.chunks(CHUNK).cycle();
-    // Each rank reads at least once, however soon rank 0 is done.
-    while (bytes == 0 && share > 0.0) || !comm.test(&mut barrier) {
-        let Some(chunk) = chunks.next().filter(|_| share > 0.0) else {
+    // Each rank is at work at least once, however soon rank 0 is done.
+    while (turn == 0 && share > 0.0) || !comm.test(&mut barrier) {
+        if share == 0.0 {
             comm.relax();
             continue;
-        };
+        }
         let start = comm.now();
-        let found = sum(black_box(chunk));
+        // So many of a hundred turns in a row, evenly.
+        let words = if (turn + 1) * writes / 100 > turn * writes / 100 {
+            let chunk = nth_chunk(written.len(), writes_done % chunks_written);
+            let words = chunk.len() as u64;
+            writes_done += 1;
+            write(black_box(&mut written[chunk]), number(writes_done));
+            load.written += words * WORD_BYTES;
+            words
+        } else {
+            let chunk = black_box(&read[nth_chunk(read.len(), reads_done % chunks_read)]);
+            let found = sum(chunk);
+            let (first, count) = (chunk[0], chunk.len() as u64);
+            load.wrong += u64::from(found != first * count + count * (count - 1) / 2);
+            reads_done += 1;
+            count
+        };
         let next = start + (comm.now() - start) / share;
-        let (first, count) = (chunk[0], chunk.len() as u64);
-        wrong += u64::from(found != first * count + count * (count - 1) / 2);
-        bytes += count * WORD_BYTES;
+        load.bytes += words * WORD_BYTES;
+        turn += 1;
         while comm.now() < next {
             std::hint::spin_loop();
         }
     }
-    (bytes, wrong)
+    load.seconds = comm.now() - begin;
+    for (chunk, words) in written.chunks_mut(CHUNK).enumerate() {
+        // The last of the writes 1, 2, ... that went here.
+        let last = writes_done - (writes_done + chunks_written - 1 - chunk) % chunks_written;
+        let held = |place: usize| if writes_done > chunk { number(last) } else { (middle + place) as u64 };
+        let places = chunk * CHUNK..;
+        load.wrong += u64::from(!words.iter().zip(places.clone()).all(|(&word, place)| word == held(place)));
+        words.iter_mut().zip(places).for_each(|(word, place)| *word = (middle + place) as u64);
+    }
+    load
+}
+
+/// What the writes of a rank write, from 1: no place of any memory.
+fn number(write: usize) -> u64 {
+    !(write as u64)
+}
+
+fn nth_chunk(words: usize, number: usize) -> std::ops::Range<usize> {
+    number * CHUNK..words.min((number + 1) * CHUNK)
 }

@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod chase;
+pub mod core_to_core;
 pub mod generate;
 pub mod loaded;
 pub mod mix;
@@ -12,6 +13,7 @@ pub mod owner;
 pub mod read;
 pub mod sparse;
 pub mod stream;
+pub mod stride;
 pub mod update;
 pub mod update_loop;
 

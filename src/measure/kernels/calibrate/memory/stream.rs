@@ -1,47 +1,62 @@
-//! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's triad.
+//! NAME: calibrate.stream. The bandwidth of memory: consecutive words read, or STREAM's four.
 //!
-//! SOURCE: McCalpin's STREAM (Triad), and its byte count: 24 per word of the result, though most processors also read
-//!   the result's line.
-//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. `triad`: a = b + 3 c over
-//!   three arrays of a third each.
-//! CHECK: the sums against those of the contents; the triad's array against its sources.
+//! SOURCE: McCalpin's STREAM (Copy, Scale, Add, Triad), and its count of bytes: 16 or 24 per word of the result, of arrays that are
+//!   read and one that is written. Most processors read the result's line, too, before they store to it: that is counted in outputs
+//!   of its own.
+//! DEFINITION: `passes` passes over `bytes` bytes per rank. `read`: the sum of all words. The others have three arrays of a third
+//!   each: `copy` a = b, `scale` a = 3 b, `add` a = b + c, `triad` a = b + 3 c. Words are integers, unlike STREAM's; nothing is
+//!   stored past the caches, as memcpy does with long arrays.
+//! CHECK: the sums against those of the contents; every word of the result against its sources.
 
 use super::{BYTES, PAGES, about, contents, each, power_of_two, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::apex_map::access::TRAFFIC;
+use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
-use crate::point::Point;
+use crate::point::{Point, Value};
+use crate::source;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
     about: &About {
         headline: "bytes_per_second",
+        source: &source::STREAM,
+        outputs: &[OUTPUTS[0], TRAFFIC[0], TRAFFIC[1]],
         ..about(
             "calibrate.stream",
-            "Bandwidth of memory: consecutive words read, or the triad",
-            "STREAM, Triad",
+            "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
+            "Table 2 (Copy, Scale, Add, Triad)",
             &[ACCESS, BYTES, PAGES, PASSES],
             "Every rank traverses its own memory from end to end, all at the same time; the time is that of the \
-             slowest. Sums were compared with those of the contents, the triad's array with its sources. The memory \
-             was traversed once before the clock started.",
+             slowest. Sums were compared with those of the contents, every word of a result with its sources. Bytes are \
+             STREAM's: of the arrays read and written. The memory was traversed once before the clock started.",
         )
     },
     refuse: power_of_two,
     work: |point| {
-        let words = if point.text("access") == "read" { region_words(point) } else { third(point) as u64 };
-        let bytes = if point.text("access") == "read" { 8 } else { 24 };
-        each(point, point.integer("passes") * words, "word", bytes, "8 per word read; 24 per word of the triad")
+        let count = point.integer("passes") * operation(point).words(point) as u64;
+        each(
+            point,
+            count,
+            "word",
+            8 * operation(point).arrays,
+            "8 per word read; 16 per word of copy and scale, 24 of add and triad",
+        )
     },
     words: region_words,
     buffers: |_| 0,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
-const ACCESS: Parameter =
-    parameter("access", "access", "access: sum of the words read, or a = b + 3 c", Domain::Choice(&["read", "triad"]));
+const ACCESS: Parameter = parameter(
+    "access",
+    "access",
+    "access: sum of the words read, triad a = b + 3 c, copy a = b, scale a = 3 b, or add a = b + c",
+    Domain::Choice(&["read", "triad", "copy", "scale", "add"]),
+);
 const PASSES: Parameter = parameter(
     "passes",
     "passes",
@@ -54,33 +69,89 @@ fn third(point: &Point) -> usize {
     (region_words(point) / 3 / 8 * 8) as usize
 }
 
+/// Writes the result from two sources.
+type Pass = fn(&mut [u64], &[u64], &[u64]);
+
+/// What is done with a word of the result.
+struct Operation {
+    /// Arrays that it reads or writes, each once.
+    arrays: u64,
+    run: Pass,
+    right: fn(u64, u64) -> u64,
+}
+
+fn operation(point: &Point) -> Operation {
+    let (arrays, run, right): (_, Pass, fn(u64, u64) -> u64) = match point.text("access") {
+        "read" => (1, |_, _, _| (), |_, _| 0),
+        "copy" => (2, copy, |b, _| b),
+        "scale" => (2, scale, |b, _| b.wrapping_mul(3)),
+        "add" => (3, add, u64::wrapping_add),
+        _ => (3, triad, |b, c| b.wrapping_add(c.wrapping_mul(3))),
+    };
+    Operation { arrays, run, right }
+}
+
+impl Operation {
+    /// Words of a pass.
+    fn words(&self, point: &Point) -> usize {
+        if self.arrays == 1 { region_words(point) as usize } else { third(point) }
+    }
+}
+
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (words, passes) = (region_words(point) as usize, point.integer("passes"));
+    let operation = operation(point);
+    let (seconds, wrong, what) = if operation.arrays == 1 {
+        let (seconds, wrong) = read(comm, point, arena)?;
+        (seconds, wrong, "ranks read wrong words")
+    } else {
+        let (seconds, wrong) = write(comm, point, arena, operation.run, operation.right)?;
+        (seconds, wrong, "words of the result are wrong")
+    };
+    let work = (KERNEL.work)(point);
+    let mut outcome = outcome(comm, seconds, work.operations / point.ranks as f64, wrong, what);
+    let read_first = if operation.arrays == 1 { 0 } else { 1 };
+    let traffic = work.operations * (8 * (operation.arrays + read_first)) as f64;
+    outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
+    outcome.outputs.insert(TRAFFIC[1].column, Value::Real(traffic / outcome.seconds));
+    Ok(outcome)
+}
+
+fn read<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<(f64, u64)> {
+    let (words, passes) = (region_words(point), point.integer("passes"));
     let pages = Pages::from_name(point.text("pages"));
-    let operations = (KERNEL.work)(point).operations / point.ranks as f64;
-    if point.text("access") == "read" {
-        let (memory, _) = arena.words(pages, words, contents(), |place| place as u64)?;
-        black_box(sum(memory));
-        comm.barrier();
-        let start = comm.now();
-        let found = (0..passes).fold(0u64, |found, _| found.wrapping_add(sum(black_box(memory))));
-        let seconds = comm.now() - start;
-        let once = (words as u64).wrapping_mul(words as u64 - 1) / 2;
-        let wrong = u64::from(found != once.wrapping_mul(passes));
-        return Ok(outcome(comm, seconds, operations, wrong, "ranks read wrong words"));
-    }
-    let (memory, _) = arena.words_mut(pages, words, contents(), |place| place as u64)?;
-    let (result, sources) = memory.split_at_mut(third(point));
-    let (b, c) = sources.split_at(third(point));
-    result.fill(0);
+    let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
+    black_box(sum(memory));
     comm.barrier();
     let start = comm.now();
-    (0..passes).for_each(|_| triad(black_box(&mut *result), black_box(b), black_box(c)));
+    let found = (0..passes).fold(0u64, |found, _| found.wrapping_add(sum(black_box(memory))));
     let seconds = comm.now() - start;
-    let is_wrong = |(a, (b, c)): &(&u64, (&u64, &u64))| **a != b.wrapping_add(c.wrapping_mul(3));
-    let wrong = result.iter().zip(b.iter().zip(c)).filter(is_wrong).count() as u64;
-    Ok(outcome(comm, seconds, operations, wrong, "words of the triad are wrong"))
+    let once = words.wrapping_mul(words - 1) / 2;
+    Ok((seconds, u64::from(found != once.wrapping_mul(passes))))
+}
+
+/// A run whose loop is `pass`: seconds, and words that are not `right` of their sources. Collective.
+///
+/// # Errors
+/// If there is no memory.
+pub fn write<C: Collectives>(
+    comm: &C,
+    point: &Point,
+    arena: &mut Arena,
+    pass: impl Fn(&mut [u64], &[u64], &[u64]),
+    right: impl Fn(u64, u64) -> u64,
+) -> Result<(f64, u64)> {
+    let pages = Pages::from_name(point.text("pages"));
+    let (memory, _) = arena.words_mut(pages, region_words(point) as usize, contents(), |place| place as u64)?;
+    let (result, sources) = memory.split_at_mut(third(point));
+    let (b, c) = sources.split_at(third(point));
+    result.fill(u64::MAX);
+    comm.barrier();
+    let start = comm.now();
+    (0..point.integer("passes")).for_each(|_| pass(black_box(&mut *result), black_box(b), black_box(c)));
+    let seconds = comm.now() - start;
+    let is_wrong = |(a, (b, c)): &(&u64, (&u64, &u64))| **a != right(**b, **c);
+    Ok((seconds, result.iter().zip(b.iter().zip(c)).filter(is_wrong).count() as u64))
 }
 
 #[multiversion::multiversion(targets("x86_64+avx2"))]
@@ -92,9 +163,110 @@ pub(super) fn sum(words: &[u64]) -> u64 {
     sum
 }
 
-#[multiversion::multiversion(targets("x86_64+avx2"))]
-fn triad(result: &mut [u64], b: &[u64], c: &[u64]) {
-    for (a, (b, c)) in result.iter_mut().zip(b.iter().zip(c)) {
-        *a = b.wrapping_add(c.wrapping_mul(3));
+/// Writes a number into all words.
+pub fn fill(words: &mut [u64], number: u64) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { avx2::fill(words, number) };
+    }
+    words.fill(number);
+}
+
+/// A pass of scale.
+pub fn scale(result: &mut [u64], b: &[u64], _c: &[u64]) {
+    scale_and_add::<SCALE>(result, b, b, 0);
+}
+
+/// A pass of add.
+pub fn add(result: &mut [u64], b: &[u64], c: &[u64]) {
+    scale_and_add::<ADD>(result, b, c, 0);
+}
+
+/// A pass of triad.
+pub fn triad(result: &mut [u64], b: &[u64], c: &[u64]) {
+    scale_and_add::<TRIAD>(result, b, c, 0);
+}
+
+/// A pass of copy, which is not known to be one: the compiler would call memcpy.
+pub fn copy(result: &mut [u64], b: &[u64], _c: &[u64]) {
+    scale_and_add::<COPY>(result, b, b, black_box(0));
+}
+
+const COPY: u8 = 0;
+const SCALE: u8 = 1;
+const ADD: u8 = 2;
+const TRIAD: u8 = 3;
+
+/// What STREAM does with a word, of which `nothing` is 0.
+fn word<const WHICH: u8>(b: u64, c: u64, nothing: u64) -> u64 {
+    match WHICH {
+        COPY => b.wrapping_add(nothing),
+        SCALE => b.wrapping_mul(3),
+        ADD => b.wrapping_add(c),
+        _ => b.wrapping_add(c.wrapping_mul(3)),
+    }
+}
+
+fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+    let words = result.len().min(b.len()).min(c.len());
+    let (result, b, c) = (&mut result[..words], &b[..words], &c[..words]);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { avx2::pass::<WHICH>(result, b, c, nothing) };
+    }
+    for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
+        *a = word::<WHICH>(b, c, nothing);
+    }
+}
+
+/// Vector by vector: a load or store that is one instruction is what prefetchers recognise best.
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::{ADD, COPY, SCALE, word};
+    use std::arch::x86_64::{_mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256};
+
+    /// Nothing; but the compiler makes one turn of a loop of several only where it knows all of them.
+    #[inline(always)]
+    fn keep_the_loop() {
+        // SAFETY: no instruction at all.
+        unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn fill(words: &mut [u64], number: u64) {
+        let (vectors, rest) = words.as_chunks_mut::<4>();
+        let numbers = _mm256_set1_epi64x(number as i64);
+        for vector in vectors {
+            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            unsafe { _mm256_storeu_si256(vector.as_mut_ptr().cast(), numbers) };
+            keep_the_loop();
+        }
+        rest.fill(number);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn pass<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], nothing: u64) {
+        let (vectors, rest) = result.as_chunks_mut::<4>();
+        let ((b, b_rest), (c, c_rest)) = (b.as_chunks::<4>(), c.as_chunks::<4>());
+        let nothings = _mm256_set1_epi64x(nothing as i64);
+        for (a, (b, c)) in vectors.iter_mut().zip(b.iter().zip(c)) {
+            // SAFETY: all three are whole vectors; the instructions need no alignment.
+            unsafe {
+                let (b, c) = (_mm256_loadu_si256(b.as_ptr().cast()), _mm256_loadu_si256(c.as_ptr().cast()));
+                let value = match WHICH {
+                    COPY => _mm256_add_epi64(b, nothings),
+                    SCALE => _mm256_add_epi64(b, _mm256_add_epi64(b, b)),
+                    ADD => _mm256_add_epi64(b, c),
+                    _ => _mm256_add_epi64(b, _mm256_add_epi64(c, _mm256_add_epi64(c, c))),
+                };
+                _mm256_storeu_si256(a.as_mut_ptr().cast(), value);
+            }
+            keep_the_loop();
+        }
+        for (a, (&b, &c)) in rest.iter_mut().zip(b_rest.iter().zip(c_rest)) {
+            *a = word::<WHICH>(b, c, nothing);
+        }
     }
 }

@@ -1,0 +1,245 @@
+//! `cargo bench --bench memory`: the timed loops of the kernels of memory against plain C loops: Apex-Map's writes and chains,
+//! strides, STREAM's four, the handover of a line.
+//!
+//! Both run in turn, in this process, over the same accesses on the same pages. The C loops are built in this run by the system's
+//! `cc -O3 -march=native`, without turning loops into memcpy. Printed are the ratios of medians and the spread of the pairwise ones.
+
+use apexmap::Point;
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::kernels::apex_map::access::{Access, Pattern};
+use apexmap::measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap::measure::kernels::apex_map::chains::chase_all;
+use apexmap::measure::kernels::calibrate::memory::{stream, stride::sum_strided};
+use apexmap::measure::kernels::{complete, run_here};
+use apexmap::measure::numerics::mix::mix;
+use apexmap::measure::numerics::statistics::median;
+use libloading::{Library, Symbol};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::process::Command;
+use std::time::Instant;
+
+type PeerAccess = unsafe extern "C" fn(*mut u64, *const u64, usize, usize, usize, usize) -> u64;
+type PeerChase = unsafe extern "C" fn(*const u64, *const u64, usize, usize, usize) -> u64;
+type PeerStride = unsafe extern "C" fn(*const u64, usize, usize) -> u64;
+type PeerStream = unsafe extern "C" fn(*mut u64, *const u64, *const u64, usize);
+type PeerHandOver = unsafe extern "C" fn(u64, i32, i32) -> f64;
+
+const PAIRS: usize = 31;
+/// Words that fit the second-level cache, the third, neither.
+const SIZES: [(&str, usize); 3] = [("L2", 32 << 10), ("L3", 1 << 20), ("DRAM", 32 << 20)];
+
+fn main() {
+    let library = build();
+    // SAFETY: the library was just built, and its loading runs no code of its own.
+    let library = unsafe { Library::new(&library) }.expect("the peers load");
+    let mut arena = Arena::default();
+    let most = SIZES[2].1;
+    let (memory, granted) = arena.words_mut(Pages::Huge, most, 0, |i| i as u64).expect("memory for the benchmark");
+    println!("pages {:?}, {PAIRS} pairs; ratio = apexmap / C, below 1 is faster", granted.page_bytes);
+    println!("{:<34} {:>12} {:>12} {:>7} {:>15}", "loop", "apexmap ns", "C ns", "ratio", "10 to 90 %");
+    chains(&library, memory);
+    strides(&library, memory);
+    accesses(&library, memory);
+    streams(&library, memory);
+    hand_overs(&library);
+}
+
+fn build() -> std::path::PathBuf {
+    let output = std::env::temp_dir().join(format!("apexmap-memory-{}.so", std::process::id()));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/memory.c");
+    let options = [
+        "-O3",
+        "-march=native",
+        "-fno-tree-loop-distribute-patterns",
+        "-shared",
+        "-fPIC",
+        "-pthread",
+        "-D_GNU_SOURCE",
+        "-o",
+    ];
+    let built = Command::new("cc").args(options).arg(&output).arg(source).status();
+    assert!(built.is_ok_and(|status| status.success()), "a C compiler named cc is needed to build {source}");
+    output
+}
+
+fn peer<'a, T>(library: &'a Library, name: &str) -> Symbol<'a, T> {
+    // SAFETY: the caller names the type that the function has in memory.c.
+    unsafe { library.get(name.as_bytes()) }.expect("the library has this peer")
+}
+
+/// Both in turn; who comes first changes from pair to pair. Each gives its seconds.
+fn compare(name: &str, operations: usize, mut ours: impl FnMut() -> f64, mut theirs: impl FnMut() -> f64) {
+    let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS + 1 {
+        let (a, b) = if pair % 2 == 0 {
+            let first = ours();
+            (first, theirs())
+        } else {
+            let first = theirs();
+            (ours(), first)
+        };
+        // The first pair warms up.
+        if pair > 0 {
+            of_ours.push(a * 1e9 / operations as f64);
+            of_theirs.push(b * 1e9 / operations as f64);
+        }
+    }
+    let mut ratios: Vec<f64> = of_ours.iter().zip(&of_theirs).map(|(a, b)| a / b).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (low, high) = (ratios[ratios.len() / 10], ratios[ratios.len() * 9 / 10]);
+    let (ours, theirs) = (median(&of_ours).unwrap_or(f64::NAN), median(&of_theirs).unwrap_or(f64::NAN));
+    println!("{name:<34} {ours:>12.2} {theirs:>12.2} {:>7.3} {low:>7.3} {high:>7.3}", ours / theirs);
+}
+
+fn time<R>(run: impl FnOnce() -> R) -> f64 {
+    let start = Instant::now();
+    black_box(run());
+    start.elapsed().as_secs_f64()
+}
+
+/// Index arrays that are used in turn, so that what one brings into the caches serves none of the others.
+struct Arrays {
+    all: Vec<Vec<u64>>,
+    turn: Cell<usize>,
+}
+
+impl Arrays {
+    /// Of `count` uniformly drawn blocks each.
+    fn uniform(words: usize, block: usize, count: usize) -> Self {
+        let draw = |array: u64| {
+            (0..count as u64).map(|i| mix(array << 32 | i) % (words / block) as u64 * block as u64).collect()
+        };
+        Self { all: (0..16).map(draw).collect(), turn: Cell::new(0) }
+    }
+
+    fn next(&self) -> &[u64] {
+        self.turn.set(self.turn.get() + 1);
+        &self.all[self.turn.get() % self.all.len()]
+    }
+}
+
+fn accesses(library: &Library, memory: &mut [u64]) {
+    let kinds = [
+        ("write", Access::Write, 100, "peer_write_all"),
+        ("update", Access::Update, 100, "peer_update"),
+        ("copy", Access::Copy, 100, "peer_copy"),
+        ("non_temporal", Access::NonTemporal, 100, "peer_non_temporal"),
+        ("25 % write", Access::Write, 25, "peer_write"),
+        ("50 % write", Access::Write, 50, "peer_write"),
+    ];
+    for (size, words) in SIZES {
+        for (name, access, share, function) in kinds {
+            for block in [1, 8, 64, 4096] {
+                let count = ((1 << 21) / block).clamp(1 << 8, 1 << 16);
+                let offsets = Arrays::uniform(words, block, count);
+                let pattern = Pattern::of_per_cent(share);
+                let (group, writes) = (pattern.group.min(count), pattern.writes.min(count));
+                let memory = &mut memory[..words];
+                let at = memory.as_mut_ptr();
+                let theirs: Symbol<PeerAccess> = peer(library, function);
+                let what = Accesses { access, pattern, block, first: 1 };
+                let c = || {
+                    let offsets = offsets.next();
+                    // SAFETY: every block lies within the memory, which nobody else uses meanwhile.
+                    time(|| unsafe { theirs(at, offsets.as_ptr(), count, block, group, writes) })
+                };
+                let rust = || {
+                    let offsets = offsets.next();
+                    // SAFETY: as above.
+                    let memory = unsafe { std::slice::from_raw_parts_mut(at, words) };
+                    time(|| access_all(memory, offsets, what))
+                };
+                compare(&format!("{name}, L = {block}, {size}"), count, rust, c);
+            }
+        }
+    }
+}
+
+fn chains(library: &Library, memory: &[u64]) {
+    let theirs: Symbol<PeerChase> = peer(library, "peer_chase");
+    for (size, words) in SIZES {
+        for chains in [1, 4, 16] {
+            for block in [1, 8, 64] {
+                let count = ((1 << 19) / block).clamp(1 << 8, 1 << 16);
+                let mut steps = Arrays::uniform(words, block, count);
+                for array in &mut steps.all {
+                    // Each word holds its place, from which the next step of its chain starts.
+                    for i in (chains..count).rev() {
+                        array[i] = array[i].wrapping_sub(array[i - chains] + block as u64 - 1);
+                    }
+                }
+                // SAFETY: every step leads to a block within the memory.
+                let c = |steps: &[u64]| unsafe { theirs(memory.as_ptr(), steps.as_ptr(), count, block, chains) };
+                assert_eq!(
+                    chase_all(memory, &steps.all[0], block, chains),
+                    c(&steps.all[0]),
+                    "both read the same words"
+                );
+                let rust = || {
+                    let steps = steps.next();
+                    time(|| chase_all(&memory[..words], steps, block, chains))
+                };
+                let peer = || {
+                    let steps = steps.next();
+                    time(|| c(steps))
+                };
+                compare(&format!("{chains} chains, L = {block}, {size}"), count, rust, peer);
+            }
+        }
+    }
+}
+
+fn strides(library: &Library, memory: &[u64]) {
+    let theirs: Symbol<PeerStride> = peer(library, "peer_stride");
+    for (size, words) in SIZES {
+        for stride in [1, 2, 8, 16] {
+            let passes = ((1 << 20) * stride / words).max(1);
+            let memory = &memory[..words];
+            let rust = |_| sum_strided(black_box(memory), stride);
+            // SAFETY: the memory has so many words.
+            let c = |_| unsafe { theirs(memory.as_ptr(), words, stride) };
+            let rust = || time(|| (0..passes).map(rust).fold(0, u64::wrapping_add));
+            let c = || time(|| (0..passes).map(c).fold(0, u64::wrapping_add));
+            compare(&format!("stride {stride}, {size}"), passes * words / stride, rust, c);
+        }
+    }
+}
+
+fn streams(library: &Library, memory: &mut [u64]) {
+    type Ours = fn(&mut [u64], &[u64], &[u64]);
+    let fill: Ours = |a, _, _| stream::fill(a, 7);
+    let four: [(&str, Ours); 5] = [
+        ("copy", stream::copy),
+        ("scale", stream::scale),
+        ("add", stream::add),
+        ("triad", stream::triad),
+        ("fill", fill),
+    ];
+    for (size, words) in SIZES {
+        for (name, ours) in four {
+            let theirs: Symbol<PeerStream> =
+                peer(library, &if name == "fill" { "peer_fill".into() } else { format!("peer_stream_{name}") });
+            let third = words / 3 / 8 * 8;
+            let (a, sources) = memory[..words].split_at_mut(third);
+            let (b, c) = sources.split_at(third);
+            let passes = ((1 << 20) / words).max(1);
+            let at = a.as_mut_ptr();
+            // SAFETY: the array has so many words, and nobody else uses it meanwhile.
+            let array = || unsafe { std::slice::from_raw_parts_mut(at, third) };
+            let rust = || time(|| (0..passes).for_each(|_| ours(black_box(array()), black_box(b), black_box(c))));
+            // SAFETY: as above.
+            let peer = || time(|| (0..passes).for_each(|_| unsafe { theirs(at, b.as_ptr(), c.as_ptr(), third) }));
+            compare(&format!("STREAM {name}, {size}"), passes * third, rust, peer);
+        }
+    }
+}
+
+fn hand_overs(library: &Library) {
+    const ROUNDS: u64 = 1 << 14;
+    let theirs: Symbol<PeerHandOver> = peer(library, "peer_hand_over");
+    let point = complete(Point::new("calibrate.core_to_core", 2).with("rounds", ROUNDS)).expect("a point");
+    let ours = || run_here(&point, 0).expect("a run").seconds;
+    // SAFETY: the function takes any numbers.
+    compare("handover between two cores", 2 * ROUNDS as usize, ours, || unsafe { theirs(ROUNDS, 0, 1) });
+}

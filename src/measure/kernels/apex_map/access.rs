@@ -1,0 +1,153 @@
+//! What an access does with its block, and how many bytes that asks for and moves.
+
+use crate::measure::kernels::{Domain, Output, Parameter, output, parameter};
+use crate::point::{Point, Value};
+use crate::units::{Unit, WORD_BYTES};
+
+pub(super) const ACCESS: Parameter = parameter(
+    "access",
+    "access",
+    "access: read (sum of the words), write, update (add to each word), copy (every second access is where the block of the one before goes, \
+     from the first half of M to the second) or non_temporal \
+     (write past the caches, on x86_64)",
+    Domain::Choice(&["read", "write", "update", "copy", "non_temporal"]),
+);
+pub(super) const WRITE_SHARE: Parameter = parameter(
+    "write_share",
+    "write_per_cent",
+    "share of the accesses that are writes, updates or non-temporal writes, in per cent; the others read",
+    Domain::Integer { least: 0, most: 100, default: 100 },
+);
+
+/// Both are computed, for all access of a run: nothing counts them.
+pub const TRAFFIC: [Output; 2] = [
+    output(
+        "traffic_bytes",
+        Unit::Bytes,
+        "bytes that travel between memory and cores where no cache holds them: whole lines of 64 bytes, and twice for a store, \
+         which reads its line first (read for ownership), unless it is non-temporal",
+    ),
+    output("traffic_bytes_per_second", Unit::BytesPerSecond, "bytes that travel where no cache holds them, per second"),
+];
+
+/// What an access does with its block of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Their sum is taken.
+    Read,
+    /// Each becomes the number of the access.
+    Write,
+    /// The number of the access is added to each.
+    Update,
+    /// Every second access is where the block of the one before goes: from the first half of the memory to the second.
+    Copy,
+    /// As [`Access::Write`], past the caches.
+    NonTemporal,
+}
+
+impl Access {
+    /// Of a point; those of earlier versions read.
+    pub fn of(point: &Point) -> Self {
+        match point.params.get("access") {
+            Some(Value::Text(name)) if name == "write" => Access::Write,
+            Some(Value::Text(name)) if name == "update" => Access::Update,
+            Some(Value::Text(name)) if name == "copy" => Access::Copy,
+            Some(Value::Text(name)) if name == "non_temporal" => Access::NonTemporal,
+            _ => Access::Read,
+        }
+    }
+}
+
+/// Which accesses of a pass read: of every `group` in a row the last `writes` do not.
+///
+/// A fixed pattern, so that no branch is mispredicted more than once a group; which blocks are written is drawn, as all blocks are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub group: usize,
+    pub writes: usize,
+}
+
+impl Pattern {
+    /// The shortest one with so many writes per hundred.
+    pub fn of_per_cent(writes: u64) -> Self {
+        let writes = writes as usize;
+        let divisor = (1..=100).rev().find(|&d| writes.is_multiple_of(d) && 100_usize.is_multiple_of(d)).unwrap_or(1);
+        match writes {
+            // One loop, where there is nothing to mix.
+            0 => Self { group: usize::MAX, writes: 0 },
+            100.. => Self { group: usize::MAX, writes: usize::MAX },
+            _ => Self { group: 100 / divisor, writes: writes / divisor },
+        }
+    }
+
+    /// Reads among so many accesses of a group, which lacks some at the end of a pass.
+    #[inline(always)]
+    pub fn reads(self, accesses: usize) -> usize {
+        match accesses {
+            whole if whole == self.group => self.group - self.writes,
+            _ if self.writes == self.group => 0,
+            some => some - (some * self.writes + self.group / 2) / self.group,
+        }
+    }
+}
+
+/// Fraction of the accesses that store.
+fn share(point: &Point) -> f64 {
+    match (Access::of(point), point.params.get("write_share")) {
+        (Access::Read, _) => 0.0,
+        (Access::Copy, _) => 0.5,
+        (_, Some(share)) => share.as_f64().unwrap_or(100.0) / 100.0,
+        (_, None) => 1.0,
+    }
+}
+
+pub(super) fn pattern(point: &Point) -> Pattern {
+    Pattern::of_per_cent(if Access::of(point) == Access::Read { 0 } else { point.integer("write_share") })
+}
+
+/// Words that an access asks for, in the mean, and what is counted.
+pub(super) fn words_asked_for(point: &Point) -> (f64, &'static str) {
+    let block = point.integer("L") as f64;
+    match Access::of(point) {
+        Access::Read => (block, "words read and summed, 8 L bytes per access"),
+        Access::Update => {
+            (block * (1.0 + share(point)), "words read and words written, 16 L bytes per update, 8 L per read")
+        }
+        _ => (block, "words read or written, 8 L bytes per access"),
+    }
+}
+
+/// [`TRAFFIC`] of so many accesses in so many seconds.
+pub(super) fn traffic(point: &Point, accesses: f64, seconds: f64) -> [(&'static str, Value); 2] {
+    let (block, line) = (point.integer("L"), 64 / WORD_BYTES);
+    // A block begins at a multiple of L, so that of its first line it takes any whole number of these steps.
+    let step = if block.is_multiple_of(line) { line } else { 1 << block.trailing_zeros() };
+    let lines = (block + line - step) as f64 / line as f64;
+    let stored_twice = if Access::of(point) == Access::NonTemporal { 0.0 } else { share(point) };
+    let bytes = accesses * lines * 64.0 * (1.0 + stored_twice);
+    [(TRAFFIC[0].column, Value::Real(bytes)), (TRAFFIC[1].column, Value::Real(bytes / seconds))]
+}
+
+/// Combinations of parameters that cannot be run.
+pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
+    if !point.params.contains_key("access") {
+        return Ok(());
+    }
+    let name = point.text("access");
+    match (Access::of(point), point.integer("write_share")) {
+        (Access::Read | Access::Copy, share) if share != 100 => Err(format!(
+            "write_share = {share} says nothing of access = \"{name}\"; leave it out, or use write, update or non_temporal"
+        )),
+        (Access::Copy, _) if !point.integer("I").is_multiple_of(8) => Err(format!(
+            "a copy is two accesses, and I = {} cannot be divided into pairs; use a multiple of 8",
+            point.integer("I")
+        )),
+        (Access::Copy, _) if point.integer("M") < 2 * point.integer("L") => {
+            Err("a copy needs two blocks; use a larger M, or a smaller L".into())
+        }
+        (Access::NonTemporal, _) if !cfg!(target_arch = "x86_64") => {
+            Err("non-temporal stores are known here of x86_64 only; use access = \"write\"".into())
+        }
+        _ => Ok(()),
+    }
+}

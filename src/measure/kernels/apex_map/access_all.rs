@@ -1,0 +1,254 @@
+//! The timed loop of accesses that write: plain, and with the instructions of AVX2 where they are there.
+
+use super::access::{Access, Pattern};
+use super::sum::Sum;
+
+/// What is done with blocks of a memory, of which some are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Accesses {
+    pub access: Access,
+    pub pattern: Pattern,
+    /// Words of a block.
+    pub block: usize,
+    /// The number of the first access; the others follow. What is written are numbers.
+    pub first: u64,
+}
+
+/// The timed loop: reads and writes the blocks at `offsets`, and gives the wrapping sum of the words read.
+///
+/// # Panics
+/// If a block does not lie within `memory`.
+pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
+    let mut sum = Sum::new(what.block);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        use super::sum::avx2;
+        // SAFETY: the processor has AVX2.
+        unsafe {
+            match what.access {
+                Access::Read => avx2::add_all(&mut sum, memory, offsets, what.block),
+                _ => with_avx2::all(&mut sum, memory, offsets, what),
+            }
+        }
+        return sum.total();
+    }
+    plain(&mut sum, memory, offsets, what);
+    sum.total()
+}
+
+/// The same in plain words, with which a run is also checked.
+pub(super) fn plain(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+    let block = what.block;
+    if what.access == Access::Copy {
+        for &[from, to] in offsets.as_chunks::<2>().0 {
+            memory.copy_within(from as usize..from as usize + block, to as usize);
+        }
+        return;
+    }
+    let mut number = what.first;
+    for group in offsets.chunks(what.pattern.group) {
+        let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
+        for &at in reads {
+            sum.add(&memory[at as usize..][..block]);
+        }
+        number = number.wrapping_add(reads.len() as u64);
+        for &at in writes {
+            let words = &mut memory[at as usize..][..block];
+            match what.access {
+                Access::Read | Access::Copy => unreachable!("nothing of this kind is written"),
+                Access::Write => words.fill(number),
+                Access::Update => words.iter_mut().for_each(|word| *word = word.wrapping_add(number)),
+                Access::NonTemporal => words.iter_mut().for_each(|word| store_past_caches(word, number)),
+            }
+            number = number.wrapping_add(1);
+        }
+    }
+    finish_stores();
+}
+
+/// Stores past the caches where the processor can.
+#[inline(always)]
+fn store_past_caches(word: &mut u64, value: u64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the word is there, and every x86_64 has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(word).cast(), value as i64);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        *word = value;
+    }
+}
+
+/// Stores past the caches are seen in order by whoever reads next.
+#[inline(always)]
+fn finish_stores() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86_64 has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod with_avx2 {
+    use super::{Access, Accesses, Sum, finish_stores};
+    use crate::measure::kernels::apex_map::sum::avx2::{begin, block, end, load};
+    use std::arch::x86_64::{
+        __m256i, _mm_stream_si64, _mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256,
+        _mm256_stream_si256,
+    };
+
+    const VECTOR: usize = 4;
+    const TOGETHER: usize = 4 * VECTOR;
+
+    // What is done with a block that is not read.
+    const WRITE: u8 = 0;
+    const UPDATE: u8 = 1;
+    const NON_TEMPORAL: u8 = 2;
+    const COPY: u8 = 3;
+
+    // Lengths of blocks, each with a loop of its own: what a block costs besides its words is what short ones cost.
+    const ONE: u8 = 0;
+    const VECTORS: u8 = 1;
+    const GROUPS: u8 = 2;
+    const ANY: u8 = 3;
+
+    /// As [`super::access_all`], of what does not only read.
+    #[target_feature(enable = "avx2")]
+    pub(super) fn all(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // Non-temporal stores of vectors ask for their own places.
+        let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<__m256i>().is_aligned();
+        match what.block {
+            1 => of_shape::<ONE>(sum, memory, offsets, what),
+            block if block.is_multiple_of(TOGETHER) && whole => of_shape::<GROUPS>(sum, memory, offsets, what),
+            block if block.is_multiple_of(VECTOR) && whole => of_shape::<VECTORS>(sum, memory, offsets, what),
+            _ => of_shape::<ANY>(sum, memory, offsets, what),
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn of_shape<const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        match what.access {
+            Access::Copy => copies::<SHAPE>(memory, offsets, what.block),
+            Access::Update => mixed::<SHAPE, UPDATE>(sum, memory, offsets, what),
+            Access::NonTemporal => mixed::<SHAPE, NON_TEMPORAL>(sum, memory, offsets, what),
+            Access::Read | Access::Write => mixed::<SHAPE, WRITE>(sum, memory, offsets, what),
+        }
+    }
+
+    /// The last place at which a block of the memory may begin.
+    fn last_place(memory: &[u64], block: usize) -> usize {
+        memory.len().checked_sub(block).expect("a block is longer than the memory")
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn mixed<const SHAPE: u8, const ACCESS: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        let (mut lanes, mut of_ones, mut number) = (begin(sum), 0u64, what.first);
+        let most = last_place(memory, what.block);
+        for group in offsets.chunks(what.pattern.group) {
+            let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
+            for &at in reads {
+                if SHAPE == ONE {
+                    of_ones = of_ones.wrapping_add(memory[at as usize]);
+                } else {
+                    block(&mut lanes, &memory[at as usize..][..what.block]);
+                }
+            }
+            number = number.wrapping_add(reads.len() as u64);
+            for &at in writes {
+                let at = at as usize;
+                assert!(at <= most, "a block lies beyond the memory");
+                // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
+                // so are blocks at multiples of their own length.
+                unsafe { change::<SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number) };
+                number = number.wrapping_add(1);
+            }
+        }
+        finish_stores();
+        end(&lanes, sum);
+        sum.add_word(of_ones);
+    }
+
+    /// Blocks are the same or do not overlap.
+    #[target_feature(enable = "avx2")]
+    fn copies<const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
+        let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
+        for &[from, to] in offsets.as_chunks::<2>().0 {
+            assert!(from.max(to) as usize <= most, "a block lies beyond the memory");
+            // SAFETY: both blocks lie within the memory, which nobody else uses.
+            unsafe { change::<SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
+        }
+    }
+
+    /// # Safety
+    /// There is a block at `to`, and if it is a copy at `from`; see [`store`].
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn change<const SHAPE: u8, const ACCESS: u8>(to: *mut u64, from: *const u64, block: usize, number: u64) {
+        let mut at = 0;
+        // SAFETY: all places are within the block.
+        unsafe {
+            if SHAPE == ONE {
+                return store_word::<ACCESS>(to, from, number);
+            }
+            let numbers = _mm256_set1_epi64x(number as i64);
+            // Vectors past the caches need places that only whole ones are known to have.
+            let vectors = ACCESS != NON_TEMPORAL || SHAPE != ANY;
+            if SHAPE != VECTORS && vectors {
+                while at + TOGETHER <= block {
+                    for k in 0..TOGETHER / VECTOR {
+                        let place = at + k * VECTOR;
+                        store::<ACCESS>(to.add(place), from.wrapping_add(place), numbers);
+                    }
+                    at += TOGETHER;
+                }
+            }
+            if SHAPE != GROUPS && vectors {
+                while at + VECTOR <= block {
+                    store::<ACCESS>(to.add(at), from.wrapping_add(at), numbers);
+                    at += VECTOR;
+                }
+            }
+            if SHAPE == ANY {
+                while at < block {
+                    store_word::<ACCESS>(to.add(at), from.wrapping_add(at), number);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// There is a vector at `to`, at a multiple of its length if it is non-temporal, and at `from` if it is copied.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn store<const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: __m256i) {
+        let place = to.cast::<__m256i>();
+        // SAFETY: the caller's.
+        unsafe {
+            match ACCESS {
+                WRITE => _mm256_storeu_si256(place, numbers),
+                UPDATE => _mm256_storeu_si256(place, _mm256_add_epi64(load(&*to.cast()), numbers)),
+                NON_TEMPORAL => _mm256_stream_si256(place, numbers),
+                _ => _mm256_storeu_si256(place, _mm256_loadu_si256(from.cast())),
+            }
+        }
+    }
+
+    /// # Safety
+    /// There is a word at `to`, and at `from` if it is copied.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
+        // SAFETY: the caller's.
+        unsafe {
+            match ACCESS {
+                WRITE => *to = number,
+                UPDATE => *to = (*to).wrapping_add(number),
+                NON_TEMPORAL => _mm_stream_si64(to.cast(), number as i64),
+                _ => *to = *from,
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What the clock asks of a rank.
+
+use super::draw::{Draws, Location};
+
+/// What a rank did in a pass over accesses.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) sum: u64,
+    pub(super) remote: u64,
+    pub(super) served: u64,
+    /// The transport's clock after the first quarter of the accesses, and before the last, if the pass is all of the run.
+    pub(super) quarters: Option<(f64, f64)>,
+    /// The transport's clock when all of the rank's own data had been summed.
+    pub(super) own_end: f64,
+    /// The same when no rank needed this one any more.
+    pub(super) end: f64,
+}
+
+/// A rank's memory, and what the rank does with accesses.
+pub(super) trait Accesses {
+    /// What is read before the clock runs.
+    fn memory(&self) -> &[u64];
+    /// What is done with accesses before they are run, off the clock.
+    fn prepare(&mut self, _: &[Location]) {}
+    /// Runs accesses, of all ranks at once.
+    fn pass(&mut self, locations: &[Location]) -> Tally;
+    /// What the words read by a pass over `array` must sum to.
+    fn expected(&self, draws: &Draws, array: &[Location]) -> u64 {
+        draws.expected(array)
+    }
+}

@@ -1,0 +1,172 @@
+//! NAME: apex_map.chains. Apex-Map whose next address follows from the datum read: some chains of accesses at once.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2, whose addresses are known before; here the concurrency of the accesses is the
+//!   parameter: as many are outstanding as there are chains, at most.
+//! DEFINITION: access i belongs to chain i mod `chains`. The index array holds the address less the last word of the block that
+//!   the chain read before, so that no address is known before that word is.
+//! CHECK: that of all variants: a chain that does not follow its data reads other words.
+
+use super::accesses::{Accesses, Tally};
+use super::draw::Location;
+use super::sum::Sum;
+use super::timing::{Arrays, time_accesses};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::on_transport;
+use crate::point::{Point, Value};
+use crate::source;
+use crate::units::Unit;
+
+const CHAINS: Parameter = parameter(
+    "chains",
+    "chains",
+    "chains of dependent accesses that go on at the same time: a power of two, up to 32",
+    Domain::Integer { least: 1, most: 32, default: 1 },
+);
+
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = {
+    let seconds = output(
+        "chain_seconds",
+        Unit::Seconds,
+        "time from an access to the next of the same chain: its latency under this load",
+    );
+    let mut all = [seconds; OUTPUTS.len() + 1];
+    let mut at = 0;
+    while at < OUTPUTS.len() {
+        all[at] = OUTPUTS[at];
+        at += 1;
+    }
+    all
+};
+
+const ABOUT: About = About {
+    id: "apex_map.chains",
+    summary: "Apex-Map with dependent accesses: as many outstanding as there are chains",
+    source: &source::APEX_MAP,
+    place: "Section 2",
+    parameters: &[M, ALPHA, L, I, N, CHAINS, PAGES, SEED],
+    outputs: &ALL_OUTPUTS,
+    ranks: Ranks::One,
+    headline: HEADLINE,
+    method: METHOD,
+};
+
+pub const CHAINS_KERNEL: Variant = Variant {
+    about: &ABOUT,
+    arrays: Arrays::OneByOne,
+    refuse: |point| match point.integer("chains") {
+        chains if chains.is_power_of_two() => Ok(()),
+        chains => Err(format!("chains = {chains} is not a power of two; use {}", chains.next_power_of_two())),
+    },
+    rank_0_alone: false,
+    // The addresses less what is read before them.
+    buffers: |point| point.integer("I").div_ceil(point.integer("L")),
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, granted) = memory(point, comm.rank(), arena)?;
+    let (block, chains) = (point.integer("L") as usize, point.integer("chains") as usize);
+    let mut rank = Chains { comm, memory, block, chains, steps: Vec::new() };
+    let mut outcome = time_accesses(comm, (point, stream), granted, Arrays::OneByOne, &mut rank);
+    let steps = (point.integer("I") * point.integer("N")) as f64 / chains as f64;
+    outcome.outputs.insert("chain_seconds", Value::Real(outcome.seconds / steps));
+    Ok(outcome)
+}
+
+struct Chains<'a, C> {
+    comm: &'a C,
+    memory: &'a [u64],
+    block: usize,
+    chains: usize,
+    steps: Vec<u64>,
+}
+
+impl<C: Collectives> Accesses for Chains<'_, C> {
+    fn memory(&self) -> &[u64] {
+        self.memory
+    }
+
+    fn prepare(&mut self, locations: &[Location]) {
+        let offsets = Location::offsets(locations);
+        // The first of each chain follows nothing.
+        let before = std::iter::repeat_n(0, self.chains)
+            .chain(offsets.iter().map(|&at| contents(0, at + self.block as u64 - 1)));
+        self.steps.clear();
+        self.steps.extend(offsets.iter().zip(before).map(|(&at, before)| at.wrapping_sub(before)));
+    }
+
+    fn pass(&mut self, _: &[Location]) -> Tally {
+        let sum = chase_all(self.memory, &self.steps, self.block, self.chains);
+        let end = self.comm.now();
+        Tally { sum, own_end: end, end, ..Tally::default() }
+    }
+}
+
+/// The timed loop: the wrapping sum of blocks that begin where their step and the last word of their chain's block before lead.
+/// A chain that leads out of the memory ends the loop, and the sum lacks the rest.
+pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> u64 {
+    let mut sum = Sum::new(block);
+    let follow = match chains {
+        1 => together::<1>,
+        2 => together::<2>,
+        4 => together::<4>,
+        8 => together::<8>,
+        16 => together::<16>,
+        _ => together::<32>,
+    };
+    follow(&mut sum, memory, steps, block);
+    sum.total()
+}
+
+fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
+    if block == 1 {
+        let mut of_ones = 0u64;
+        follow::<CHAINS>(memory, steps, 1, |words| of_ones = of_ones.wrapping_add(words[0]));
+        return sum.add_word(of_ones);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        unsafe { with_avx2::<CHAINS>(sum, memory, steps, block) };
+        return;
+    }
+    follow::<CHAINS>(memory, steps, block, |words| sum.add(words));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
+    use super::sum::avx2;
+    let mut lanes = avx2::begin(sum);
+    follow::<CHAINS>(memory, steps, block, |words| avx2::block(&mut lanes, words));
+    avx2::end(&lanes, sum);
+}
+
+#[inline(always)]
+fn follow<const CHAINS: usize>(memory: &[u64], steps: &[u64], block: usize, mut add: impl FnMut(&[u64])) {
+    let Some(most) = memory.len().checked_sub(block) else { return };
+    let (rounds, rest) = steps.as_chunks::<CHAINS>();
+    let mut last = [0u64; CHAINS];
+    for round in rounds {
+        for chain in 0..CHAINS {
+            let at = round[chain].wrapping_add(last[chain]) as usize;
+            if at > most {
+                return;
+            }
+            // SAFETY: the block lies within the memory.
+            let words = unsafe { memory.get_unchecked(at..at + block) };
+            add(words);
+            last[chain] = words[block - 1];
+        }
+    }
+    for (last, step) in last.iter().zip(rest) {
+        match memory.get(step.wrapping_add(*last) as usize..).and_then(|words| words.get(..block)) {
+            Some(words) => add(words),
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! NAME: apex_map.neighbours. The surface of one core while its neighbours read their memory, probe it, or send messages.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2, on rank 0; the neighbours are not in the paper.
+//! DEFINITION: rank 0 runs Apex-Map over its own M/P words. Until it is done, all others do without pause what `neighbours` says:
+//!   `stream` reads its own memory from end to end; `probe` reads single words of it at uniformly random places; `send` sends
+//!   messages of 4 KiB to the next neighbour and sums what it receives; `idle` waits.
+//! WORK: accesses of rank 0 alone.
+//! CHECK: rank 0's as of all variants; the sums of what each neighbour read or received, and that no message was lost.
+
+mod alone;
+mod background;
+
+use super::accesses::Tally;
+use super::draw::Location;
+use super::timing::{Arrays, time};
+use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all};
+use crate::error::Result;
+use crate::measure::comm::arena::Arena;
+use crate::measure::comm::{Mailboxes, Tag};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::on_transport;
+use crate::point::{Point, Value};
+use crate::source;
+use crate::units::Unit;
+use alone::Alone;
+use background::{MESSAGE_WORDS, Neighbour};
+
+const NEIGHBOURS: Parameter = parameter(
+    "neighbours",
+    "neighbours",
+    "what all ranks but the first do meanwhile: stream (read memory from end to end), probe (random words), send (messages of 4 KiB \
+     among them), or idle",
+    Domain::Choice(&["stream", "probe", "send", "idle"]),
+);
+
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = {
+    let rate = output(
+        "background_bytes_per_second",
+        Unit::BytesPerSecond,
+        "bytes read or received by all other ranks together, per second",
+    );
+    let mut all = [rate; OUTPUTS.len() + 1];
+    let mut at = 0;
+    while at < OUTPUTS.len() {
+        all[at] = OUTPUTS[at];
+        at += 1;
+    }
+    all
+};
+
+const ABOUT: About = About {
+    id: "apex_map.neighbours",
+    summary: "Apex-Map on one core while the other ranks read memory, probe it or send",
+    source: &source::APEX_MAP,
+    place: "Section 2",
+    parameters: &[M, ALPHA, L, I, N, NEIGHBOURS, PAGES, SEED],
+    outputs: &ALL_OUTPUTS,
+    ranks: Ranks::Any,
+    headline: "bytes_per_second",
+    method: METHOD,
+};
+
+pub const KERNEL: Variant = Variant {
+    about: &ABOUT,
+    arrays: Arrays::OneByOne,
+    refuse: |point| match (point.ranks, point.text("neighbours")) {
+        (1, _) => Err("needs at least two ranks: the others are the neighbours".into()),
+        (2, "send") => Err("needs at least three ranks: neighbours send to each other".into()),
+        _ => Ok(()),
+    },
+    rank_0_alone: true,
+    // In blocks of L words: a few messages, and random places.
+    buffers: |point| (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")),
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    // Every rank has the memory of a first rank that is alone.
+    let mut own = point.clone().with("M", super::local_words(point));
+    own.ranks = 1;
+    let (memory, granted) = memory(&own, 0, arena)?;
+    let sends = point.text("neighbours") == "send";
+    let mut mailbox = sends.then(|| comm.mailbox(Tag::Data(0), 4, 4, MESSAGE_WORDS));
+    let block = point.integer("L") as usize;
+    comm.barrier();
+    let mut outcome = None;
+    let mut report = [0; 3];
+    if comm.rank() == 0 {
+        outcome = Some(time(&Alone(comm), (&own, stream), (memory, granted), Arrays::OneByOne, |locations| {
+            let sum = sum_all(memory, Location::offsets(locations), block);
+            let end = comm.now();
+            Tally { sum, own_end: end, end, ..Tally::default() }
+        }));
+        let mut barrier = comm.ibarrier();
+        while !comm.test(&mut barrier) {
+            comm.relax();
+        }
+    } else {
+        let start = comm.now();
+        let mut neighbour = Neighbour::new(comm, memory, stream);
+        match point.text("neighbours") {
+            "stream" => neighbour.stream(),
+            "probe" => neighbour.probe(),
+            "send" => mailbox.as_mut().into_iter().for_each(|(inbox, outbox)| neighbour.send(inbox, outbox)),
+            _ => neighbour.idle(),
+        }
+        report = [neighbour.bytes, (comm.now() - start).to_bits(), neighbour.wrong];
+    }
+    comm.barrier();
+    let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
+    let others = || all.chunks_exact(report.len()).skip(1);
+    let rate: f64 = others().map(|row| row[0] as f64 / f64::from_bits(row[1])).sum();
+    let wrong: u64 = others().map(|row| row[2]).sum();
+    // Nobody reads what other ranks return.
+    let mut outcome = outcome.unwrap_or(Outcome { seconds: 0.0, outputs: Default::default(), verdict: Ok(()) });
+    outcome.outputs.insert("background_bytes_per_second", Value::Real(rate));
+    if wrong > 0 && outcome.verdict.is_ok() {
+        outcome.verdict = Err(format!("the neighbours read or received {wrong} wrong sums"));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,122 @@
+//! What a neighbour does until rank 0 is done.
+
+use crate::measure::comm::{Collectives, Inbox, Outbox};
+use crate::measure::kernels::apex_map::draw::potential;
+use crate::measure::kernels::apex_map::sum_all;
+use crate::measure::numerics::mix::{mix, seed};
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
+
+/// Words of a message: 4 KiB.
+pub(super) const MESSAGE_WORDS: usize = 512;
+/// Words that are read in a row between two looks at whether rank 0 is done.
+const CHUNK: usize = (64 << 10) / 8;
+/// Random words between two looks.
+const PLACES: usize = 1024;
+
+pub(super) struct Neighbour<'a, C> {
+    comm: &'a C,
+    memory: &'a [u64],
+    draw: u64,
+    /// Read or received.
+    pub(super) bytes: u64,
+    /// Sums that differ from those of the contents, and messages that were lost.
+    pub(super) wrong: u64,
+}
+
+impl<'a, C: Collectives> Neighbour<'a, C> {
+    pub(super) fn new(comm: &'a C, memory: &'a [u64], stream: u64) -> Self {
+        Self { comm, memory, draw: seed(&[stream, comm.rank() as u64]), bytes: 0, wrong: 0 }
+    }
+
+    fn note(&mut self, sum: u64, expected: u64, words: usize) {
+        self.wrong += u64::from(sum != expected);
+        self.bytes += words as u64 * WORD_BYTES;
+    }
+
+    /// Once at least, however soon rank 0 is done, and then until it is.
+    fn until_done(&mut self, mut work: impl FnMut(&mut Self)) {
+        let mut barrier = self.comm.ibarrier();
+        loop {
+            work(self);
+            if self.comm.test(&mut barrier) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn idle(&mut self) {
+        self.until_done(|neighbour| neighbour.comm.relax());
+    }
+
+    pub(super) fn stream(&mut self) {
+        let mut at = 0;
+        self.until_done(|neighbour| {
+            let chunk = &neighbour.memory[at..neighbour.memory.len().min(at + CHUNK)];
+            let sum = sum_all(black_box(chunk), &[0], chunk.len());
+            neighbour.note(sum, sum_between(at, at + chunk.len()), chunk.len());
+            at = if at + chunk.len() == neighbour.memory.len() { 0 } else { at + chunk.len() };
+        });
+    }
+
+    pub(super) fn probe(&mut self) {
+        let mut places = [0; PLACES];
+        self.until_done(|neighbour| {
+            let words = neighbour.memory.len();
+            let mut expected = 0u64;
+            for place in &mut places {
+                neighbour.draw = neighbour.draw.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                *place = ((u128::from(mix(neighbour.draw)) * words as u128) >> u64::BITS) as u64;
+                expected = expected.wrapping_add(sum_between(*place as usize, *place as usize + 1));
+            }
+            let sum = sum_all(neighbour.memory, black_box(&places), 1);
+            neighbour.note(sum, expected, PLACES);
+        });
+    }
+
+    /// All neighbours send parts of their memory in turn, which are the same on all. A single word ends a neighbour's messages:
+    /// how many there were.
+    pub(super) fn send(&mut self, inbox: &mut impl Inbox, outbox: &mut impl Outbox) {
+        let (rank, neighbours) = (self.comm.rank(), self.comm.size() - 1);
+        let (next, length) = (rank % neighbours + 1, MESSAGE_WORDS.min(self.memory.len()));
+        // Of two words at least: those of one word tell the end.
+        let parts = if length < 2 { 0 } else { self.memory.len() / length };
+        let part = |number: u64| number as usize % parts.max(1) * length;
+        let (mut sent, mut received, mut announced) = (0u64, 0u64, None);
+        let mut take = |neighbour: &mut Self, received: &mut u64| {
+            let message = inbox.take(|_, words| {
+                (words.len(), words[0], if words.len() > 1 { sum_all(words, &[0], words.len()) } else { 0 })
+            });
+            match message {
+                None => neighbour.comm.relax(),
+                Some((1, count, _)) => announced = Some(count),
+                Some((words, _, sum)) => {
+                    let at = part(*received);
+                    neighbour.note(sum, sum_between(at, at + length), words);
+                    *received += 1;
+                }
+            }
+            announced
+        };
+        self.until_done(|neighbour| {
+            if parts > 0 && outbox.send(next, &neighbour.memory[part(sent)..][..length]) {
+                sent += 1;
+            }
+            take(neighbour, &mut received);
+        });
+        while !outbox.send(next, &[sent]) {
+            take(self, &mut received);
+        }
+        let count = loop {
+            if let Some(count) = take(self, &mut received) {
+                break count;
+            }
+        };
+        self.wrong += u64::from(count != received);
+    }
+}
+
+/// What the words from one place to another sum to.
+fn sum_between(from: usize, to: usize) -> u64 {
+    potential(0, to as u64).wrapping_sub(potential(0, from as u64))
+}

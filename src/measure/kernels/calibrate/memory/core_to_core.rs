@@ -1,0 +1,194 @@
+//! NAME: calibrate.core_to_core. The latency between two cores: a line that they hand to and fro.
+//!
+//! SOURCE: N. Viennot's core-to-core-latency, a program: the handover of a flag.
+//! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
+//!   times, after an eighth as many untimed. An operation is a handover, half of a round. Both ranks spin on the line without any
+//!   pause; all others wait at a barrier. Ranks are threads of one process, and which cores they are on is up to the launch.
+//! CHECK: the sums of the numbers that both ranks found.
+
+use super::about;
+#[cfg(feature = "mpi")]
+use crate::error::Error;
+use crate::error::Result;
+use crate::measure::comm::{Collectives, Comm, Transport, World};
+use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, output, parameter};
+use crate::point::{Point, Value};
+use crate::source;
+use crate::units::Unit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        source: &source::CORE_TO_CORE,
+        outputs: &[
+            OUTPUTS[0],
+            output("first_hardware_thread", Unit::None, "the hardware thread of the first rank; absent if it may move"),
+            output(
+                "second_hardware_thread",
+                Unit::None,
+                "the hardware thread of the second rank; absent if it may move",
+            ),
+        ],
+        ..about(
+            "calibrate.core_to_core",
+            "Latency from core to core: a line handed to and fro between two ranks",
+            "the whole program",
+            &[FIRST, SECOND, ROUNDS],
+            "Two ranks, threads of one process, hand a line to and fro: one writes a number into it, the other waits for it and writes \
+             the next. The time is that of the first rank, after an eighth as many untimed rounds. The sums of the numbers \
+             that both found were compared with the known sums.",
+        )
+    },
+    refuse: |point| {
+        let (first, second, ranks) = (point.integer("first"), point.integer("second"), point.ranks as u64);
+        if first == second {
+            return Err(format!("first = second = {first}: a line is handed between two ranks; exclude such pairs"));
+        }
+        match first.max(second) {
+            most if most >= ranks => {
+                Err(format!("there is no rank {most} of {ranks}; use more ranks, or a smaller number"))
+            }
+            _ => Ok(()),
+        }
+    },
+    work: |point| {
+        let operations = 2.0 * point.integer("rounds") as f64;
+        Work {
+            operations,
+            operation: "handover",
+            bytes: operations * 64.0,
+            byte_definition: "one 64-byte line per handover",
+        }
+    },
+    words: |_| 0,
+    buffers: |_| 0,
+    run: |point, _, world| run(point, world),
+};
+
+const FIRST: Parameter =
+    parameter("first", "first_rank", "the rank that begins", Domain::Integer { least: 0, most: 1 << 12, default: 0 });
+const SECOND: Parameter = parameter(
+    "second",
+    "second_rank",
+    "the rank that answers",
+    Domain::Integer { least: 0, most: 1 << 12, default: 1 },
+);
+const ROUNDS: Parameter = parameter(
+    "rounds",
+    "rounds_asked",
+    "rounds of two handovers in one run",
+    Domain::Integer { least: 8, most: 1 << 32, default: 1 << 14 },
+);
+
+/// By itself, also where two lines are fetched together.
+#[repr(align(128))]
+struct Line(AtomicU64);
+
+/// Which side of the handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+}
+
+fn run(point: &Point, world: &mut World) -> Result<Outcome> {
+    match world.transport {
+        Transport::Threads(comm) => Ok(between(comm, point, hand_over)),
+        #[cfg(feature = "mpi")]
+        Transport::Mpi(_) => Err(Error::input(
+            "calibrate.core_to_core hands a line between threads of one process, not between processes",
+            "set transport = \"threads\" in [launch]",
+        )),
+    }
+}
+
+/// One run, with this loop of each side. Collective.
+pub fn between<C: Collectives>(
+    comm: &C,
+    point: &Point,
+    hand_over: impl Fn(&C, &AtomicU64, Side, std::ops::Range<u64>) -> u64,
+) -> Outcome {
+    let line = shared_line(comm);
+    let rounds = point.integer("rounds");
+    let rank = comm.rank() as u64;
+    let side = match () {
+        () if rank == point.integer("first") => Some(Side::First),
+        () if rank == point.integer("second") => Some(Side::Second),
+        () => None,
+    };
+    comm.barrier();
+    let (mut seconds, mut wrong, mut processor) = (0.0, 0, u64::MAX);
+    if let Some(side) = side {
+        let untimed = rounds / 8;
+        hand_over(comm, &line.0, side, 0..untimed);
+        let start = comm.now();
+        let found = hand_over(comm, &line.0, side, untimed..untimed + rounds);
+        if side == Side::First {
+            seconds = comm.now() - start;
+        }
+        // The second finds odd numbers, the first even ones: 2 k + 1 and 2 k + 2.
+        let sum_of = |to: u64| u128::from(to) * (u128::from(to) + if side == Side::First { 1 } else { 0 });
+        wrong = u64::from(u128::from(found) != sum_of(untimed + rounds) - sum_of(untimed));
+        processor = crate::measure::affinity::of_thread()
+            .filter(|allowed| allowed.len() == 1)
+            .map_or(u64::MAX, |allowed| allowed[0] as u64);
+    }
+    comm.barrier();
+    // One of them tells what the line holds in the end.
+    wrong += u64::from(side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * (rounds + rounds / 8));
+    let processors = comm.gather(&[processor]).unwrap_or_default();
+    let mut outcome = outcome(comm, seconds, 2.0 * rounds as f64, wrong, "ranks found wrong numbers in the line");
+    for (name, column) in [("first", "first_hardware_thread"), ("second", "second_hardware_thread")] {
+        let known = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
+        outcome.outputs.extend(known.map(|&number| (column, Value::Integer(number))));
+    }
+    outcome
+}
+
+/// Rank 0's line, on all ranks. They share one memory.
+fn shared_line<C: Collectives>(comm: &C) -> Arc<Line> {
+    let own = Arc::new(Line(AtomicU64::new(0)));
+    let mut address = [Arc::as_ptr(&own).expose_provenance() as u64];
+    comm.broadcast(&mut address);
+    let shared = std::ptr::with_exposed_provenance::<Line>(address[0] as usize);
+    // SAFETY: it is the line of rank 0, which waits at the barrier until all have a share of it.
+    let shared = unsafe {
+        Arc::increment_strong_count(shared);
+        Arc::from_raw(shared)
+    };
+    comm.barrier();
+    shared
+}
+
+/// The timed loop of one side: the sum of the numbers that it found.
+pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::ops::Range<u64>) -> u64 {
+    let mut sum = 0u64;
+    for round in rounds {
+        let (own, other) = (2 * round + 1, 2 * round + 2);
+        if side == Side::First {
+            line.store(own, Ordering::Release);
+            sum = sum.wrapping_add(wait_for(comm, line, other));
+        } else {
+            sum = sum.wrapping_add(wait_for(comm, line, own));
+            line.store(other, Ordering::Release);
+        }
+    }
+    sum
+}
+
+/// Spins without a pause, which would be part of the latency, unless the other side may need this core.
+#[inline(always)]
+fn wait_for<C: Comm>(comm: &C, line: &AtomicU64, wanted: u64) -> u64 {
+    const LOOKS: u32 = 1 << 12;
+    loop {
+        for _ in 0..LOOKS {
+            let found = line.load(Ordering::Acquire);
+            if found == wanted {
+                return found;
+            }
+        }
+        comm.relax();
+    }
+}

@@ -1,0 +1,111 @@
+//! NAME: calibrate.stride. The memory mountain: bandwidth of reading every S-th word of a region.
+//!
+//! SOURCE: Bryant and O'Hallaron, Computer Systems: A Programmer's Perspective, Section 6.6.1 (The Memory Mountain); McCalpin's
+//!   STREAM.
+//! DEFINITION: every `stride`-th word of a region of `bytes` bytes is read, from end to end, in whole passes of together at least
+//!   `reads` reads. Bytes are those of the words read; those that travel are in outputs of their own.
+//! CHECK: the sum of all words read against that of their places.
+
+use super::stream::sum;
+use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::apex_map::access::TRAFFIC;
+use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::on_transport;
+use crate::point::{Point, Value};
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+use std::hint::black_box;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        headline: "bytes_per_second_per_rank",
+        source: &source::MEMORY_MOUNTAIN,
+        outputs: &[OUTPUTS[0], TRAFFIC[0], TRAFFIC[1]],
+        ..about(
+            "calibrate.stride",
+            "Bandwidth of memory by size and stride: the memory mountain",
+            "Section 6.6.1",
+            &[BYTES, STRIDE, PAGES, READS],
+            "Every rank reads every S-th word of its own region from end to end, repeatedly. The region was traversed once before. \
+             The time is that of the slowest rank. The sum of all words was compared with that of their places.",
+        )
+    },
+    refuse: |point| {
+        power_of_two(point)?;
+        match (point.integer("stride"), region_words(point)) {
+            (stride, words) if stride > words => {
+                Err(format!("stride = {stride} words is longer than the region of {words}; use more bytes"))
+            }
+            _ => Ok(()),
+        }
+    },
+    work: |point| each(point, passes(point) * places(point), "read", WORD_BYTES, "8 per read"),
+    words: region_words,
+    buffers: |_| 0,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
+};
+
+const STRIDE: Parameter = Parameter {
+    unit: Unit::Words,
+    ..parameter(
+        "stride",
+        "stride_words",
+        "stride: words from one that is read to the next",
+        Domain::Integer { least: 1, most: 1 << 37, default: 1 },
+    )
+};
+const READS: Parameter = parameter(
+    "reads",
+    "reads",
+    "reads in one run, in whole passes over the region",
+    Domain::Integer { least: 1, most: 1 << 40, default: 1 << 22 },
+);
+
+/// Reads of a pass.
+fn places(point: &Point) -> u64 {
+    region_words(point).div_ceil(point.integer("stride"))
+}
+
+fn passes(point: &Point) -> u64 {
+    point.integer("reads").div_ceil(places(point))
+}
+
+/// Collective.
+pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+    let (memory, _) = region(comm, point, stream, arena)?;
+    let (stride, passes) = (point.integer("stride"), passes(point));
+    let start = comm.now();
+    let pass = |found: u64, _| found.wrapping_add(sum_strided(black_box(memory), stride as usize));
+    let found = (0..passes).fold(0, pass);
+    let seconds = comm.now() - start;
+    let n = u128::from(places(point));
+    let once = (u128::from(stride) * (n * (n - 1) / 2)) as u64;
+    let wrong = u64::from(found != once.wrapping_mul(passes));
+    let work = (KERNEL.work)(point);
+    let mut outcome = outcome(comm, seconds, work.operations / point.ranks as f64, wrong, "ranks read wrong words");
+    let traffic = work.operations * (WORD_BYTES * stride.min(8)) as f64;
+    outcome.outputs.insert(TRAFFIC[0].column, Value::Real(traffic));
+    outcome.outputs.insert(TRAFFIC[1].column, Value::Real(traffic / outcome.seconds));
+    Ok(outcome)
+}
+
+/// The timed loop: the wrapping sum of every `stride`-th word, in four sums side by side.
+pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
+    if stride == 1 {
+        return sum(words);
+    }
+    let (mut sums, mut at) = ([0u64; 4], 0);
+    while at + 3 * stride < words.len() {
+        for (k, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: k is at most 3, and the place at 3 lies within.
+            *sum = sum.wrapping_add(unsafe { *words.get_unchecked(at + k * stride) });
+        }
+        at += 4 * stride;
+    }
+    let rest = words.get(at..).unwrap_or_default().iter().step_by(stride);
+    rest.chain(&sums).fold(0, |sum, word| sum.wrapping_add(*word))
+}

@@ -1,0 +1,316 @@
+//! Apex-Map that writes, that follows what it reads, and beside busy neighbours: what is verified, and which faults are found.
+
+use super::common::small_point;
+use apexmap::measure::comm::arena::{Arena, Pages};
+use apexmap::measure::comm::{Comm, Transport, World, threads};
+use apexmap::measure::kernels::apex_map::access::{Access, Pattern};
+use apexmap::measure::kernels::apex_map::access_all::{Accesses, access_all};
+use apexmap::measure::kernels::apex_map::chains::chase_all;
+use apexmap::measure::kernels::apex_map::writing::{Loop, run as run_loop};
+use apexmap::measure::kernels::{Outcome, complete, find};
+use apexmap::measure::numerics::mix::mix;
+use apexmap::point::{Point, Value};
+use proptest::prelude::*;
+
+const KINDS: [(&str, Access); 4] = [
+    ("write", Access::Write),
+    ("update", Access::Update),
+    ("copy", Access::Copy),
+    ("non_temporal", Access::NonTemporal),
+];
+
+/// The contents of memory, from their description alone: differences of a mixing function.
+fn right(word: u64) -> u64 {
+    mix(word + 1).wrapping_sub(mix(word))
+}
+
+fn changed(point: &Point, settings: &[(&str, Value)]) -> Point {
+    let point = settings.iter().fold(point.clone(), |point, (name, value)| point.with(name, value.clone()));
+    complete(point).expect("a valid point")
+}
+
+/// What rank 0 says of a run, with each rank's arena prepared before and looked at afterwards.
+fn run_on(point: &Point, prepare: impl Fn(&mut Arena, usize) + Sync, look: impl Fn(&mut Arena) + Sync) -> Outcome {
+    let kernel = find(&point.kernel).expect("a kernel");
+    let outcomes = threads::run(point.ranks, |comm, arena| {
+        prepare(arena, comm.rank());
+        let outcome = kernel.run(point, 3, &mut World { transport: Transport::Threads(comm), arena }).expect("a run");
+        look(arena);
+        outcome
+    });
+    outcomes.into_iter().map(|outcome| outcome.expect("no panic")).next().expect("rank 0")
+}
+
+fn run(point: &Point) -> Outcome {
+    run_on(point, |_, _| (), |_| ())
+}
+
+fn number(outcome: &Outcome, name: &str) -> f64 {
+    outcome.outputs[name].as_f64().expect("a number")
+}
+
+#[test]
+fn every_kind_of_write_verifies_and_leaves_the_memory_as_it_was() {
+    for (name, _) in KINDS {
+        for (alpha, block, words) in
+            [(1.0, 1u64, 4096u64), (0.5, 3, 3000), (0.1, 8, 4096), (1.0, 20, 2000), (0.01, 1024, 4096)]
+        {
+            for share in if name == "copy" { vec![100u64] } else { vec![0, 1, 25, 50, 99, 100] } {
+                let settings = [
+                    ("access", Value::from(name)),
+                    ("write_share", share.into()),
+                    ("alpha", Value::Real(alpha)),
+                    ("L", block.into()),
+                    ("M", words.into()),
+                ];
+                let point = changed(&small_point("apex_map.sequential", 1), &settings);
+                let look = |arena: &mut Arena| {
+                    // Of the same contents, so that nothing is filled again.
+                    let (memory, _) = arena.words(Pages::Huge, words as usize, 0, |_| 0).expect("memory");
+                    assert!(memory.iter().zip(0..).all(|(word, place)| *word == right(place)), "{}", point.label());
+                };
+                assert_eq!(run_on(&point, |_, _| (), look).verdict, Ok(()), "{}", point.label());
+            }
+        }
+    }
+}
+
+/// The verdict about a timed loop in place of the kernel's.
+fn verdict(point: &Point, timed: Loop) -> Result<(), String> {
+    let run = |comm: &threads::ThreadComm, arena: &mut Arena| run_loop(comm, (point, 3), arena, timed);
+    threads::run(1, run).swap_remove(0).expect("no panic").expect("memory").verdict
+}
+
+#[test]
+fn loops_that_leave_out_writes_or_write_elsewhere_are_found() {
+    let faults: [(&str, Loop); 6] = [
+        ("nothing", |_, _, _| 0),
+        ("a tenth is left out", |memory, offsets, what| {
+            let kept: Vec<u64> =
+                offsets.iter().copied().filter(|at| !(at / what.block as u64).is_multiple_of(10)).collect();
+            let even = kept.len() / 2 * 2;
+            access_all(memory, &kept[..even], what)
+        }),
+        ("the last write of a pass", |memory, offsets, what| access_all(memory, &offsets[..offsets.len() - 2], what)),
+        ("a word of each block", |memory, offsets, what| {
+            access_all(memory, offsets, Accesses { block: what.block - 1, ..what })
+        }),
+        ("the next block", |memory, offsets, what| {
+            let next: Vec<u64> = offsets.iter().map(|at| (at + what.block as u64) % memory.len() as u64).collect();
+            access_all(memory, &next, what)
+        }),
+        ("another number", |memory, offsets, what| match what.access {
+            // A copy writes no number.
+            Access::Copy => 0,
+            _ => access_all(memory, offsets, Accesses { first: what.first + 1, ..what }),
+        }),
+    ];
+    for (name, _) in KINDS {
+        let point =
+            changed(&small_point("apex_map.sequential", 1), &[("access", name.into()), ("alpha", Value::Real(0.5))]);
+        assert_eq!(verdict(&point, access_all), Ok(()), "{name}");
+        for (fault, timed) in faults {
+            let why = verdict(&point, timed).expect_err(&format!("{name}: {fault}"));
+            assert!(why.contains("does not hold what was written"), "{name}, {fault}: {why}");
+        }
+    }
+}
+
+#[test]
+fn reads_among_writes_that_are_left_out_are_found() {
+    let point =
+        changed(&small_point("apex_map.sequential", 1), &[("access", "update".into()), ("write_share", 50u64.into())]);
+    let without_sum: Loop = |memory, offsets, what| {
+        access_all(memory, offsets, what);
+        0
+    };
+    assert_eq!(verdict(&point, without_sum), Err("the sum of the words read is wrong".into()));
+}
+
+/// What the timed loop does, word by word.
+fn plainly(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
+    let mut sum = 0u64;
+    let mut from = 0;
+    for (number, &at) in (what.first..).zip(offsets) {
+        let index = (number - what.first) as usize;
+        let within = index % what.pattern.group;
+        let group = what.pattern.group.min(offsets.len() - (index - within));
+        for word in at as usize..at as usize + what.block {
+            match what.access {
+                Access::Copy if index.is_multiple_of(2) => from = at as usize,
+                Access::Copy => memory[word] = memory[from + word - at as usize],
+                _ if within < what.pattern.reads(group) => sum = sum.wrapping_add(memory[word]),
+                Access::Update => memory[word] = memory[word].wrapping_add(number),
+                _ => memory[word] = number,
+            }
+        }
+    }
+    sum
+}
+
+proptest! {
+    #[test]
+    fn the_timed_loop_writes_and_reads_as_the_plain_one(
+        kind in prop::sample::select(KINDS.map(|(_, kind)| kind).to_vec()),
+        share in 0u64..=100,
+        block in 1usize..40,
+        skip in 0usize..5,
+        mut memory in prop::collection::vec(any::<u64>(), 200..500),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..60),
+    ) {
+        // Blocks at multiples of their length, in a memory that begins anywhere.
+        let blocks = (memory.len() - skip) / block;
+        let mut offsets: Vec<u64> = places.iter().map(|at| (at.index(blocks) * block) as u64).collect();
+        offsets.truncate(offsets.len() / 2 * 2);
+        let pattern = Pattern::of_per_cent(if kind == Access::Copy { 100 } else { share });
+        let what = Accesses { access: kind, pattern, block, first: 7 };
+        let mut plain = memory.clone();
+        prop_assert_eq!(access_all(&mut memory[skip..], &offsets, what), plainly(&mut plain[skip..], &offsets, what));
+        prop_assert_eq!(memory, plain);
+    }
+
+    #[test]
+    fn the_share_of_writes_is_the_one_asked_for(share in 0u64..=100, accesses in 1usize..5000) {
+        let pattern = Pattern::of_per_cent(share);
+        let reads: usize = (0..accesses).step_by(pattern.group.min(accesses)).map(|at| pattern.reads(pattern.group.min(accesses - at))).sum();
+        let writes = (accesses - reads) as f64;
+        prop_assert!((writes - accesses as f64 * share as f64 / 100.0).abs() <= 0.5 + 1e-9, "{} of {}", writes, accesses);
+    }
+}
+
+#[test]
+fn a_block_beyond_memory_panics_instead_of_being_written() {
+    for (_, access) in KINDS {
+        for block in [1, 3, 4, 8, 17] {
+            let what = Accesses { access, pattern: Pattern::of_per_cent(100), block, first: 1 };
+            let result = std::panic::catch_unwind(|| access_all(&mut [1; 32], &[0, 33 - block as u64], what));
+            assert!(result.is_err(), "{block}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
+    let traffic = |access: &str, share: u64, block: u64, words: u64| {
+        let settings =
+            [("access", access.into()), ("write_share", share.into()), ("L", block.into()), ("M", words.into())];
+        let point = changed(&small_point("apex_map.sequential", 1), &settings);
+        let outcome = run(&point);
+        assert_eq!(outcome.verdict, Ok(()));
+        let rate = number(&outcome, "traffic_bytes_per_second") * outcome.seconds;
+        let bytes = number(&outcome, "traffic_bytes");
+        assert!((rate / bytes - 1.0).abs() < 1e-9);
+        // For each of the 128 accesses.
+        let work = find(&point.kernel).expect("a kernel").work(&point);
+        (bytes / 128.0, work.bytes / 128.0)
+    };
+    assert_eq!(traffic("read", 100, 1, 4096), (64.0, 8.0));
+    assert_eq!(traffic("read", 100, 64, 4096), (512.0, 512.0));
+    assert_eq!(traffic("write", 100, 64, 4096), (1024.0, 512.0));
+    assert_eq!(traffic("write", 25, 64, 4096), (640.0, 512.0));
+    assert_eq!(traffic("update", 100, 64, 4096), (1024.0, 1024.0));
+    assert_eq!(traffic("update", 50, 64, 4096), (768.0, 768.0));
+    assert_eq!(traffic("copy", 100, 64, 4096), (768.0, 512.0));
+    assert_eq!(traffic("non_temporal", 100, 64, 4096), (512.0, 512.0));
+    // Three words begin at any word of a line: 2 of 8 starts reach into a second line. Twelve begin at its first or fifth.
+    assert_eq!(traffic("read", 100, 3, 3000), (80.0, 24.0));
+    assert_eq!(traffic("read", 100, 12, 3000), (128.0, 96.0));
+}
+
+#[test]
+fn shares_that_say_nothing_are_refused() {
+    let refusal = |settings: &[(&str, Value)]| {
+        let base = Point::new("apex_map.sequential", 1).with("M", 4096u64);
+        complete(settings.iter().fold(base, |point, (name, value)| point.with(name, value.clone())))
+            .expect_err("refused")
+    };
+    assert!(refusal(&[("write_share", 50u64.into())]).contains("says nothing of access = \"read\""));
+    assert!(refusal(&[("access", "copy".into()), ("write_share", 50u64.into())]).contains("leave it out"));
+    assert!(refusal(&[("access", "copy".into()), ("I", 63u64.into())]).contains("multiple of 8"));
+    assert!(refusal(&[("access", "erase".into())]).contains("one of read, write, update, copy, non_temporal"));
+}
+
+#[test]
+fn a_point_of_an_earlier_version_reads() {
+    let mut old = small_point("apex_map.sequential", 1);
+    let kernel = find(&old.kernel).expect("a kernel");
+    let new = kernel.work(&old);
+    old.params.retain(|name, _| !["access", "write_share"].contains(&name.as_str()));
+    assert_eq!(kernel.work(&old), new);
+    assert_eq!(complete(old).expect("a point").text("access"), "read");
+}
+
+#[test]
+fn chains_verify_and_find_wrong_words() {
+    for chains in [1u64, 2, 4, 8, 16, 32] {
+        for block in [1u64, 3, 8, 64] {
+            let words = if block == 3 { 3000u64 } else { 4096 };
+            let settings =
+                [("chains", chains.into()), ("L", block.into()), ("M", words.into()), ("alpha", Value::Real(0.5))];
+            let point = changed(&small_point("apex_map.chains", 1), &settings);
+            let outcome = run(&point);
+            assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+            let steps = 128.0 / chains as f64;
+            assert!((number(&outcome, "chain_seconds") * steps / outcome.seconds - 1.0).abs() < 1e-9);
+            // The hottest block, which all chains come through.
+            let spoil = |arena: &mut Arena, _| {
+                let contents = |place: usize| right(place as u64) + u64::from(place as u64 == block - 1);
+                arena.words(Pages::Huge, words as usize, 0, contents).expect("memory");
+            };
+            assert!(run_on(&point, spoil, |_| ()).verdict.is_err(), "{}", point.label());
+        }
+    }
+    let odd = Point::new("apex_map.chains", 1).with("M", 4096u64).with("chains", 3u64);
+    assert!(complete(odd).expect_err("three").contains("use 4"));
+}
+
+#[test]
+fn a_chain_goes_where_its_data_lead() {
+    // Word 2 leads from step 5 to place 7, word 7 from step 1 to place 8; the other chain reads 0 and 1.
+    let memory: Vec<u64> = (0..10).collect();
+    assert_eq!(chase_all(&memory, &[2, 5, 1], 1, 1), 2 + 7 + 8);
+    assert_eq!(chase_all(&memory, &[2, 0, 5, 1, 1], 1, 2), (2 + 7 + 8) + 1);
+    // Out of the memory: the rest is missing, and nothing panics.
+    assert_eq!(chase_all(&memory, &[2, 5, u64::MAX - 5], 1, 1), 2 + 7 + 1);
+    assert_eq!(chase_all(&memory, &[2, 50, 1], 1, 1), 2);
+    assert_eq!(chase_all(&memory, &[9], 2, 1), 0);
+}
+
+#[test]
+fn rank_0_and_its_neighbours_verify() {
+    for ranks in [2, 3] {
+        for neighbours in ["stream", "probe", "send", "idle"] {
+            if (ranks, neighbours) == (2, "send") {
+                continue;
+            }
+            for alpha in [1.0, 0.01] {
+                let settings = [("neighbours", neighbours.into()), ("alpha", Value::Real(alpha))];
+                let point = changed(&small_point("apex_map.neighbours", ranks), &settings);
+                let outcome = run(&point);
+                assert_eq!(outcome.verdict, Ok(()), "{}", point.label());
+                let busy = number(&outcome, "background_bytes_per_second") > 0.0;
+                assert_eq!(busy, neighbours != "idle", "{}", point.label());
+                let work = find(&point.kernel).expect("a kernel").work(&point);
+                assert_eq!((work.operations, work.bytes), (128.0, 128.0 * 64.0), "of rank 0 alone");
+            }
+        }
+    }
+    let alone = Point::new("apex_map.neighbours", 1).with("M", 4096u64);
+    assert!(complete(alone).expect_err("one rank").contains("at least two ranks"));
+    let one_sender = Point::new("apex_map.neighbours", 2).with("M", 4096u64).with("neighbours", "send");
+    assert!(complete(one_sender).expect_err("one neighbour").contains("at least three ranks"));
+}
+
+#[test]
+fn wrong_words_of_rank_0_and_of_neighbours_are_found() {
+    for (bad, neighbours) in [(0, "idle"), (1, "stream"), (1, "probe"), (1, "send")] {
+        let ranks = if neighbours == "send" { 3 } else { 2 };
+        let point = changed(&small_point("apex_map.neighbours", ranks), &[("neighbours", neighbours.into())]);
+        let spoil = |arena: &mut Arena, rank: usize| {
+            let wrong = u64::from(rank == bad);
+            arena.words(Pages::Huge, 4096, 0, |place| right(place as u64) + wrong).expect("memory");
+        };
+        let why = run_on(&point, spoil, |_| ()).verdict.expect_err(neighbours);
+        assert_eq!(why.contains("neighbours"), bad == 1, "{neighbours}: {why}");
+    }
+}
