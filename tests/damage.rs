@@ -5,6 +5,7 @@ use apexmap::explore::bounds::Limits;
 use apexmap::explore::machine::Card;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::reader::Reader;
+use apexmap::explore::store::record::Record;
 use apexmap::explore::store::tabulate::Tabulation;
 use apexmap::explore::store::{Folder, journal, parquet};
 use apexmap::measure::kernels::{self, Domain};
@@ -288,11 +289,11 @@ proptest! {
         std::fs::write(&path, hello + &line(&Event::Sample(Box::new(one)))).expect("written");
         let mut table = Tabulation::new(Some(Limits::of(&card())));
         let mut samples = 0;
-        let add = |sample: Sample, launch: Option<&apexmap::sample::Launch>| {
+        let add = |sample: Sample, record: &mut Record| {
             samples += 1;
-            table.add(&sample, launch, true);
+            table.add(&sample, record.launch.as_ref(), true);
         };
-        Reader::default().each::<Sample>(&path, add).expect("readable");
+        Reader::default().each(&[path], add).expect("readable");
         prop_assert_eq!(table.finish().rows, samples);
     }
 }
