@@ -3,7 +3,6 @@
 //! A line of a sample begins with its point and its key, and a result has many samples of a point: what is known of that beginning
 //! is kept. Other lines, and whatever is unusual, are read as an [`Event`].
 
-use super::reader::Identity;
 use super::record::SampleOutcome;
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
@@ -65,6 +64,9 @@ pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
     };
     std::iter::from_fn(move || next().map_err(|e| Error::file("read the journal", path, e)).transpose())
 }
+
+/// Of a sample: its key's hash, block, repetition and time.
+pub type Identity = (u64, u32, u32, u64);
 
 /// What a line is.
 pub enum Line<K> {

@@ -3,7 +3,7 @@
 //! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
 //! time that is not positive. A sample that came before is left out, as journals and lines may have been copied.
 
-use super::lines::{Kept, Line, Parser, Part, parts};
+use super::lines::{Identity, Kept, Line, Parser, Part, parts};
 use super::record::{self, Record, SampleOutcome};
 use crate::error::Result;
 use crate::explore::in_order::in_order;
@@ -18,9 +18,6 @@ pub struct Reader {
     /// The samples that were read.
     seen: HashSet<Identity, RandomState>,
 }
-
-/// Of a sample: its key's hash, block, repetition and time.
-pub(super) type Identity = (u64, u32, u32, u64);
 
 impl Reader {
     /// Reads journals, in this order: `take` gets every sample that counts, with what is known of its journal by then. The records
