@@ -127,7 +127,7 @@ fn a_line_that_does_not_end_is_not_held_in_memory() {
 #[test]
 fn a_sample_is_the_same_however_its_line_is_written() {
     let scratch = Scratch::new();
-    let mut one = sample(&small_point(), "k\",\"block\":7", 3, 1.5);
+    let mut one = sample(&small_point("apex_map.sequential", 1), "k\",\"block\":7", 3, 1.5);
     one.message = "{\"block\":9}".into();
     let written = line(&Event::Sample(Box::new(one.clone())));
     let value: serde_json::Value = serde_json::from_str(&written).expect("JSON");
