@@ -150,9 +150,8 @@ impl<'de> Deserialize<'de> for Facts {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Facts, A::Error> {
                 let mut facts = Facts::default();
-                while let Some((column, value)) = map.next_entry::<String, f64>()? {
-                    // A fact that a later version wrote is no fact here.
-                    if let Some(fact) = Fact::of_column(&column) {
+                while let Some((Name(fact), value)) = map.next_entry::<Name, f64>()? {
+                    if let Some(fact) = fact {
                         facts.set(fact, Some(value));
                     }
                 }
@@ -160,5 +159,27 @@ impl<'de> Deserialize<'de> for Facts {
             }
         }
         deserializer.deserialize_map(FactsVisitor)
+    }
+}
+
+/// The name of a fact; a fact that a later version wrote is none here.
+struct Name(Option<Fact>);
+
+impl<'de> Deserialize<'de> for Name {
+    /// Without a copy: a million samples have many.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+        impl Visitor<'_> for NameVisitor {
+            type Value = Name;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("the name of a fact")
+            }
+
+            fn visit_str<E>(self, column: &str) -> Result<Name, E> {
+                Ok(Name(Fact::of_column(column)))
+            }
+        }
+        deserializer.deserialize_str(NameVisitor)
     }
 }

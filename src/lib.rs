@@ -36,6 +36,7 @@
 //!      trade        the L needed to hold a bandwidth as alpha grows
 //! 0    toml_file    a TOML file being read
 //!      new_file     files that are written whole or not at all
+//!      in_order     work on all processors, its results in order
 //!
 //!    measure/       the measuring wing: all that a compute node needs
 //! 5    worker       what runs on the ranks: the schedule of a job, one line per sample

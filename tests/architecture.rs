@@ -15,6 +15,7 @@ const FLOORS: [&[&str]; 10] = [
         "disturbance",
         "error",
         "hardware",
+        "in_order",
         "nearest",
         "new_file",
         "point",

@@ -5,6 +5,7 @@ use apexmap::explore::bounds::Limits;
 use apexmap::explore::machine::Card;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::reader::Reader;
+use apexmap::explore::store::record::Record;
 use apexmap::explore::store::tabulate::Tabulation;
 use apexmap::explore::store::{Folder, journal, parquet};
 use apexmap::measure::kernels::{self, Domain};
@@ -120,6 +121,33 @@ fn a_line_that_does_not_end_is_not_held_in_memory() {
     std::fs::write(&path, format!("{}{long}\n{}", lines()[0], lines()[1])).expect("written");
     let record = journal::read(&path).expect("readable");
     assert_eq!((record.samples.len(), record.unreadable), (1, 1));
+}
+
+/// Lines as they are written have their own, quicker reader.
+#[test]
+fn a_sample_is_the_same_however_its_line_is_written() {
+    let scratch = Scratch::new();
+    let mut one = sample(&small_point("apex_map.sequential", 1), "k\",\"block\":7", 3, 1.5);
+    one.message = "{\"block\":9}".into();
+    let written = line(&Event::Sample(Box::new(one.clone())));
+    let value: serde_json::Value = serde_json::from_str(&written).expect("JSON");
+    let fields = value.as_object().expect("fields");
+    let backwards: Vec<String> = fields.iter().rev().map(|(name, value)| format!("\"{name}\" : {value}")).collect();
+    let newer = written.replacen("\"repetition\"", "\"of a later version\":{\"block\":5},\"repetition\"", 1);
+    let escaped = written.replacen("\"block\"", "\"\\u0062lock\"", 1);
+    for text in [written.clone(), format!("{{{}}}\n", backwards.join(", ")), newer, escaped] {
+        let path = scratch.join("0001.jsonl");
+        std::fs::write(&path, &text).expect("written");
+        let (full, quick) = (journal::read(&path).expect("readable"), journal::outcomes(&path).expect("readable"));
+        assert_eq!((full.unreadable, full.samples.as_slice()), (0, [one.clone()].as_slice()), "{text}");
+        assert_eq!((quick.samples[0].block, quick.samples[0].repetition), (one.block, one.repetition), "{text}");
+        assert_eq!(quick.samples[0].key, one.key, "{text}");
+    }
+    // A field that comes twice is damage, wherever it comes.
+    let twice = written.replacen("\"repetition\"", "\"key\":\"other\",\"repetition\"", 1);
+    let path = scratch.join("0001.jsonl");
+    std::fs::write(&path, twice).expect("written");
+    assert_eq!(journal::read(&path).expect("readable").unreadable, 1);
 }
 
 #[test]
@@ -288,11 +316,11 @@ proptest! {
         std::fs::write(&path, hello + &line(&Event::Sample(Box::new(one)))).expect("written");
         let mut table = Tabulation::new(Some(Limits::of(&card())));
         let mut samples = 0;
-        let add = |sample: Sample, launch: Option<&apexmap::sample::Launch>| {
+        let add = |sample: Sample, record: &mut Record| {
             samples += 1;
-            table.add(&sample, launch, true);
+            table.add(&sample, record.launch.as_ref(), true);
         };
-        Reader::default().each::<Sample>(&path, add).expect("readable");
+        Reader::default().each(&[path], add).expect("readable");
         prop_assert_eq!(table.finish().rows, samples);
     }
 }

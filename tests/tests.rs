@@ -52,6 +52,7 @@
 //! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
 //! - `limits`: sizes that no machine has are refused
 //! - `new_file`: files are written whole, and no link is followed
+//! - `in_order`: work on all processors, its results in order
 //! - `crash`: a panic that escapes is one message
 //! - `faults`: calls that fail, kills, signals, full disks and drivers that meet lose nothing
 //! - `resume`: whole runs, killed, resumed, failed, inspected
@@ -110,6 +111,7 @@ mod fuzz;
 mod gf2;
 mod hardware;
 mod identity;
+mod in_order;
 mod intervals;
 mod launch;
 mod launchers;

@@ -10,6 +10,7 @@ pub mod facade;
 pub mod figure;
 pub mod fit;
 pub mod html;
+pub mod in_order;
 pub mod launch;
 pub mod machine;
 pub mod model_fit;

@@ -121,10 +121,10 @@ fn terms(case: &Case, terms: &mut Terms) {
     let (read, by_cores) = if threads { (1.0, law.with_remote(away)) } else { (1.0 - away, law) };
     let known = !limits.reads.is_empty();
     let latency = limits.outstanding.map(|most| lines * limits.latencies.mean(&by_cores) / most);
-    let reads = known.then(|| limits.reads_beyond_first().most(&by_cores));
+    let reads = known.then(|| limits.reads_beyond_first.most(&by_cores));
     terms.add(OUTSTANDING, at_once, reads.map(|reads| read * reads.max(latency.unwrap_or(0.0))));
     if case.on_base_pages() {
-        terms.add(WALKS, at_once, (!limits.reads_on_base.is_empty()).then(|| read * limits.walks().most(&by_cores)));
+        terms.add(WALKS, at_once, (!limits.reads_on_base.is_empty()).then(|| read * limits.walks.most(&by_cores)));
     }
     // One process uses a single array again and again; others stream all N, of which a region holds nothing by the end.
     let array_bytes = (point.integer("N") * point.integer("I") * WORD_BYTES) as f64;

@@ -34,14 +34,18 @@ pub struct Limits {
     pub caches: Vec<f64>,
     /// The highest clock of a core, in hertz.
     pub core_clock: Option<f64>,
-    /// Bytes that the translations of base pages reach which a core holds.
-    pub reach_on_base: Option<f64>,
     /// Seconds of polling once for messages.
     pub poll: Option<f64>,
     /// Seconds of a random read whose address is known beforehand, by the bytes of the region.
     pub reads: Ladder,
     /// The same on base pages.
     pub reads_on_base: Ladder,
+    /// Random reads beyond the first-level cache: those within it are as fast as the loop that reads.
+    pub reads_beyond_first: Ladder,
+    /// Random reads on base pages beyond what their translations reach: of a region, what one of half its size was measured to
+    /// cost. How many pages the translations reach depends on where in physical memory the pages lie, which differs from launch
+    /// to launch: one of eight launches was 14 % faster near the reach than all others, and so was no calibration.
+    pub walks: Ladder,
     /// Latency of a line in seconds: of dependent random reads, less that of the smallest region.
     pub latencies: Ladder,
     /// Maximum outstanding cache lines.
@@ -116,6 +120,12 @@ impl Limits {
             let (_, line) = lines.rungs().iter().find(|(rung, _)| *rung == size)?;
             Some(latency / line)
         });
+        let caches: Vec<f64> = ["l1_bytes", "l2_bytes", "l3_bytes"].iter().map_while(|name| card.get(name)).collect();
+        let first_cache = caches.first().copied().unwrap_or(0.0);
+        let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+        let walked = on_base.from(reach.unwrap_or(first_cache) + 1.0);
+        // Whatever pages a run got, it cannot be faster than on the better ones.
+        let reads = if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) };
         Self {
             host: text("host"),
             cpu_model: text("cpu_model"),
@@ -123,11 +133,11 @@ impl Limits {
             carrier: text("transport").zip(text("library")),
             cores: card.get("cores"),
             core_clock: card.best("core_clock_hz"),
-            reach_on_base: card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string()),
             poll: card.best("operation_seconds"),
-            caches: ["l1_bytes", "l2_bytes", "l3_bytes"].iter().map_while(|name| card.get(name)).collect(),
-            // Whatever pages a run got, it cannot be faster than on the better ones.
-            reads: if on_base.is_empty() { on_huge } else { on_huge.or(&on_base) },
+            reads_beyond_first: reads.from(first_cache + 1.0),
+            walks: Ladder::new(walked.rungs().iter().map(|&(size, cost)| (2.0 * size, cost)).collect()),
+            caches,
+            reads,
             reads_on_base: on_base,
             outstanding: occupied.reduce(f64::max).filter(|lines| *lines > 0.0),
             latencies,
@@ -143,19 +153,6 @@ impl Limits {
     /// Whether messages of a run went by what the card's did.
     pub fn carrier_is(&self, (transport, library): (&str, &str)) -> bool {
         self.carrier.as_ref().is_some_and(|known| (known.0.as_str(), known.1.as_str()) == (transport, library))
-    }
-
-    /// Random reads beyond the first-level cache: those within it are as fast as the loop that reads.
-    pub fn reads_beyond_first(&self) -> Ladder {
-        self.reads.from(self.caches.first().map_or(0.0, |first| first + 1.0))
-    }
-
-    /// Random reads on base pages beyond what their translations reach: of a region, what one of half its size was measured to
-    /// cost. How many pages the translations reach depends on where in physical memory the pages lie, which differs from launch
-    /// to launch: one of eight launches was 14 % faster near the reach than all others, and so was no calibration.
-    pub fn walks(&self) -> Ladder {
-        let beyond = self.reach_on_base.or(self.caches.first().copied()).unwrap_or(0.0) + 1.0;
-        Ladder::new(self.reads_on_base.from(beyond).rungs().iter().map(|&(size, cost)| (2.0 * size, cost)).collect())
     }
 
     /// Seconds that a core needs to start so many loads, of so many bytes together, and stores, whatever the program.

@@ -80,10 +80,10 @@ fn terms(case: &Case, terms: &mut Terms) {
     terms.add(ISSUE, at_once, limits.issue(1.0, WORD_BYTES as f64, 1.0));
     terms.set_loop(at_once, limits.reads.least().map(|read| read.max(generate.unwrap_or(0.0))));
     // Within the first-level cache nothing is waited for.
-    let reads = |ladder: &Ladder, beyond: Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
-    terms.add(OUTSTANDING, at_once, reads(&limits.reads, limits.reads_beyond_first()));
+    let reads = |ladder: &Ladder, beyond: &Ladder| (!ladder.is_empty()).then(|| beyond.at(part).unwrap_or(0.0));
+    terms.add(OUTSTANDING, at_once, reads(&limits.reads, &limits.reads_beyond_first));
     if case.on_base_pages() {
-        terms.add(WALKS, at_once, reads(&limits.reads_on_base, limits.walks()));
+        terms.add(WALKS, at_once, reads(&limits.reads_on_base, &limits.walks));
     }
     let from_memory = 1.0 - (limits.cached(on_node) / on_each_node).min(1.0);
     let node = limits.node_bandwidth.map(|bandwidth| 2.0 * LINE_BYTES * from_memory / bandwidth);

@@ -125,7 +125,8 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let compacted = compact(setup, &folder);
     driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
     drop(interrupt);
-    let samples = Samples::from(compacted?);
+    let (table, done) = compacted?;
+    let samples = Samples::from(table);
     if conduct.report && !samples.is_empty() {
         report::make(&folder, &samples)?;
     }
@@ -134,7 +135,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
         let next = "free the machine, and measure anew with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
-    verdict(setup, &folder)
+    verdict(setup, &folder, &done)
 }
 
 fn measure(
@@ -190,9 +191,13 @@ fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> 
     arguments.into_iter().map(str::to_owned).collect()
 }
 
-fn compact(setup: &Setup, folder: &Folder) -> Result<Table> {
-    manifest(setup).with_records(&folder.outcomes()?).write(folder)?;
-    folder.compact()
+/// Tells the manifest what the journals hold, and makes the table of it; also what is done then.
+fn compact(setup: &Setup, folder: &Folder) -> Result<(Table, Done)> {
+    let records = folder.outcomes()?;
+    manifest(setup).with_records(&records).write(folder)?;
+    let done = Done::new(&setup.plan, &records);
+    drop(records);
+    Ok((folder.compact()?, done))
 }
 
 /// Writes the plan into the result folder before it runs.
@@ -229,8 +234,8 @@ fn manifest(setup: &Setup) -> Manifest {
 }
 
 /// The error for failed and incomplete points, if there are any.
-fn verdict(setup: &Setup, folder: &Folder) -> Result<()> {
-    let [_, partial, missing, failed] = Done::new(&setup.plan, &folder.outcomes()?).counts();
+fn verdict(setup: &Setup, folder: &Folder, done: &Done) -> Result<()> {
+    let [_, partial, missing, failed] = done.counts();
     let (mut what, mut next) = (Vec::new(), Vec::new());
     if failed > 0 {
         what.push(format!("{} failed", plural(failed, "point")));

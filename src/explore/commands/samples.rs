@@ -1,10 +1,8 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::store::record::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
 use crate::terminal::note;
-use crate::units::plural;
 use std::path::Path;
 
 /// All samples of a result folder, or of a Parquet file.
@@ -24,18 +22,9 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
         note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));
     }
     for damage in &loaded.damages {
-        note(&format!("note: {}", lost(damage)));
+        note(&format!("note: {}", damage.sentence()));
     }
     Ok(loaded.table.into())
-}
-
-/// What a journal lost, in a sentence.
-pub fn lost(Damage { journal, unreadable, repeated }: &Damage) -> String {
-    let lines = plural(*unreadable, "line");
-    let unread = format!("{lines} cannot be read; what they held is missing until the sweep is run again");
-    let again = format!("{} came before, and count once", plural(*repeated, "sample"));
-    let parts = [(*unreadable, unread), (*repeated, again)].into_iter().filter(|(count, _)| *count > 0);
-    format!("journal {journal}: {}", parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
 }
 
 /// The columns that a flag lists with commas.

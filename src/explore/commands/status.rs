@@ -1,7 +1,7 @@
 //! `apexmap status`: what a result holds, what failed and why.
 
-use super::samples::lost;
 use crate::error::Result;
+use crate::explore::store::estimate::METHOD_COLUMNS;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
@@ -79,13 +79,13 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
         None => writeln!(text, "journal {}: it does not tell of its launch, {samples}, {end}", record.journal),
     };
     if let Some(damage) = record.damage() {
-        let _ = writeln!(text, "{}", lost(&damage));
+        let _ = writeln!(text, "{}", damage.sentence());
     }
 }
 
 /// How intervals of the samples come about, and how alike successive samples are.
 fn intervals(folder: &Folder, text: &mut String) {
-    match folder.load() {
+    match folder.load_some(&|column| METHOD_COLUMNS.contains(&column)) {
         Ok(loaded) => {
             if let Some(why) = loaded.fallback {
                 note(&format!("note: {why}; its journals are read instead, and `apexmap run` writes it again"));

@@ -4,10 +4,14 @@
 //! value are an empty cell: few readers could tell them apart. Reals have a point or an exponent and come back to the last
 //! bit. Words that a spreadsheet would take for formulas have an apostrophe before them.
 
+use crate::explore::in_order::in_order;
 use crate::explore::store::column::{Column, Kind};
-use csv::{ByteRecord, Writer, WriterBuilder};
+use csv::{ByteRecord, IntoInnerError, Writer, WriterBuilder};
 use std::borrow::Cow;
 use std::io::{Result, Write};
+
+/// Rows that a thread writes at a time.
+const ROWS: usize = 4096;
 
 fn writer<W: Write>(out: W) -> Writer<W> {
     // Words with # are quoted, lest a reader take them for a comment.
@@ -28,8 +32,17 @@ fn word(word: &str) -> Cow<'_, str> {
 
 /// Writes these rows of the columns.
 pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -> Result<()> {
-    let mut csv = writer(out);
-    csv.write_record(columns.iter().map(|(name, _)| word(name).into_owned()))?;
+    let mut head = writer(&mut *out);
+    head.write_record(columns.iter().map(|(name, _)| word(name).into_owned()))?;
+    head.flush()?;
+    drop(head);
+    in_order(rows.chunks(ROWS), || |rows: &[usize]| lines(columns, rows), |lines| out.write_all(&lines?))?;
+    out.flush()
+}
+
+/// The lines of some rows.
+fn lines(columns: &[(&str, &Column)], rows: &[usize]) -> Result<Vec<u8>> {
+    let mut csv = writer(Vec::new());
     let (mut record, mut cell) = (ByteRecord::new(), Vec::new());
     for &row in rows {
         record.clear();
@@ -45,7 +58,7 @@ pub fn write(columns: &[(&str, &Column)], rows: &[usize], out: &mut dyn Write) -
         }
         csv.write_byte_record(&record)?;
     }
-    csv.flush()
+    csv.into_inner().map_err(IntoInnerError::into_error)
 }
 
 /// Rows of cells as text; the head is the first. What reads as a number is one.

@@ -3,6 +3,7 @@
 use super::placement;
 use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
+use crate::explore::store::record::Damage;
 use crate::units::plural;
 
 /// Each as a sentence or two; `stale` samples are left out of the report.
@@ -30,6 +31,7 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
             plural(stale, "sample")
         ));
     }
+    warnings.extend(manifest.compaction.iter().flat_map(|made| &made.damages).map(Damage::sentence));
     if manifest.launches.iter().any(|l| l.budget_spent) {
         warnings.push(
             "The time budget was used up before every point reached the requested precision; n and the \

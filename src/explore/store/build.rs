@@ -3,6 +3,7 @@
 use super::column::{ColumnBuilder, Kind};
 use super::table::Table;
 use crate::point::Value;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// A column of a [`TableBuilder`].
@@ -15,7 +16,7 @@ pub struct TableBuilder {
     rows: usize,
     /// Names, and the values once there is one.
     columns: Vec<(String, Option<ColumnBuilder>)>,
-    handles: HashMap<String, Handle>,
+    handles: HashMap<String, Handle, RandomState>,
     /// The columns that have a value, in the order of their first.
     order: Vec<Handle>,
 }

@@ -2,6 +2,7 @@
 
 use super::packed::{Packed, Packer};
 use crate::point::Value;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// What a column holds.
@@ -124,13 +125,13 @@ pub struct ColumnBuilder {
     cells: Packer,
     dictionary: Vec<String>,
     /// Places of the words in the dictionary.
-    known: HashMap<String, u64>,
+    known: HashMap<String, u64, RandomState>,
     last: u64,
 }
 
 impl ColumnBuilder {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, cells: Packer::default(), dictionary: Vec::new(), known: HashMap::new(), last: 0 }
+        Self { kind, cells: Packer::default(), dictionary: Vec::new(), known: HashMap::default(), last: 0 }
     }
 
     /// Leaves rows empty up to this one, or takes rows back from this one on.

@@ -4,11 +4,12 @@
 use super::folder::Folder;
 use super::record::Damage;
 use crate::error::{Error, Result};
+use crate::explore::in_order::in_order;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file by its content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +73,9 @@ impl Compaction {
     /// If a file cannot be read.
     pub fn sources(folder: &Folder) -> Result<Vec<Content>> {
         let files = folder.journal_files()?.into_iter().chain([folder.points(), folder.machine()]);
-        files.filter_map(|path| Content::of(folder, &path).transpose()).collect()
+        let mut found = Vec::new();
+        in_order(files, || |path: PathBuf| Content::of(folder, &path), |content| content.map(|it| found.extend(it)))?;
+        Ok(found)
     }
 
     /// Whether the folder still holds what the samples were made of, and nothing more; also if its journals were taken away.
@@ -89,12 +92,13 @@ impl Compaction {
         if !names.eq(self.sources.iter().map(|source| Path::new(&source.file))) {
             return Ok(false);
         }
-        for source in &self.sources {
-            if !source.holds(folder)? {
-                return Ok(false);
-            }
+        // `Err(None)` ends at the first file that has changed.
+        let same = |holds: Result<bool>| holds.map_err(Some)?.then_some(()).ok_or(None);
+        match in_order(&self.sources, || |source: &Content| source.holds(folder), same) {
+            Ok(()) => Ok(true),
+            Err(None) => Ok(false),
+            Err(Some(error)) => Err(error),
         }
-        Ok(true)
     }
 
     /// Whether `samples.parquet` is the file that was written.

@@ -91,8 +91,8 @@ pub fn add(table: &mut Table, references: References) {
 struct FactColumns<'a>(Vec<(Fact, &'a Column)>);
 
 impl<'a> FactColumns<'a> {
-    fn of(table: &'a Table) -> Self {
-        Self(Fact::ALL.iter().filter_map(|&fact| Some((fact, table.column(fact.about().column)?))).collect())
+    fn of(table: &'a Table, wanted: &[Fact]) -> Self {
+        Self(wanted.iter().filter_map(|&fact| Some((fact, table.column(fact.about().column)?))).collect())
     }
 
     fn at(&self, row: usize) -> Facts {
@@ -105,7 +105,7 @@ impl<'a> FactColumns<'a> {
 }
 
 fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
-    let facts = FactColumns::of(table);
+    let facts = FactColumns::of(table, Fact::ALL);
     let (mut verdicts, mut by) = (ColumnBuilder::new(Kind::Words), ColumnBuilder::new(Kind::Words));
     for (rows, of) in rows {
         for row in rows.clone() {
@@ -120,7 +120,7 @@ fn add_verdicts(table: &mut Table, rows: &[(Range<usize>, Row)]) {
 }
 
 fn add_corrections(table: &mut Table, rows: &[(Range<usize>, Row)]) {
-    let facts = FactColumns::of(table);
+    let facts = FactColumns::of(table, &[Fact::CacheCanary, Fact::MemoryCanary]);
     let mut points: BTreeMap<u64, Vec<(usize, &Reference)>> = BTreeMap::new();
     if let (Some(key), Some(canary)) = (table.column("key"), table.column(Fact::CacheCanary.about().column)) {
         for (rows, of) in rows {

@@ -18,6 +18,7 @@ use super::samples::Samples;
 use crate::explore::fit::interval::{t_above, t_quantile_at as t_quantile};
 pub use crate::measure::numerics::statistics::Basis;
 use crate::measure::numerics::statistics::{Summary, median};
+use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashSet};
 
 /// The values of one launch.
@@ -170,6 +171,9 @@ pub fn shift(of: &[LaunchValues], to: &[LaunchValues], same_run: bool) -> Option
     Some((of.minus(&to), Basis::Launches))
 }
 
+/// The columns that [`Samples::method`] looks at, of samples that are current and good.
+pub const METHOD_COLUMNS: [&str; 7] = ["key", "kernel", "launch", "seconds", "stale", "status", "unix_seconds"];
+
 /// What samples say.
 impl Samples {
     /// Median, interval and extremes of a column; `None` where none has a value. All tables and figures summarise here.
@@ -232,7 +236,7 @@ impl Samples {
         let points = |part: &Samples| {
             part.column("key").map(|key| part.rows().iter().filter_map(|&row| key.bits(row)).collect())
         };
-        let parts: Vec<Option<HashSet<u64>>> = self.alike(&[column]).iter().map(points).collect();
+        let parts: Vec<Option<HashSet<u64, RandomState>>> = self.alike(&[column]).iter().map(points).collect();
         parts.windows(2).all(|pair| pair[0] == pair[1])
     }
 

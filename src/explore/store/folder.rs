@@ -135,14 +135,12 @@ impl Folder {
     /// # Errors
     /// If a journal cannot be read, or was written by a newer program.
     pub fn records(&self) -> Result<Vec<Record>> {
-        let mut reader = Reader::default();
-        self.journal_files()?.iter().map(|path| reader.read(path)).collect()
+        Reader::default().read(&self.journal_files()?)
     }
 
     /// As [`Folder::records`], but of each good sample only what plans ask of it.
     pub(crate) fn outcomes(&self) -> Result<Vec<Record<SampleOutcome>>> {
-        let mut reader = Reader::default();
-        self.journal_files()?.iter().map(|path| reader.outcomes(path)).collect()
+        Reader::default().outcomes(&self.journal_files()?)
     }
 
     /// The name of the next launch, such as `0003`: one more than the highest there is.

@@ -54,7 +54,7 @@ impl Journal {
 /// If it cannot be read, or a newer apexmap wrote it.
 #[cfg(feature = "internals")]
 pub fn read(path: &Path) -> Result<Record> {
-    Reader::default().read(path)
+    Reader::default().read(&[path.to_owned()]).map(|mut records| records.remove(0))
 }
 
 /// As [`read`], but of each good sample only what plans ask of it.
@@ -63,5 +63,5 @@ pub fn read(path: &Path) -> Result<Record> {
 /// As of [`read`].
 #[cfg(feature = "internals")]
 pub fn outcomes(path: &Path) -> Result<Record<SampleOutcome>> {
-    Reader::default().outcomes(path)
+    Reader::default().outcomes(&[path.to_owned()]).map(|mut records| records.remove(0))
 }

@@ -10,6 +10,7 @@ use super::table::Table;
 use super::tabulate::Tabulation;
 use crate::error::{Error, Result};
 use crate::explore::bounds::Limits;
+use crate::sample::Sample;
 
 /// Samples as they were read from a folder.
 pub(crate) struct Loaded {
@@ -32,14 +33,23 @@ impl Folder {
 
     /// As [`Folder::table`], with what there is to tell of it.
     pub(crate) fn load(&self) -> Result<Loaded> {
+        self.load_some(&|_| true)
+    }
+
+    /// As [`Folder::load`]; the table may lack columns that are not wanted.
+    pub(crate) fn load_some(&self, wanted: &dyn Fn(&str) -> bool) -> Result<Loaded> {
         let compaction = Manifest::read(self).ok().and_then(|manifest| manifest.compaction);
         let mut fallback = None;
         match compaction {
             // An earlier version wrote it, or somebody took it out of its folder.
             None if self.journal_files()?.is_empty() && self.samples().is_file() => {
-                return Ok(Loaded { table: parquet::read(&self.samples())?, damages: Vec::new(), fallback });
+                return Ok(Loaded {
+                    table: parquet::read_some(&self.samples(), wanted)?,
+                    damages: Vec::new(),
+                    fallback,
+                });
             }
-            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction) {
+            Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction, wanted) {
                 Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback }),
                 Err(error) if self.journal_files()?.is_empty() => return Err(error),
                 Err(error) => fallback = Some(error.what),
@@ -51,27 +61,25 @@ impl Folder {
     }
 
     /// The Parquet file, if it is as it was written.
-    fn compacted(&self, compaction: &Compaction) -> Result<Table> {
+    fn compacted(&self, compaction: &Compaction, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
         if !compaction.is_whole(self)? {
             let what = format!("{} is not the file that manifest.json tells of", self.samples().display());
             return Err(Error::environment(what, "get a whole copy of it, or the journals it was made of"));
         }
-        parquet::read(&self.samples())
+        parquet::read_some(&self.samples(), wanted)
     }
 
-    /// The table of the journals, read one after the other.
+    /// The table of the journals.
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
         let keys = self.planned_keys();
         let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
-        let limits = self.card()?.map(|card| Limits::of(&card));
-        let (mut reader, mut table, mut damages) = (Reader::default(), Tabulation::new(limits), Vec::new());
-        for path in self.journal_files()? {
-            let record: Record =
-                reader.each(&path, |sample, launch| table.add(&sample, launch, current(&sample.key)))?;
-            table.end_launch(&record);
-            damages.extend(record.damage());
-        }
-        Ok((table.finish(), damages))
+        let mut table = Tabulation::new(self.card()?.map(|card| Limits::of(&card)));
+        let add = |sample: Sample, record: &mut Record| {
+            table.add(&sample, record.launch.as_ref(), current(&sample.key));
+        };
+        let records = Reader::default().each(&self.journal_files()?, add)?;
+        records.iter().for_each(|record| table.end_launch(record));
+        Ok((table.finish(), records.iter().filter_map(Record::damage).collect()))
     }
 
     /// Makes `samples.parquet` from the journals, tells the manifest of it, and returns its table. Only the driver that holds the

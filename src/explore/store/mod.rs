@@ -28,6 +28,7 @@ pub mod folder;
 pub mod groups;
 pub mod health;
 pub mod journal;
+mod lines;
 mod load;
 pub mod manifest;
 mod packed;

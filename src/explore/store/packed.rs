@@ -1,5 +1,6 @@
 //! The values of a column in little memory: a row without a value takes a bit, and few different values take two bytes a row.
 
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// Columns with more different values hold each row's own.
@@ -9,12 +10,19 @@ const MOST_CODED: usize = 4096;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packed {
     rows: usize,
-    /// A bit per row: whether it has a value.
-    present: Vec<u64>,
-    /// How many rows before each of these words have a value.
-    before: Vec<u32>,
+    /// Of 64 rows each; nobody looks at them where all rows have a value.
+    present: Vec<Present>,
     /// Of the rows that have one.
     values: Values,
+}
+
+/// Which of 64 rows have a value.
+#[derive(Clone, Debug, PartialEq)]
+struct Present {
+    /// A bit per row.
+    rows: u64,
+    /// How many rows before these have one.
+    before: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,9 +64,12 @@ impl Packed {
     /// If there is no such row.
     pub fn get(&self, row: usize) -> Option<u64> {
         assert!(row < self.rows, "row {row} of {}", self.rows);
-        let (word, bit) = (self.present[row / 64], row % 64);
-        let earlier = (word & ((1 << bit) - 1)).count_ones();
-        (word >> bit & 1 == 1).then(|| self.values.at((self.before[row / 64] + earlier) as usize))
+        if self.values.len() == self.rows {
+            return Some(self.values.at(row));
+        }
+        let (Present { rows, before }, bit) = (&self.present[row / 64], row % 64);
+        let earlier = || (rows & ((1 << bit) - 1)).count_ones();
+        (rows >> bit & 1 == 1).then(|| self.values.at((before + earlier()) as usize))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Option<u64>> {
@@ -71,18 +82,17 @@ impl Packed {
 pub struct Packer {
     packed: Packed,
     /// The codes of the different values, while there are few.
-    codes: HashMap<u64, u16>,
+    codes: HashMap<u64, u16, RandomState>,
 }
 
 impl Packer {
     pub fn push(&mut self, value: Option<u64>) {
         let packed = &mut self.packed;
         if packed.rows.is_multiple_of(64) {
-            packed.present.push(0);
-            packed.before.push(packed.values.len() as u32);
+            packed.present.push(Present { rows: 0, before: packed.values.len() as u32 });
         }
         if let Some(value) = value {
-            packed.present[packed.rows / 64] |= 1 << (packed.rows % 64);
+            packed.present[packed.rows / 64].rows |= 1 << (packed.rows % 64);
             self.append(value);
         }
         self.packed.rows += 1;
@@ -106,7 +116,7 @@ impl Packer {
                     let mut values: Vec<u64> = codes.iter().map(|&code| different[code as usize]).collect();
                     values.push(value);
                     self.packed.values = Values::Plain(values);
-                    self.codes = HashMap::new();
+                    self.codes = HashMap::default();
                 }
             }
         }
@@ -124,9 +134,8 @@ impl Packer {
         }
         packed.rows = row;
         packed.present.truncate(row.div_ceil(64));
-        packed.before.truncate(row.div_ceil(64));
-        if let Some(word) = packed.present.last_mut() {
-            *word &= u64::MAX >> (63 - (row.wrapping_sub(1)) % 64);
+        if let Some(last) = packed.present.last_mut() {
+            last.rows &= u64::MAX >> (63 - (row.wrapping_sub(1)) % 64);
         }
     }
 

@@ -5,10 +5,12 @@ use super::derive::BOUND_BY;
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::explore::bounds;
+use crate::explore::in_order::in_order;
 use polars::prelude::*;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -71,8 +73,13 @@ fn series(name: &str, column: &Column, rows: Range<usize>) -> polars::prelude::C
 /// # Errors
 /// If it cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Table> {
+    read_some(path, &|_| true)
+}
+
+/// As [`read`], but only the columns of some names.
+pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
     let file = File::open(path).map_err(|e| fault("read", path, e))?;
-    unpanicked(|| read_columns(file)).unwrap_or_else(|| Err("it is damaged".into())).map_err(|cause| {
+    unpanicked(|| read_columns(file, wanted)).unwrap_or_else(|| Err("it is damaged".into())).map_err(|cause| {
         Error::environment(
             format!("cannot read {} as Parquet: {cause}", path.display()),
             "name a result folder or its samples.parquet; if that file is damaged, delete it: commands then read \
@@ -94,24 +101,29 @@ fn unpanicked<R>(body: impl FnOnce() -> R) -> Option<R> {
 }
 
 /// Column by column, the metadata once.
-fn read_columns(file: File) -> std::result::Result<Table, String> {
+fn read_columns(file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
     let text = |e: PolarsError| e.to_string();
     let mut whole = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
     let metadata = whole.get_metadata().map_err(text)?.clone();
     let names: Vec<String> = whole.schema().map_err(text)?.iter_names().map(ToString::to_string).collect();
-    let mut table = Table::default();
-    for (at, name) in names.iter().enumerate() {
-        let mut reader = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
+    let read = |at: usize| {
+        // Whoever shares an open file shares its position, too.
+        let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|e| e.to_string())?;
+        let mut reader = ParquetReader::new(own);
         reader.set_metadata(metadata.clone());
         let frame = reader.with_projection(Some(vec![at])).finish().map_err(text)?;
-        let Some(read) = frame.columns().first() else { continue };
+        let Some(read) = frame.columns().first() else { return Ok(None) };
         if read.len() != metadata.num_rows {
-            return Err(format!("the column {name} has {} rows instead of {}", read.len(), metadata.num_rows));
+            return Err(format!("the column {} has {} rows instead of {}", names[at], read.len(), metadata.num_rows));
         }
-        if let Some(column) = column(name, read).map_err(text)? {
-            table.insert(name, column);
-        }
-    }
+        Ok(column(&names[at], read).map_err(text)?.map(|column| (at, column)))
+    };
+    let mut table = Table::default();
+    in_order(
+        (0..names.len()).filter(|at| wanted(&names[*at])),
+        || read,
+        |column| column.map(|found| found.into_iter().for_each(|(at, column)| table.insert(&names[at], column))),
+    )?;
     Ok(table)
 }
 
@@ -125,11 +137,16 @@ fn column(name: &str, read: &polars::prelude::Column) -> PolarsResult<Option<Col
         }));
     }
     if kind.is_unsigned_integer() {
-        return Ok(Some(Column::whole(read.cast(&DataType::UInt64)?.u64()?.iter())));
+        let whole = read.cast(&DataType::UInt64)?;
+        let arrays = whole.u64()?.downcast_iter();
+        return Ok(Some(Column::whole(arrays.flat_map(|array| array.iter().map(|value| value.copied())))));
     }
     if kind.is_primitive_numeric() || kind == DataType::Boolean {
         let numbers = read.cast(&DataType::Float64)?;
-        return Ok(Some(Column::numbers(numbers.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)))));
+        let arrays = numbers.f64()?.downcast_iter();
+        return Ok(Some(Column::numbers(
+            arrays.flat_map(|array| array.iter().map(|value| value.copied().unwrap_or(f64::NAN))),
+        )));
     }
     Ok(None)
 }

@@ -3,6 +3,7 @@
 use crate::disturbance::Facts;
 use crate::error::Error;
 use crate::sample::{Launch, Sample, Status};
+use crate::units::plural;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -50,7 +51,30 @@ pub struct Damage {
     pub repeated: usize,
 }
 
+impl Damage {
+    /// `journal 0001.jsonl: 1 line cannot be read; what it held is missing until the sweep is run again`
+    pub fn sentence(&self) -> String {
+        let unread = format!(
+            "{} cannot be read; what {} held is missing until the sweep is run again",
+            plural(self.unreadable, "line"),
+            if self.unreadable == 1 { "it" } else { "they" }
+        );
+        let again = match self.repeated {
+            1 => "1 sample came before, and counts once".to_owned(),
+            more => format!("{} came before, and count once", plural(more, "sample")),
+        };
+        let parts = [(self.unreadable, unread), (self.repeated, again)].into_iter().filter(|(count, _)| *count > 0);
+        format!("journal {}: {}", self.journal, parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
+    }
+}
+
 impl<S> Record<S> {
+    /// Of a journal that nothing was read of.
+    pub(super) fn of(journal: &Path) -> Self {
+        let journal = journal.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self { journal, ..Self::default() }
+    }
+
     /// What it lost; `None` if nothing.
     pub fn damage(&self) -> Option<Damage> {
         let damage = Damage { journal: self.journal.clone(), unreadable: self.unreadable, repeated: self.repeated };

@@ -28,6 +28,7 @@ use crate::measure::kernels::{self, Kernel};
 use crate::nearest::suggest;
 use crate::point::Value;
 use crate::sample::Status;
+use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -111,7 +112,10 @@ impl Samples {
 
     /// Those that are measurements.
     pub fn good(&self) -> Self {
-        self.only(|row| self.failure(row).is_none())
+        let Some(status) = self.column("status") else { return self.clone() };
+        let failed = |word: &String| Status::from_name(word).is_some_and(|status| status != Status::Ok);
+        let failed: Vec<bool> = status.dictionary().iter().map(failed).collect();
+        self.only(|row| status.bits(row).is_none_or(|code| failed.get(code as usize) != Some(&true)))
     }
 
     /// Those of a kernel.
@@ -147,18 +151,20 @@ impl Samples {
 
     /// Those of each launch, by the launches' names.
     pub fn launches(&self) -> BTreeMap<&str, Samples> {
-        let launch = self.column("launch");
-        let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for &row in &self.rows {
-            found.entry(launch.map_or("", |launch| launch.word(row))).or_default().push(row);
+        let mut found: BTreeMap<&str, Samples> = BTreeMap::new();
+        for part in self.alike(&["launch"]) {
+            // No name and an empty one are the same.
+            let launch = found.entry(self.table.word("launch", part.rows[0])).or_insert_with(|| self.at(Vec::new()));
+            launch.rows.extend(part.rows);
+            launch.rows.sort_unstable();
         }
-        found.into_iter().map(|(name, rows)| (name, self.at(rows))).collect()
+        found
     }
 
     /// Those with the same values in all of these columns, or none in the same, in the order of their first appearance.
     pub fn alike(&self, names: &[&str]) -> Vec<Samples> {
         let columns: Vec<&Column> = names.iter().filter_map(|name| self.column(name)).collect();
-        let mut places: HashMap<Vec<Option<u64>>, usize> = HashMap::new();
+        let mut places: HashMap<Vec<Option<u64>>, usize, RandomState> = HashMap::default();
         let mut parts: Vec<Vec<usize>> = Vec::new();
         let mut key = Vec::new();
         for &row in &self.rows {
@@ -245,7 +251,7 @@ impl Samples {
     /// The different values, in the order of their first appearance.
     pub fn values(&self, name: &str) -> Vec<Value> {
         let Some(column) = self.column(name) else { return Vec::new() };
-        let mut known = HashSet::new();
+        let mut known: HashSet<u64, RandomState> = HashSet::default();
         let new = |row: &&usize| column.bits(**row).is_some_and(|bits| known.insert(bits));
         self.rows.iter().filter(new).filter_map(|&row| column.value(row)).collect()
     }

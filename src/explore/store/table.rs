@@ -3,6 +3,7 @@
 use super::column::Column;
 use crate::error::{Error, Result};
 use crate::point::Value;
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
 /// All samples of a store, or made by a [`TableBuilder`](super::build::TableBuilder): columns in order, all of one length.
@@ -11,7 +12,7 @@ pub struct Table {
     /// Number of rows: the length of every column.
     pub rows: usize,
     names: Vec<String>,
-    columns: HashMap<String, Column>,
+    columns: HashMap<String, Column, RandomState>,
 }
 
 impl Table {

@@ -1,0 +1,70 @@
+//! Work on all processors: results in order, errors, and how much is in memory.
+
+use apexmap::explore::in_order::in_order;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Work that takes the longer, the earlier it is in a group of eight.
+fn slow(item: usize) -> usize {
+    std::thread::sleep(Duration::from_micros(200 * (8 - item as u64 % 8)));
+    item * item
+}
+
+#[test]
+fn results_come_in_the_order_of_the_items_however_long_each_takes() {
+    for items in [0, 1, 2, 3, 100] {
+        let mut taken = Vec::new();
+        let all = in_order(
+            0..items,
+            || slow,
+            |result| -> Result<(), Infallible> {
+                taken.push(result);
+                Ok(())
+            },
+        );
+        assert!(all.is_ok());
+        assert_eq!(taken, (0..items).map(|item| item * item).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_first_error_ends_it_and_nothing_after_it_is_taken() {
+    let mut taken = 0;
+    let end = in_order(
+        0..,
+        || slow,
+        |result| {
+            taken += 1;
+            if result < 400 { Ok(()) } else { Err(result) }
+        },
+    );
+    assert_eq!((end, taken), (Err(400), 21));
+}
+
+#[test]
+fn no_more_than_a_few_items_are_begun_before_they_are_taken() {
+    let (begun, mut taken, mut most) = (AtomicUsize::new(0), 0, 0);
+    let items = (0..1000).inspect(|_| {
+        begun.fetch_add(1, Ordering::Relaxed);
+    });
+    let all = in_order(
+        items,
+        || |item: usize| item,
+        |_| -> Result<(), Infallible> {
+            most = most.max(begun.load(Ordering::Relaxed) - taken);
+            taken += 1;
+            Ok(())
+        },
+    );
+    assert!(all.is_ok() && taken == 1000);
+    // Two for each of at most eight threads, and one that is looked at.
+    assert!(most <= 17, "{most} at once");
+}
+
+#[test]
+fn a_panic_of_a_worker_is_one_of_the_caller() {
+    let panics = |item: usize| assert!(item < 5, "as expected");
+    let caught = std::panic::catch_unwind(|| in_order(0..100, || panics, |()| Ok::<(), Infallible>(())));
+    assert!(caught.is_err());
+}
