@@ -1,7 +1,8 @@
 //! Journals read back. Here, and nowhere else, is checked what their lines say: whoever gets a sample may rely on it.
 //!
 //! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
-//! time that is not positive. A sample that came before is left out, as journals and lines may have been copied.
+//! time that is not positive. A sample that came before is left out, as journals and lines may have been copied. So are all of
+//! a launch whose lines did not fit together, which the driver says at the end of its journal.
 
 use super::record::{self, Record, SampleOutcome};
 use crate::disturbance::Facts;
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -36,6 +37,7 @@ pub struct Reader {
 enum Fault {
     Unreadable,
     Repeated,
+    Doubtful,
 }
 
 impl Reader {
@@ -56,10 +58,12 @@ impl Reader {
     ) -> Result<Record<S>> {
         let journal = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut record = Record { journal, ..Record::default() };
-        lines(path, |line| match line.and_then(event).map(|event| self.checked(event)) {
+        let doubtful = is_doubtful(path)?;
+        lines(path, |line| match line.and_then(event).map(|event| self.checked(event, doubtful)) {
             Some(Ok(Event::Sample(sample))) => take(*sample, record.launch.as_ref()),
             Some(Ok(event)) => note(event, &mut record),
             Some(Err(Fault::Repeated)) => record.repeated += 1,
+            Some(Err(Fault::Doubtful)) => record.doubtful += 1,
             Some(Err(Fault::Unreadable)) | None => record.unreadable += 1,
         })?;
         if record.launch.as_ref().is_some_and(|launch| launch.schema > SCHEMA_VERSION) {
@@ -88,8 +92,11 @@ impl Reader {
         Ok(Record { samples, ..record })
     }
 
-    fn checked(&mut self, event: Event) -> std::result::Result<Event, Fault> {
+    fn checked(&mut self, event: Event, doubtful: bool) -> std::result::Result<Event, Fault> {
         let Event::Sample(mut sample) = event else { return Ok(event) };
+        if doubtful {
+            return Err(Fault::Doubtful);
+        }
         let timed = sample.seconds.map_or(sample.status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite());
         if !timed || sample.point.ranks == 0 {
             return Err(Fault::Unreadable);
@@ -248,6 +255,21 @@ fn note<S>(event: Event, record: &mut Record<S>) {
         }
         Event::Start { .. } | Event::Fatal { .. } | Event::Sample(_) => {}
     }
+}
+
+/// Longest last line of a driver, in bytes, whose message is of bounded length.
+const LONGEST_END: u64 = 64 << 10;
+
+/// Whether the last line of a journal says that its launch's lines did not fit together.
+fn is_doubtful(path: &Path) -> Result<bool> {
+    let wrong = |e| Error::file("read the journal", path, e);
+    let mut file = File::open(path).map_err(wrong)?;
+    let length = file.metadata().map_err(wrong)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END))).map_err(wrong)?;
+    let mut end = Vec::new();
+    file.take(LONGEST_END).read_to_end(&mut end).map_err(wrong)?;
+    let last = end.trim_ascii_end().rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    Ok(matches!(serde_json::from_slice(last), Ok(Event::Ended { doubtful: true, .. })))
 }
 
 /// Calls `take` with each line that is not empty; with `None` for one that is too long.

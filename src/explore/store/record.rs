@@ -22,6 +22,8 @@ pub struct Record<S = Sample> {
     pub unreadable: usize,
     /// Samples that came before, in this journal or an earlier one: lines or journals that were copied. They count once.
     pub repeated: usize,
+    /// Samples of a launch whose lines did not fit together. They do not count.
+    pub doubtful: usize,
 }
 
 impl<S> Default for Record<S> {
@@ -35,11 +37,12 @@ impl<S> Default for Record<S> {
             ended: None,
             unreadable: 0,
             repeated: 0,
+            doubtful: 0,
         }
     }
 }
 
-/// What a journal lost.
+/// What of a journal does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Its name: `0001.jsonl`.
@@ -48,13 +51,17 @@ pub struct Damage {
     pub unreadable: usize,
     /// Samples that came before.
     pub repeated: usize,
+    /// Samples of a launch whose lines did not fit together.
+    #[serde(default)]
+    pub doubtful: usize,
 }
 
 impl<S> Record<S> {
-    /// What it lost; `None` if nothing.
+    /// What of it does not count; `None` if all does.
     pub fn damage(&self) -> Option<Damage> {
-        let damage = Damage { journal: self.journal.clone(), unreadable: self.unreadable, repeated: self.repeated };
-        (damage.unreadable + damage.repeated > 0).then_some(damage)
+        let &Self { unreadable, repeated, doubtful, .. } = self;
+        let damage = Damage { journal: self.journal.clone(), unreadable, repeated, doubtful };
+        (unreadable + repeated + doubtful > 0).then_some(damage)
     }
 }
 
