@@ -5,12 +5,24 @@ use crate::explore::store::record::Damage;
 use crate::explore::store::{Folder, Samples, parquet};
 use crate::terminal::note;
 use crate::units::plural;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The result folder that is named, itself or by its samples: a manifest beside them tells whether they are whole. `None` for
+/// any other file.
+pub fn folder(named: &Path) -> Option<PathBuf> {
+    if !named.is_file() {
+        return Some(named.to_owned());
+    }
+    let parent = named.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = Folder { path: parent.unwrap_or(Path::new(".")).to_owned() };
+    let of_folder = named.file_name() == folder.samples().file_name() && folder.manifest().is_file();
+    of_folder.then_some(folder.path)
+}
 
 /// All samples of a result folder, or of a Parquet file.
 pub fn read(result: &Path) -> Result<Samples> {
-    if !result.is_file() {
-        return of_folder(&Folder::open(result)?);
+    if let Some(folder) = folder(result) {
+        return of_folder(&Folder::open(&folder)?);
     }
     let table = parquet::read(result)?;
     table.check_samples(&result.display().to_string())?;
@@ -29,12 +41,14 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
     Ok(loaded.table.into())
 }
 
-/// What a journal lost, in a sentence.
-pub fn lost(Damage { journal, unreadable, repeated }: &Damage) -> String {
+/// What of a journal does not count, in a sentence.
+pub fn lost(Damage { journal, unreadable, repeated, doubtful }: &Damage) -> String {
     let lines = plural(*unreadable, "line");
     let unread = format!("{lines} cannot be read; what they held is missing until the sweep is run again");
     let again = format!("{} came before, and count once", plural(*repeated, "sample"));
-    let parts = [(*unreadable, unread), (*repeated, again)].into_iter().filter(|(count, _)| *count > 0);
+    let doubted = format!("{} of a launch whose lines do not fit together do not count", plural(*doubtful, "sample"));
+    let parts = [(*unreadable, unread), (*repeated, again), (*doubtful, doubted)];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     format!("journal {journal}: {}", parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
 }
 
