@@ -170,6 +170,36 @@ fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     with(&["query", out, "--where", hostile]);
 }
 
+/// What a command shows on its standard error, which is a terminal.
+fn shown(arguments: &[&str], no_color: &str) -> String {
+    let (mut master, slave) = terminal();
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).env("NO_COLOR", no_color).stdout(Stdio::null()).stderr(slave);
+    assert_eq!(command.status().unwrap().code(), Some(2));
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of what a terminal shows is an error.
+    let _ = master.read_to_end(&mut shown);
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[test]
+fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments() {
+    let scratch = Scratch::new();
+    let wrong = scratch.join("wrong.toml");
+    std::fs::write(&wrong, "titel = 1").unwrap();
+    let foreign = "\u{1b}[35mpurple\u{1b}]0;title\u{7}";
+    for arguments in [&["query", "--wher"][..], &["plan", wrong.to_str().unwrap()], &["query", "r", foreign]] {
+        let text = shown(arguments, "");
+        assert!(text.contains("\u{1b}[") && text.contains("help"), "{arguments:?}: {text:?}");
+        assert!(!text.contains("\u{1b}[35mpurple") && !text.contains("\u{1b}]"), "{arguments:?}: {text:?}");
+        let plain = shown(arguments, "1");
+        assert!(!plain.contains('\u{1b}') && plain.contains("help"), "{arguments:?}: {plain:?}");
+        let output = apexmap(arguments);
+        assert!(!output.stderr.contains(&0x1b), "{arguments:?}: a pipe is no terminal");
+    }
+}
+
 #[test]
 fn data_for_programs_is_printable_only_on_a_terminal() {
     let scratch = Scratch::new();

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 #[cfg(feature = "explore")]
 use crate::explore::commands::{self as explore, diagnostics::show, is_sweep};
 use crate::nearest::nearest;
+#[cfg(not(feature = "explore"))]
 use crate::terminal::note;
+use crate::terminal::{note_as_is, printable, takes_colours};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -133,9 +135,17 @@ fn usage(error: &clap::Error) -> u8 {
         });
         return exit_code(printed);
     }
-    // Without colours: they could not be told from what is in the arguments.
-    note(error.render().to_string().replace("tip:", "help:").trim_end());
+    let coloured = takes_colours(&std::io::stderr()).then(coloured).flatten();
+    let text = coloured.unwrap_or_else(|| printable(&error.render().to_string()).into_owned());
+    note_as_is(&format!("{}\n", text.replace("tip:", "help:").trim_end()));
     2
+}
+
+/// The same for a terminal that takes colours, of arguments that hold none.
+fn coloured() -> Option<String> {
+    let arguments = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()).into_owned());
+    let error = Cli::try_parse_from(arguments).err()?;
+    Some(error.render().ansi().to_string())
 }
 
 #[cfg(not(feature = "explore"))]
