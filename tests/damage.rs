@@ -67,6 +67,7 @@ fn a_sample_that_cannot_be_is_an_unreadable_line() {
         ("\"seconds\":0.001", "\"seconds\":null"),
         ("\"status\":\"ok\"", "\"status\":\"fine\""),
         ("\"remote_share\":0.5", "\"remote_share\":[0.5]"),
+        ("\"repetition\":0", "\"repetition\":4294967295"),
     ];
     for (good, bad) in damages {
         let mut lines = lines();

@@ -75,7 +75,10 @@ fn the_rings_of_threads_take_the_memory_that_plans_expect() {
         let found: Vec<f64> = found.split(", ").map(|n| n.parse().unwrap()).collect();
         for (found, places) in found.iter().zip([receives.max(sends), UNEXPECTED_MESSAGES]) {
             let expected = (ranks * ranks) as f64 * threads::ring_bytes(places as u64) as f64;
-            assert!((0.85..1.15).contains(&(found / expected)), "{ranks} ranks, {places} places: {found} of {expected}");
+            assert!(
+                (0.85..1.15).contains(&(found / expected)),
+                "{ranks} ranks, {places} places: {found} of {expected}"
+            );
         }
     }
 }

@@ -143,6 +143,16 @@ fn a_message_that_repeats_a_long_list_is_cut() {
 }
 
 #[test]
+fn an_error_that_repeats_a_long_argument_is_cut() {
+    let long = "--".to_owned() + &"é".repeat(50_000);
+    for arguments in [&["query", &long][..], &["query", "r", &long], &[&long], &["kernels", "a", &long]] {
+        let output = apexmap(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stderr.len() < 4000, "{} bytes", output.stderr.len());
+    }
+}
+
+#[test]
 fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("evil.toml"), scratch.join("r"));

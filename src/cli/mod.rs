@@ -136,9 +136,22 @@ fn usage(error: &clap::Error) -> u8 {
         return exit_code(printed);
     }
     let coloured = takes_colours(&std::io::stderr()).then(coloured).flatten();
-    let text = coloured.unwrap_or_else(|| printable(&error.render().to_string()).into_owned());
+    let fits = |text: &String| text.lines().all(|line| line.len() <= LONGEST_LINE);
+    let text = coloured.filter(fits).unwrap_or_else(|| cut(&printable(&error.render().to_string())));
     note_as_is(&format!("{}\n", text.replace("tip:", "help:").trim_end()));
     2
+}
+
+/// Most bytes of a line about the command line: it repeats arguments.
+const LONGEST_LINE: usize = 500;
+
+/// The text with lines that are not too long.
+fn cut(text: &str) -> String {
+    let line = |line: &str| match line.char_indices().map(|(at, _)| at).find(|&at| at >= LONGEST_LINE) {
+        Some(end) => format!("{} ...", &line[..end]),
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The same for a terminal that takes colours, of arguments that hold none.

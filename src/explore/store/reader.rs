@@ -1,7 +1,7 @@
 //! Journals read back. Here, and nowhere else, is checked what their lines say: whoever gets a sample may rely on it.
 //!
 //! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
-//! time that is not positive. A sample that came before is left out, as journals and lines may have been copied. So are all of
+//! time that is not positive, a repetition after which no other can be numbered. A sample that came before is left out, as journals and lines may have been copied. So are all of
 //! a launch whose lines did not fit together, which the driver says at the end of its journal.
 
 use super::record::{self, Record, SampleOutcome};
@@ -98,7 +98,8 @@ impl Reader {
             return Err(Fault::Doubtful);
         }
         let timed = sample.seconds.map_or(sample.status != Status::Ok, |seconds| seconds > 0.0 && seconds.is_finite());
-        if !timed || sample.point.ranks == 0 {
+        // There is none after the last number.
+        if !timed || sample.point.ranks == 0 || sample.repetition == u32::MAX {
             return Err(Fault::Unreadable);
         }
         self.complete(&mut sample.point).map_err(|_| Fault::Unreadable)?;
