@@ -1,6 +1,6 @@
 //! Results whose files are damaged, copied or of other hands: what is readable is read, the rest is told, and nothing panics.
 
-use super::common::{Scratch, apexmap, launch, manifest, printed, sample, small_point};
+use super::common::{Scratch, apexmap, launch, manifest, patiently, printed, sample, small_point};
 use apexmap::explore::bounds::Limits;
 use apexmap::explore::machine::Card;
 use apexmap::explore::store::manifest::Manifest;
@@ -388,4 +388,22 @@ fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
     nix::unistd::mkfifo(&folder.journal("0001"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let error = folder.records().expect_err("no journal");
     assert!(error.what.contains("0001.jsonl is not a file") && error.exit_code() == 3, "{error}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
+    for name in ["manifest.json", "points.jsonl", "sweep.toml", "machine.toml", ".lock"] {
+        let (_scratch, folder) = result(&lines());
+        let place = folder.path.join(name);
+        let _ = std::fs::remove_file(&place);
+        nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        patiently(move || {
+            assert_eq!(Manifest::read(&folder).is_err(), name == "manifest.json");
+            assert_eq!(folder.lock().is_err(), name == ".lock");
+            assert!(folder.planned_points().is_none());
+            for command in ["status", "query"] {
+                assert_eq!(said(&[command, path(&folder)]).1, Some(0), "{command} with {name}");
+            }
+        });
+    }
 }
