@@ -91,7 +91,7 @@ fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     let mut data = Vec::new();
     for alpha in [0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0] {
         for block in [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
-            let x = [alpha, block, 67108864.0, 1.0];
+            let x = [alpha, block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0];
             data.push(one(&x, model.predict(&x, &NUMBERS).value * truth(&x) * f64::exp(normal.sample(&mut rng))));
         }
     }
@@ -106,8 +106,10 @@ fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     (fit, choose(&data, &model_fit::work(model)).expect("a baseline"))
 }
 
-const NUMBERS: [f64; 14] =
-    [32768.0, 1048576.0, 3.6e7, 1e-9, 4e-9, 15e-9, 40e-9, 1e-6, 3e-11, 5e-11, 1e-10, 1.5e-10, 4e-10, 5e-11];
+const NUMBERS: [f64; 26] = [
+    32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9,
+    50e-9, 13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10,
+];
 
 #[test]
 fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it_loses() {
@@ -143,17 +145,17 @@ fn impossible_and_unknown_numbers_come_first() {
     let (mut fit, baseline) = surface(&|_| 1.0, 0.02);
     assert!(model_fit::doubts(model, &fit).is_empty(), "{:?}", model_fit::doubts(model, &fit));
     let at = |fit: &Fit, name: &str| fit.estimates.iter().position(|one| one.number == name).expect("fitted");
-    let l2 = at(&fit, "l2_access_seconds");
+    let l2 = at(&fit, "l2_line_seconds");
     let known = fit.estimates[l2].clone();
     (fit.estimates[l2].value, fit.estimates[l2].high) = (52e-9, 60e-9);
     let said = model_fit::sentence(model, &fit, Some(&baseline));
-    let first = "The fitted numbers are impossible or unknown: l2_access_seconds (52 ns) is above l3_access_seconds";
+    let first = "The fitted numbers are impossible or unknown: l2_line_seconds (52 ns) is above l3_line_seconds";
     assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
     fit.estimates[l2] = known;
-    let l3 = at(&fit, "l3_access_seconds");
+    let l3 = at(&fit, "l3_line_seconds");
     (fit.estimates[l3].low, fit.estimates[l3].high) = (0.1e-9, 30e-9);
     let said = model_fit::sentence(model, &fit, Some(&baseline));
-    assert!(said.contains("l3_access_seconds may be anything from 0.1 ns to 30 ns. apex_map"), "{said}");
+    assert!(said.contains("l3_line_seconds may be anything from 0.1 ns to 30 ns. apex_map"), "{said}");
     fit.estimates[l3].high = 1.0;
     assert!(model_fit::doubts(model, &fit)[0].ends_with("or more"), "{:?}", model_fit::doubts(model, &fit));
 }

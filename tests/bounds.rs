@@ -205,10 +205,10 @@ fn what_crosses_the_middle_is_what_the_power_law_sends_there() {
         let crosses = |from: u64, d: u64| (from < ranks / 2) != ((from + d) % ranks < ranks / 2);
         let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |d| (from, d)));
         let sum: f64 = pairs.filter(|(from, d)| crosses(*from, *d)).map(|(_, d)| p(d)).sum();
-        close(bounds::crossing(ranks as f64, alpha), sum / ranks as f64);
+        close(crossing(ranks as f64, alpha), sum / ranks as f64);
     }
     // Of 256 ranks at alpha = 0.1, 0.28 of what is remote; if it were uniform, 0.502.
-    let of_remote = |alpha: f64| bounds::crossing(256.0, alpha) / (1.0 - 256f64.powf(-alpha));
+    let of_remote = |alpha: f64| crossing(256.0, alpha) / (1.0 - 256f64.powf(-alpha));
     assert!((of_remote(0.1) - 0.28).abs() < 0.005 && (of_remote(0.316) - 0.36).abs() < 0.005, "{}", of_remote(0.316));
     close(of_remote(1.0), 128.0 / 255.0);
 }

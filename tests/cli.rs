@@ -143,18 +143,20 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
         "name = \"fitted\"\nsummary = \"two caches\"\nsource = \"a fit\"\n".to_owned(),
         number("l1_bytes", 32768.0, "B"),
         number("l2_bytes", 1048576.0, "B"),
-        number("l1_access_seconds", 1e-9, "s"),
-        number("l2_access_seconds", 4e-9, "s"),
-        number("l1_bandwidth_bytes_per_second", 32e9, "B/s"),
-        number("l2_bandwidth_bytes_per_second", 16e9, "B/s"),
+        number("issue_seconds", 1e-9, "s"),
+        number("issue_seconds_per_byte", 1e-11, "s/B"),
+        number("l2_line_seconds", 3e-9, "s"),
+        number("startup_lines", 64.0, ""),
+        number("startup_factor", 1e-15, ""),
+        number("overlap_seconds", 20e-9, "s"),
     ];
     std::fs::write(&card, text.concat()).unwrap();
     let card = card.to_string_lossy().into_owned();
     let predict = ["predict", "apex_map.surface", "--machine", &card, "--set=P=1", "--set=alpha=1", "--set=L=1"];
     let within = |words: &'static str| [&predict[..], &["--set", words]].concat();
-    // 4096 of 65536 words in the first cache: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
+    // 4096 of 65536 words in the first cache, less what the indices take: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
     assert!(printed(&within("M=65536")).contains("2.1 GB/s"), "{}", printed(&within("M=65536")));
-    assert!(refused(&within("M=1048576")).contains("the card lacks memory_access_seconds"));
+    assert!(refused(&within("M=1048576")).contains("the card lacks memory_line_seconds"));
 }
 
 #[test]

@@ -165,29 +165,34 @@ fn designs(n: usize) -> Vec<Design> {
     ]
 }
 
-/// Memory alone in a few points, all levels and the network in many.
+/// Memory alone in a few points; the core, levels and messages in many.
 fn surface(n: usize) -> Design {
-    let fitted = |at: usize| n > 14 || [6, 11].contains(&at);
-    let costs = [1e-9, 4e-9, 15e-9, 40e-9, 1e-6, 3e-11, 5e-11, 1e-10, 1.5e-10, 4e-10, 5e-11];
-    let mut truth = vec![(32768.0, false), (1048576.0, false), (3.6e7, false)];
-    truth.extend(costs.iter().enumerate().map(|(at, &cost)| (cost, fitted(at + 3))));
+    let numbers = [
+        vec![32768.0, 1048576.0, 3.6e7, 8.0, 1024.0],
+        vec![0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9],
+        vec![13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10],
+    ]
+    .concat();
+    let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 12, 13, 16, 17, 18] } else { &[9, 13] };
+    let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
+    let at = |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0];
     let (memory, words) = (67108864.0, [1.0, 16.0, 256.0, 4096.0]);
     let mut points = Vec::new();
     if n <= 14 {
         for alpha in [0.5, 1.0] {
-            points.extend(words.iter().map(|&block| vec![alpha, block, memory, 1.0]));
+            points.extend(words.iter().map(|&block| at(alpha, block, memory, 1.0)));
         }
     } else {
         for alpha in [0.001, 0.03, 0.2, 1.0] {
-            points.extend(words.iter().map(|&block| vec![alpha, block, memory, 1.0]));
+            points.extend(words.iter().map(|&block| at(alpha, block, memory, 1.0)));
         }
         for alpha in [0.1, 1.0] {
             for block in [1.0, 64.0, 1024.0] {
-                points.extend([262144.0, 2097152.0].map(|words| vec![alpha, block, words, 1.0]));
+                points.extend([262144.0, 2097152.0].map(|words| at(alpha, block, words, 1.0)));
             }
         }
         for alpha in [0.1, 0.5, 1.0] {
-            points.extend(words.iter().map(|&block| vec![alpha, block, memory, 2.0]));
+            points.extend(words.iter().map(|&block| at(alpha, block, memory, 2.0)));
         }
     }
     assert_eq!(points.len(), n);

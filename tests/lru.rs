@@ -1,6 +1,6 @@
 //! Hit ratios by Che's approximation against a cache that is simulated line by line.
 
-use apexmap::explore::models::lru::Accesses;
+use apexmap::explore::models::apex_map::lru::Accesses;
 use apexmap::measure::numerics::power_law::PowerLaw;
 use rand::SeedableRng;
 use rand_distr::Distribution;
@@ -75,10 +75,9 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
     for alpha in [1.0, 0.5, 0.1, 0.01] {
         for (block, once) in [(1.0, 0.125), (1.0, 0.0), (8.0, 0.125)] {
             for cache in [512, 4096] {
-                let accesses = Accesses { alpha, lines: 16384.0, block, once };
+                let accesses = Accesses { alpha, lines: 16384.0, ranks: 1.0, block, once };
                 let (before, run) = (100_000, 1_000_000);
-                let (found, expected) =
-                    (accesses.hits(cache as f64, f64::INFINITY, 1.0), simulated(&accesses, cache, before, run, 1));
+                let (found, expected) = (accesses.hits(cache as f64).own, simulated(&accesses, cache, before, run, 1));
                 assert!(
                     (found - expected).abs() < 0.003,
                     "{accesses:?}, {cache} lines: {found:.4}, simulated {expected:.4}"
@@ -88,25 +87,77 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
     }
 }
 
+/// Hit ratios of each of several streams of single lines, which share a cache: stream k reads line `line(k, draw)`.
+fn shared(
+    streams: usize,
+    lines: u32,
+    room: usize,
+    blocks: u64,
+    alpha: f64,
+    line: impl Fn(usize, u64) -> Option<u32>,
+) -> Vec<f64> {
+    let mut held = Cache::new(lines as usize, room);
+    let law = PowerLaw::new(blocks, alpha);
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    let (mut hits, mut reads) = (vec![0u32; streams], vec![0u32; streams]);
+    for access in 0..600_000 {
+        for stream in 0..streams {
+            let Some(line) = line(stream, law.sample(&mut random)) else { continue };
+            let hit = held.read(line);
+            if access >= 100_000 {
+                hits[stream] += u32::from(hit);
+                reads[stream] += 1;
+            }
+        }
+    }
+    hits.iter().zip(reads).map(|(hits, reads)| f64::from(*hits) / f64::from(reads)).collect()
+}
+
 #[test]
-fn a_cache_that_begins_empty_finds_less() {
-    for (alpha, cache) in [(1.0, 8192), (0.3, 8192), (0.1, 1024)] {
-        let accesses = Accesses { alpha, lines: 16384.0, block: 1.0, once: 0.0 };
-        for (before, run) in [(0, 4000), (4000, 4000), (0, 40_000)] {
-            let found = accesses.hits(cache as f64, before as f64, run as f64);
-            let runs = 400_000 / run as u64;
-            let expected =
-                (0..runs).map(|seed| simulated(&accesses, cache, before, run, seed)).sum::<f64>() / runs as f64;
-            assert!((found - expected).abs() < 0.003, "{alpha}, {before} + {run}: {found:.4}, simulated {expected:.4}");
+fn ranks_that_share_a_cache_have_their_part_of_it_each() {
+    for (alpha, ranks, cache) in [(1.0, 2, 4096), (0.3, 4, 4096), (0.05, 2, 1024)] {
+        let lines = 8192u32;
+        let expected = shared(ranks, lines * ranks as u32, cache, u64::from(lines), alpha, |stream, draw| {
+            Some(stream as u32 * lines + draw as u32)
+        });
+        let accesses = Accesses { alpha, lines: f64::from(lines), ranks: 1.0, block: 1.0, once: 0.0 };
+        let found = accesses.hits(cache as f64 / ranks as f64).own;
+        for expected in expected {
+            assert!((found - expected).abs() < 0.003, "{alpha}, {ranks} ranks: {found:.4}, simulated {expected:.4}");
         }
     }
 }
 
 #[test]
+fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
+    let lines = 8192u64;
+    for (alpha, ranks, cache) in [(1.0, 2u64, 2048), (0.3, 2, 2048), (0.3, 4, 1024), (0.02, 2, 512), (0.5, 12, 1024)] {
+        let accesses = Accesses { alpha, lines: lines as f64, ranks: ranks as f64, block: 1.0, once: 0.0 };
+        let found = accesses.hits(cache as f64);
+        // Of all ranks' accesses those that fall on one rank's memory, which is farther for each rank before it.
+        let expected = shared(ranks as usize, lines as u32, cache, lines * ranks, alpha, |stream, draw| {
+            (draw / lines == stream as u64).then_some((draw % lines) as u32)
+        });
+        let served = accesses_of(&expected, alpha, ranks);
+        assert!((found.own - expected[0]).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {expected:?}");
+        assert!((found.served - served).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {served:.4}");
+    }
+}
+
+/// The mean of the hit ratios of other ranks, weighed by their accesses.
+fn accesses_of(ratios: &[f64], alpha: f64, ranks: u64) -> f64 {
+    let share =
+        |rank: usize| (((rank + 1) as f64).powf(alpha) - (rank as f64).powf(alpha)) / (ranks as f64).powf(alpha);
+    let others = 1..ratios.len();
+    others.clone().map(|rank| share(rank) * ratios[rank]).sum::<f64>() / others.map(share).sum::<f64>()
+}
+
+#[test]
 fn a_block_longer_than_the_cache_is_never_found_there() {
-    let accesses = Accesses { alpha: 0.01, lines: 4096.0, block: 64.0, once: 0.0 };
-    assert_eq!(accesses.hits(32.0, f64::INFINITY, 1.0), 0.0);
+    let accesses = Accesses { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0 };
+    assert_eq!(accesses.hits(32.0).own, 0.0);
     assert_eq!(simulated(&accesses, 32, 0, 2000, 1), 0.0);
-    // All is found in what holds all.
-    assert!((accesses.hits(4096.0, f64::INFINITY, 1.0) - 1.0).abs() < 1e-12);
+    // All is found in what holds all, and nobody else asks.
+    let all = accesses.hits(4096.0);
+    assert!((all.own - 1.0).abs() < 1e-12 && all.served == 1.0, "{all:?}");
 }

@@ -253,27 +253,86 @@ fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
     assert!(cores.value > io.value.min(link.value), "100 cycles are acceptable for 128 bytes");
 }
 
+/// Numbers of a machine, in the order of the surface's parameters.
+const MACHINE: [f64; 26] = [
+    32768.0, 524288.0, 3.2e7, 8.0, 1024.0, // sizes
+    0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
+    13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, // remote
+    1e11, 1e10, // shared
+];
+
 #[test]
-fn the_surface_sends_the_paper_s_share_of_accesses_to_the_network() {
-    let share = |alpha: f64| apex_map::shares(&[alpha, 1.0, 256.0 * 67108864.0, 256.0], &[32768.0, 1e6, 4e6])[4];
-    assert_eq!(format!("{:.1} {:.2}", 100.0 * share(1.0), 100.0 * share(0.001)), "99.6 0.55");
+fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_latency() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let rate =
+        |alpha: f64, block: f64, words: f64| model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0], &MACHINE);
+    // 16 KiB are in the first level: 0.6 ns and 5 ps for each of the block's further bytes.
+    let found = rate(0.5, 64.0, 2048.0);
+    assert_eq!((found.value, found.bottleneck), (512.0 / (0.6e-9 + 5e-12 * 504.0), "issue"));
+    // Nearly all of 2^40 words are in memory: single words miss alike, of which 24 / 0.6 lie ahead; half of them hide a line each.
+    let (found, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
+    let slower = 1.0 + 1.5 / (1.0 + 1.0 / 64.0);
+    let seconds = 0.6e-9 + 2.5e-9 * slower + 150e-9 / (1.0 + ahead) + 50e-9 / (1.0 + ahead);
+    assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-4 && found.bottleneck == "memory", "{found:?} {seconds}");
+    // Two lines of a pair come as one.
+    let (one, pair, three) =
+        (rate(1.0, 8.0, 2f64.powi(30)), rate(1.0, 16.0, 2f64.powi(30)), rate(1.0, 24.0, 2f64.powi(30)));
+    assert!(pair.value > 1.8 * one.value && three.value < 1.2 * pair.value, "{one:?} {pair:?} {three:?}");
 }
 
 #[test]
-fn levels_share_all_accesses_between_them() {
+fn the_terms_of_a_surface_add_up_to_its_time() {
+    let model = models::find("apex_map.surface").expect("a model");
     for alpha in [0.001, 0.1, 1.0] {
-        for (memory, ranks) in [(4096.0, 1.0), (67108864.0, 1.0), (1048576.0, 16.0)] {
+        for (words, ranks) in [(4096.0, 1.0), (67108864.0, 1.0), (1048576.0, 16.0)] {
             for block in [1.0, 64.0, 4096.0] {
-                let shares = apex_map::shares(&[alpha, block, memory, ranks], &[32768.0, 1048576.0, 3.6e7]);
-                assert!(
-                    (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && shares.iter().all(|s| *s >= 0.0),
-                    "{shares:?}"
-                );
+                for by in [0.0, 1.0] {
+                    let x = [alpha, block, words, ranks, 4096.0, 0.0, by];
+                    let terms = apex_map::Surface::budget(&x, &MACHINE);
+                    let (sum, found) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
+                    assert!(terms.iter().all(|term| *term >= 0.0), "{terms:?}");
+                    let shared = found.bottleneck == "node bandwidth";
+                    assert!(shared || (8.0 * block / found.value / sum - 1.0).abs() < 1e-12, "{found:?} {terms:?}");
+                    // A single rank looks for nobody.
+                    assert_eq!(ranks == 1.0, terms[5] + terms[6] == 0.0, "{terms:?}");
+                }
             }
         }
     }
-    // All in the first level: nothing is left for the others.
-    assert_eq!(apex_map::shares(&[0.5, 1.0, 4096.0, 1.0], &[32768.0, 1e6, 1e7]), [1.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn what_ranks_share_bounds_them_together() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let at = |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0], p);
+    // 64 ranks read all from memory: each has a part of 100 GB/s.
+    let found = at(&MACHINE, 0.0);
+    assert!((found.value * 64.0 / 1e11 - 1.0).abs() < 1e-3 && found.bottleneck == "node bandwidth", "{found:?}");
+    // On 64 nodes, half of the accesses cross the middle, half of these each way.
+    let found = at(&MACHINE, 1.0);
+    assert!((found.value * 64.0 / 4.0 / 1e10 - 1.0).abs() < 1e-9 && found.bottleneck == "bisection", "{found:?}");
+    // Where a card says nothing of either, nothing is bounded.
+    let mut open = MACHINE;
+    (open[24], open[25]) = (f64::NAN, f64::NAN);
+    assert!(at(&open, 1.0).value > found.value);
+}
+
+#[test]
+fn reads_and_requests_are_the_surface_where_it_is_uniform() {
+    let [surface, reads, requests] =
+        ["apex_map.surface", "apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
+    // alpha = 1 in what no cache holds a part of worth mentioning, and in what the second level holds.
+    for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
+        let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..16]).value * 8.0 * block;
+        let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0], &MACHINE).value;
+        assert!((rate / whole - 1.0).abs() < 0.01, "{rate} {whole}");
+    }
+    // Two ranks, half of the accesses to the other one.
+    for by in [0.0, 1.0] {
+        let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..24]).value;
+        let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by], &MACHINE).value;
+        assert!((rate / whole - 1.0).abs() < 1e-9, "{rate} {whole}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::explore::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Qu
 use crate::explore::store::Samples;
 use crate::explore::store::cells::{Cell, compare, single_points};
 use crate::explore::store::columns::{self, Described, label};
-use crate::explore::store::derive::{BOUND_BY, bound_of};
+use crate::explore::store::derive::{ATTAINABLE, BOUND_BY, bound_of};
 use crate::explore::store::pivot::{Pivot, pivot};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
@@ -139,20 +139,38 @@ pub fn with_bounds(samples: &Samples, request: &Request, drawn: Figure) -> Resul
             Figure::Surface(measured, view)
         }
         Figure::Curves(mut all) if all.series.len() <= MOST_BOUNDED => {
-            let bounds = curves(request, String::new(), samples.describe(column), &found).series;
-            let bound_of = |series: &Series| {
-                let known = bounds.iter().find(|bound| bound.label == series.label);
-                let points = known.map(|bound| bound.points.clone()).unwrap_or_default();
+            let curves_of = |column: &str, found: &[CellValue]| {
+                curves(request, String::new(), samples.describe(column), found).series
+            };
+            let bounds = curves_of(column, &found);
+            let like = |series: &Series, of: &[Series], word: &str| {
+                let known = of.iter().find(|other| other.label == series.label);
+                let points = known.map(|other| other.points.clone()).unwrap_or_default();
                 let plain = |point: CurvePoint| CurvePoint { low: f64::NAN, high: f64::NAN, ..point };
-                let label = format!("{} limit", series.label).trim().to_owned();
+                let label = format!("{} {word}", series.label).trim().to_owned();
                 Series { label, points: points.into_iter().map(plain).collect() }
             };
-            all.series = all.series.into_iter().flat_map(|series| [series.clone(), bound_of(&series)]).collect();
+            let predicted = request.z == PREDICTED && samples.column(ATTAINABLE).is_some();
+            let attainable = if predicted { cell_values(samples, request, ATTAINABLE)? } else { Vec::new() };
+            if attainable.iter().any(|shown| shown.summary.is_some()) {
+                let attainable = curves_of(ATTAINABLE, &attainable);
+                let three = |series: Series| {
+                    let (limit, model) = (like(&series, &bounds, "limit"), like(&series, &attainable, "attainable"));
+                    [series, limit, model]
+                };
+                all.series = all.series.into_iter().flat_map(three).collect();
+                return Ok(Figure::Limited(all));
+            }
+            let two = |series: Series| [series.clone(), like(&series, &bounds, "limit")];
+            all.series = all.series.into_iter().flat_map(two).collect();
             Figure::Model(all)
         }
         other => other,
     })
 }
+
+/// The rate that Apex-Map's model predicts.
+const PREDICTED: &str = "bytes_per_second_per_rank";
 
 /// Maximum curves that are drawn with a bound each.
 const MOST_BOUNDED: usize = 7;

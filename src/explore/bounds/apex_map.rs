@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::explore::bounds::limits::LINE_BYTES;
+use crate::measure::numerics::power_law::crossing;
 use crate::source::{APEX_MAP, BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use crate::units::WORD_BYTES;
 

@@ -96,11 +96,3 @@ impl Law {
         (1.0 - self.remote) * (1.0 - self.alpha) * x.powf(self.alpha) + self.remote * of_others
     }
 }
-
-/// The share of the accesses of all ranks that go from one half of them to the other, in both directions: those at distance d are
-/// p(d) = ((d + 1)^alpha - d^alpha) / P^alpha of a rank's (paper, Section 2), and of the ranks 2 min(d, P - d) / P have d ranks
-/// on the other side of the middle.
-pub fn crossing(ranks: f64, alpha: f64) -> f64 {
-    let at = |d: f64| ((d + 1.0).powf(alpha) - d.powf(alpha)) * 2.0 * d.min(ranks - d) / ranks;
-    (1..ranks as u64).map(|d| at(d as f64)).sum::<f64>() / ranks.powf(alpha)
-}

@@ -2,6 +2,8 @@
 
 use super::{L2, L3, Ladder, MEMORY};
 use crate::explore::machine::{Card, NumberName, Word};
+use crate::explore::models::Model;
+use crate::explore::models::apex_map::Surface;
 use crate::provenance::Host;
 
 /// Of a line of memory.
@@ -53,6 +55,8 @@ pub struct Limits {
     /// Bytes per second of all processors of a node.
     pub node_bandwidth: Option<f64>,
     pub messages: Option<Messages>,
+    /// What Apex-Map's model needs, in the order of its parameters: what it predicts is attainable.
+    pub surface: Option<Vec<f64>>,
 }
 
 /// Minimum cost of messages between two ranks.
@@ -132,6 +136,7 @@ impl Limits {
             generate: card.best("generate_seconds"),
             node_bandwidth: card.best("node_bandwidth_bytes_per_second"),
             messages: Messages::of(card),
+            surface: Surface.parameters(card).ok(),
         }
     }
 

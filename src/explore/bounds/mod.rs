@@ -16,7 +16,7 @@ mod message_rate;
 mod random_access;
 
 pub use ladder::Ladder;
-pub use law::{Law, crossing};
+pub use law::Law;
 pub use limits::{Limits, Messages};
 
 use crate::measure::kernels;

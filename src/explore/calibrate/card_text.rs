@@ -1,6 +1,6 @@
 //! A card for people: one line per number, and one for all steps of a ladder.
 
-use crate::explore::machine::{Card, DISTURBED, NumberName, Word};
+use crate::explore::machine::{Card, DISTURBED, NumberName, UNKNOWN, Word};
 use crate::text_table::{Align, TextTable};
 use crate::units::{Unit, amount};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Left, Align::Left]).indented(2).within(width);
     rows.into_values().for_each(|row| table.row(row));
     let mut text = format!("{}: {}\n{table}", card.name, card.summary);
+    if let Some(unknown) = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()) {
+        let _ = writeln!(text, "{unknown}");
+    }
     if let Some(disturbed) = card.provenance.get(DISTURBED).and_then(|text| text.as_str()) {
         text.insert_str(0, &format!("{disturbed}\n"));
     }

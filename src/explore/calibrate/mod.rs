@@ -2,11 +2,13 @@
 
 mod card_text;
 pub mod derived;
+mod fitted;
 mod ladders;
+mod shapes;
 
 use crate::disturbance::Fact;
 use crate::error::{Error, Result};
-use crate::explore::machine::{Card, DISTURBED, Number, NumberName, Word};
+use crate::explore::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
 use crate::explore::store::Samples;
 use crate::explore::store::health::Health;
 use crate::explore::store::quietness::Quietness;
@@ -18,6 +20,7 @@ use crate::units;
 use std::fmt::Write;
 
 pub use card_text::card_text;
+pub use shapes::shapes;
 
 /// A number of a card, and the point whose samples give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -326,5 +329,9 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
     derived::add(&mut card, host)?;
+    let unknown = fitted::add(&mut card, samples, host)?;
+    if !unknown.is_empty() {
+        card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());
+    }
     Ok(card)
 }

@@ -58,7 +58,8 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
-    let probes = calibrate::probes(&host, Hardware::here().cores_or_threads());
+    let cores = Hardware::here().cores_or_threads();
+    let probes = calibrate::probes(&host, cores);
     let mut launch = match arguments.launcher {
         Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
         None => format!("transport = \"{}\"\n", TransportKind::Threads),
@@ -67,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         launch.push_str(&format!("ranks_per_node = {number}\n"));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
-    let text = calibrate::sweep(&probes, &launch, arguments.launches);
+    let all = [probes.clone(), calibrate::shapes(&host, cores)].concat();
+    let text = calibrate::sweep(&all, &launch, arguments.launches);
     let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
     let setup = Setup::of(
         sweep,

@@ -83,15 +83,15 @@ impl CurvePoint {
 /// Curves drawn as lines with markers.
 pub struct CurvePlot<'a> {
     pub curves: &'a Curves,
-    /// Every second series is a model of the one before it.
-    pub pairs: bool,
+    /// So many series belong together, in one colour: a measurement, a model or limit of it, and what is attainable.
+    pub together: usize,
     /// A value at which a line is drawn across, whatever the values.
     pub level: Option<f64>,
 }
 
 impl Drawable for CurvePlot<'_> {
     fn draw(&self, canvas: &mut Canvas) -> Result<()> {
-        let CurvePlot { curves, pairs, level } = *self;
+        let CurvePlot { curves, together, level } = *self;
         if curves.series.len() > MOST_SERIES {
             return Err(Error::input(
                 format!("{} curves in one figure, but at most {MOST_SERIES} can be distinguished", curves.series.len()),
@@ -127,10 +127,10 @@ impl Drawable for CurvePlot<'_> {
         }
         let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
         for (k, points) in sorted.iter().enumerate() {
-            intervals(canvas, &frame, points, Style::of(k, pairs))?;
+            intervals(canvas, &frame, points, Style::of(k, together))?;
         }
         for (k, points) in sorted.iter().enumerate() {
-            line(canvas, &frame, points, Style::of(k, pairs))?;
+            line(canvas, &frame, points, Style::of(k, together))?;
         }
         canvas.outline(frame.area, INK, 1.0)?;
         let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
@@ -141,7 +141,7 @@ impl Drawable for CurvePlot<'_> {
             Look::Screen => (frame.area.right + 14.0, frame.area.top),
             Look::Paper => (sheet.margin, sheet.height - legend.height()),
         };
-        draw_legend(canvas, curves, pairs, &legend, corner)
+        draw_legend(canvas, curves, together, &legend, corner)
     }
 
     fn table(&self) -> FigureTable {
@@ -263,7 +263,7 @@ fn line(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style)
             canvas.dashed(&pixels, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
         // A line of one point would not be seen.
-        if pixels.len() > 1 && style.part == Part::Line {
+        if pixels.len() > 1 && matches!(style.part, Part::Line | Part::Dots) {
             continue;
         }
         for at in pixels {
@@ -289,16 +289,18 @@ enum Part {
     Both,
     Markers,
     Line,
+    Dots,
 }
 
 impl Style {
-    fn of(k: usize, pairs: bool) -> Self {
-        let part = match (pairs, k % 2) {
-            (false, _) => Part::Both,
-            (true, 0) => Part::Markers,
-            (true, _) => Part::Line,
+    fn of(k: usize, together: usize) -> Self {
+        let part = match (together, k % together) {
+            (1, _) => Part::Both,
+            (_, 0) => Part::Markers,
+            (_, 1) => Part::Line,
+            _ => Part::Dots,
         };
-        let k = if pairs { k / 2 } else { k };
+        let k = k / together;
         Self { colour: SERIES[k % SERIES.len()], shape: (k + k / SERIES.len()) % SHAPES, part }
     }
 
@@ -313,6 +315,9 @@ impl Style {
             &[9.0, 3.0, 2.0, 3.0, 2.0, 3.0],
             &[4.0, 2.0],
         ];
+        if self.part == Part::Dots {
+            return PATTERNS[2];
+        }
         if look == Look::Paper { PATTERNS[self.shape] } else { &[] }
     }
 
@@ -351,14 +356,14 @@ fn polygon((x, y): Xy, radius: f64, corners: usize, angle: f64) -> Vec<Xy> {
 }
 
 /// The legend, where no data are.
-fn draw_legend(canvas: &mut Canvas, curves: &Curves, pairs: bool, legend: &Legend, corner: Xy) -> Result<()> {
+fn draw_legend(canvas: &mut Canvas, curves: &Curves, together: usize, legend: &Legend, corner: Xy) -> Result<()> {
     let kind = Type::new(text::TICK);
     for (k, line) in legend.title.iter().enumerate() {
         let at = (corner.0, corner.1 + legend::CLOSE * (k as f64 + 0.5));
         canvas.text(line, at, Side::Left, kind.coloured(GREY))?;
     }
     for (k, (series, entry)) in curves.series.iter().zip(&legend.entries).enumerate() {
-        let style = Style::of(k, pairs);
+        let style = Style::of(k, together);
         let at = (corner.0 + entry.sample.0, corner.1 + entry.sample.1);
         if series.points.iter().any(|p| p.low.is_finite() && p.high.is_finite()) {
             canvas.veil(Rect::around(at, 2.0 * legend::SAMPLE, 12.0), style.colour, 0.2)?;
@@ -367,7 +372,7 @@ fn draw_legend(canvas: &mut Canvas, curves: &Curves, pairs: bool, legend: &Legen
             let ends = [(at.0 - legend::SAMPLE, at.1), (at.0 + legend::SAMPLE, at.1)];
             canvas.dashed(&ends, style.colour, 1.8, style.dashes(canvas.sheet.style))?;
         }
-        if style.part != Part::Line {
+        if matches!(style.part, Part::Both | Part::Markers) {
             style.marker(canvas, at)?;
         }
         for (k, line) in entry.lines.iter().enumerate() {

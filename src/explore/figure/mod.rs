@@ -90,6 +90,8 @@ pub enum Figure {
     Panels(Panels),
     /// Series in pairs: a measurement as markers, then a model of it as a line with its band, in one colour.
     Model(Curves),
+    /// Series in threes: a measurement as markers, its bound as a line, and what is attainable as dots, in one colour.
+    Limited(Curves),
     /// A surface, and over it as a net the bound that belongs to each of its points, by [y, x].
     Layers(Grid, Array2<f64>, View),
     /// What each cell is, and its value.
@@ -111,16 +113,17 @@ impl Figure {
 
     /// `range` is that of magnitudes; without it, it is that of the data.
     fn drawable(&self, range: Option<(f64, f64)>) -> Box<dyn Drawable + '_> {
-        let curve_plot = |curves, pairs, level| Box::new(CurvePlot { curves, pairs, level });
+        let curve_plot = |curves, together, level| Box::new(CurvePlot { curves, together, level });
         match self {
             Figure::Surface(grid, view) => Box::new(Surface { grid, bounds: None, view: *view, range }),
             Figure::Layers(grid, bounds, view) => Box::new(Surface { grid, bounds: Some(bounds), view: *view, range }),
             Figure::Contour(grid) => Box::new(Contour { grid, range }),
             Figure::Heat(grid) => Box::new(Heat { grid, range, palette: Palette::Magnitude }),
             Figure::Ratio(grid) => Box::new(Heat { grid, range, palette: Palette::Ratio }),
-            Figure::Curves(curves) => curve_plot(curves, false, None),
-            Figure::Model(curves) => curve_plot(curves, true, None),
-            Figure::RatioCurve(curves) => curve_plot(curves, false, Some(1.0)),
+            Figure::Curves(curves) => curve_plot(curves, 1, None),
+            Figure::Model(curves) => curve_plot(curves, 2, None),
+            Figure::Limited(curves) => curve_plot(curves, 3, None),
+            Figure::RatioCurve(curves) => curve_plot(curves, 1, Some(1.0)),
             Figure::Regions(regions) => Box::new(regions),
             Figure::Classes(classes) => Box::new(classes),
             Figure::RatioMap(ratios) => Box::new(RatioMap(ratios)),

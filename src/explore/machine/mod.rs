@@ -55,6 +55,9 @@ pub const PUBLISHED: &[(&str, &str)] = &[
 /// In a card's provenance: what disturbed the machine while it was measured.
 pub const DISTURBED: &str = "disturbed";
 
+/// In a card's provenance: which numbers its measurements do not give, and why.
+pub const UNKNOWN: &str = "unknown";
+
 /// A machine: its numbers, each with unit, interval and origin. See `models/` for files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]

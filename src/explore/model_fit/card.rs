@@ -9,12 +9,17 @@ use crate::explore::models::Model;
 use crate::explore::models::scan::{Numbers, at};
 use crate::explore::store::Samples;
 
+/// A factor of a prediction that is as good as a reader needs.
+pub const NEAR: f64 = 1.25;
+
 /// Predictions of a card beside a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardPrediction {
     pub numbers: Numbers,
     pub points: Vec<Point>,
     pub smape: f64,
+    /// Share of the points whose measurement is within a factor of [`NEAR`] of the prediction.
+    pub near: f64,
     /// Median of measured by predicted.
     pub bias: f64,
 }
@@ -52,6 +57,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
     let ratios: Vec<f64> = points.iter().map(|point| point.measured / point.predicted).collect();
     let predicted = CardPrediction {
         numbers,
+        near: ratios.iter().filter(|ratio| (1.0 / NEAR..=NEAR).contains(*ratio)).count() as f64 / ratios.len() as f64,
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         bias: crate::measure::numerics::statistics::median(&ratios).unwrap_or(f64::NAN),
         points,
@@ -65,10 +71,11 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     let off = predicted.bias.max(1.0 / predicted.bias);
     let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
     format!(
-        "With the card of {} and nothing fitted, {} predicts the measurement to within {:.1} % (SMAPE); the median point \
-         is {off:.2} times {way} than predicted{farthest}.",
+        "With the card of {} and nothing fitted, {} predicts the measurement to within {:.1} % (SMAPE); {:.0} % of \
+         the points are within a factor of {NEAR} of it, and the median point is {off:.2} times {way} than predicted{farthest}.",
         card.name,
         model.about().id,
-        100.0 * predicted.smape
+        100.0 * predicted.smape,
+        100.0 * predicted.near
     )
 }

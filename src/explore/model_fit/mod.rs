@@ -154,8 +154,13 @@ fn refuse_mixtures(samples: &Samples, model: &dyn Model, points: &[(Vec<f64>, Sa
     Ok(())
 }
 
-/// A number of the machine that the operating system reported: cache sizes.
+/// A number of the machine that the operating system or the processor reported: sizes of caches and of the TLB.
 pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
+    match number {
+        "tlb_entries" => return host.tlb_entries_4k.map(f64::from),
+        "l3_cores" => return host.caches.iter().find(|cache| cache.level == 3).map(|cache| f64::from(cache.shared_by)),
+        _ => {}
+    }
     let level = number.strip_prefix('l')?.strip_suffix("_bytes")?.parse::<u32>().ok()?;
     let caches = &host.caches;
     // Where there is no third level, it holds what the second does and serves nothing.

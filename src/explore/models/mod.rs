@@ -9,7 +9,6 @@ pub mod hypercube;
 pub mod locks;
 pub mod log_gp;
 pub mod lost_updates;
-pub mod lru;
 pub mod nic;
 pub mod point_to_point;
 pub mod roles;
@@ -32,6 +31,8 @@ pub const ALL: &[&dyn Model] = &[
     &nic::Nic,
     &nic::Latency,
     &apex_map::Surface,
+    &apex_map::Reads,
+    &apex_map::Requests,
     &point_to_point::PointToPoint,
     &log_gp::LogGp,
     &lost_updates::LostUpdates,

@@ -3,12 +3,13 @@
 use super::input::Input;
 use crate::error::Result;
 use crate::explore::bounds::{self, Limits, Terms};
+use crate::explore::model_fit::card::NEAR;
 use crate::explore::store::cells::Cell;
-use crate::explore::store::derive::{BOUND_BY, SHARE, bound_of};
+use crate::explore::store::derive::{ATTAINABLE, ATTAINED, BOUND_BY, SHARE, bound_of};
 use crate::explore::store::groups::SampleGroup;
 use crate::measure::kernels;
 use crate::measure::numerics::statistics::Summary;
-use crate::units::{self, plural};
+use crate::units::{self, Unit, plural};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,6 +20,8 @@ pub struct Shares {
     /// Set if the card is not known to be of the host of the samples: why it was taken.
     pub accepted: Option<String>,
     pub sentence: String,
+    /// How near the measurement is to what the card's numbers predict; `None` where no model does.
+    pub predicted: Option<String>,
     /// Points whose share is above one, by the lower end of its interval: the calibration is at fault.
     pub above: Vec<String>,
     pub rows: Vec<ShareRow>,
@@ -38,6 +41,8 @@ pub struct ShareRow {
     pub bound: String,
     pub by: String,
     pub share: String,
+    /// What the card's numbers predict, and what share of it was reached; empty where no model does.
+    pub attainable: String,
     /// The other limits, the next one first.
     pub others: Vec<String>,
 }
@@ -86,6 +91,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
         machine: card.name.clone(),
         accepted: Limits::of(card).accepted,
         sentence: sentence(&mut all, &bottlenecks),
+        predicted: predicted(groups)?,
         above,
         rows,
         missing: missing(groups, terms),
@@ -127,8 +133,34 @@ fn row(
         bound: rate(bound_of(group.headline)),
         by: cell.samples.first_word(BOUND_BY).to_owned(),
         share: per_cent(cell, share),
+        attainable: attainable(cell, unit),
         others,
     }
+}
+
+/// Of all points that Apex-Map's model explains; with the one that is farthest off.
+fn predicted(groups: &[SampleGroup]) -> Result<Option<String>> {
+    let mut all: Vec<(f64, String)> = Vec::new();
+    for group in groups.iter().filter(|group| group.samples.column(ATTAINED).is_some()) {
+        let place = |cell: &Cell| format!("{}, {}", group.label(), group.place(cell));
+        all.extend(group.ranked(ATTAINED)?.iter().map(|(cell, share)| (share.median, place(cell))));
+    }
+    let off = |share: f64| share.max(1.0 / share);
+    let Some((share, place)) = all.iter().max_by(|a, b| off(a.0).total_cmp(&off(b.0))) else { return Ok(None) };
+    let near = all.iter().filter(|(share, _)| off(*share) <= NEAR).count();
+    Ok(Some(format!(
+        "What this machine should attain is what Apex-Map's model predicts from the card, which knows nothing of the surface: {} of \
+         {} are within a factor of {NEAR} of it. The largest disagreement: {} % of the prediction at {place}.",
+        near,
+        plural(all.len(), "point"),
+        units::significant(100.0 * share)
+    )))
+}
+
+fn attainable(cell: &Cell, unit: Unit) -> String {
+    let (rate, share) = (cell.samples.median(ATTAINABLE), cell.samples.median(ATTAINED));
+    let text = |(rate, share)| format!("{}, {} %", units::quantity(rate, unit), units::significant(100.0 * share));
+    rate.zip(share).map(text).unwrap_or_default()
 }
 
 /// The limits that do not bind, each at its least, as multiples of the bound; and the program's own loop, which is none.

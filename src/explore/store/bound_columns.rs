@@ -4,6 +4,8 @@
 use super::derive::{self, BOUNDS};
 use super::table::Table;
 use crate::explore::bounds::{self, Case, Limits, Terms};
+use crate::explore::models::Model;
+use crate::explore::models::apex_map::Surface;
 use crate::measure::kernels::{self, Domain, Output};
 use crate::point::{Point, Value};
 use crate::sample::{Launch, Sample};
@@ -30,16 +32,7 @@ pub fn terms_at(table: &Table, row: usize, launch: &Launch, limits: &Limits) -> 
 
 /// The limits at a point with these outputs.
 fn terms(point: &Point, outputs: &BTreeMap<String, Value>, launch: &Launch, limits: &Limits) -> Option<Terms> {
-    let mut nodes: Vec<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    bounds::terms(&Case {
-        limits,
-        point,
-        outputs,
-        carrier: (&launch.transport, &launch.library),
-        nodes: nodes.len().max(1),
-    })
+    bounds::terms(&Case { limits, point, outputs, carrier: (&launch.transport, &launch.library), nodes: nodes(launch) })
 }
 
 /// The numbers of [`BOUNDS`] and the bottleneck; none for launches on other hosts than the card's.
@@ -52,5 +45,35 @@ pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Opti
     let bytes = bottleneck.rate * work.bytes / work.operations;
     let measured = derive::rates(sample, None)[2];
     let share = measured.map(|rate| rate / bottleneck.rate);
-    Some(([Some(bottleneck.rate), Some(bytes), Some(bytes / sample.point.ranks as f64), share], bottleneck.name))
+    let per_rank = bytes / sample.point.ranks as f64;
+    let attainable = attainable(sample, launch, limits);
+    let attained = derive::rates(sample, None)[4].zip(attainable).map(|(rate, attainable)| rate / attainable);
+    Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
+}
+
+/// Bytes per second of a process that the model of its kernel predicts from the card; `None` for kernels that it does not explain,
+/// and where the card lacks its numbers.
+fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
+    let kernel = sample.point.kernel.as_str();
+    if sample.point.ranks > 1 && !limits.carrier_is((&launch.transport, &launch.library)) {
+        return None;
+    }
+    let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;
+    let number = |name: &str| match name {
+        "P" => Some(sample.point.ranks as f64),
+        "ranks_per_node" => Some(sample.point.ranks as f64 / nodes(launch) as f64),
+        _ => {
+            let value = sample.point.params.get(name).or_else(|| sample.outputs.get(name));
+            value.and_then(Value::as_f64).or_else(|| Surface.of_kernel(kernel, name))
+        }
+    };
+    let found = Surface.predict(&Surface.variables(&number).ok()?, numbers).value;
+    Some(found).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
+fn nodes(launch: &Launch) -> usize {
+    let mut nodes: Vec<&str> = launch.placement.iter().map(|place| place.node.as_str()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.len().max(1)
 }

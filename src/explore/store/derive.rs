@@ -56,12 +56,19 @@ pub const BOUND_BY: &str = "bound_by";
 /// Column of the measured rate over its bound.
 pub const SHARE: &str = "share_of_bound";
 
-/// Bounds of rates and the share of them that was reached: columns of a result with a machine card.
-pub const BOUNDS: [Derived; 4] = [
+/// Column of what the card's numbers let expect: the prediction of the kernel's model, to which nothing was fitted here.
+pub const ATTAINABLE: &str = "attainable_bytes_per_second_per_rank";
+/// Column of the measured rate over that.
+pub const ATTAINED: &str = "share_of_attainable";
+
+/// Bounds of rates, what is attainable, and the shares of both that were reached: columns of a result with a machine card.
+pub const BOUNDS: [Derived; 6] = [
     derived("bound_operations_per_second", Unit::PerSecond, "bound of the aggregate rate of operations"),
     derived("bound_bytes_per_second", Unit::BytesPerSecond, "bound of the aggregate bandwidth"),
     derived("bound_bytes_per_second_per_rank", Unit::BytesPerSecond, "bound of the bandwidth per process"),
     derived(SHARE, Unit::None, "fraction of the bound"),
+    derived(ATTAINABLE, Unit::BytesPerSecond, "bandwidth per process predicted from the card"),
+    derived(ATTAINED, Unit::None, "fraction of the prediction"),
 ];
 
 /// The column that bounds a rate's column, if one does.

@@ -59,6 +59,7 @@ pub const ALL: &[&dyn Kernel] = &[
     &calibrate::network::receive::KERNEL,
     &calibrate::network::mailbox::KERNEL,
     &calibrate::network::get::KERNEL,
+    &apex_map::REQUEST,
     &calibrate::network::poll::KERNEL,
     &calibrate::network::copy::KERNEL,
     &calibrate::network::barrier::KERNEL,

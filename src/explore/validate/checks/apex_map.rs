@@ -2,9 +2,9 @@
 
 use super::Section;
 use crate::error::Result;
-use crate::explore::models::apex_map;
 use crate::explore::published::{self, quoted};
 use crate::explore::validate::{Check, Kind, Verdict};
+use crate::measure::numerics::power_law::remote_share;
 
 pub fn all(checks: &mut Vec<Check>) -> Result<()> {
     remote_shares(checks)?;
@@ -12,20 +12,20 @@ pub fn all(checks: &mut Vec<Check>) -> Result<()> {
 }
 
 /// Per cent of the accesses that leave a process.
-fn remote(alpha: f64, ranks: f64) -> f64 {
-    100.0 * apex_map::shares(&[alpha, 1.0, 2f64.powi(34), ranks], &[1.0, 1.0, 1.0])[4]
+fn remote(alpha: f64, ranks: usize) -> f64 {
+    100.0 * remote_share(ranks, alpha)
 }
 
 fn remote_shares(checks: &mut Vec<Check>) -> Result<()> {
     let source = "Apex-Map paper, Section 2, share of remote accesses, 256 processes";
     let mut section = Section::new(checks, Kind::Model, source, "%");
     for (alpha, name, tolerance) in [(1.0, "remote_share_alpha_1", 0.05), (0.001, "remote_share_alpha_0.001", 0.005)] {
-        section.near(format!("alpha = {alpha}"), (quoted(name)?, remote(alpha, 256.0)), tolerance, "");
+        section.near(format!("alpha = {alpha}"), (quoted(name)?, remote(alpha, 256)), tolerance, "");
     }
     let source = "Apex-Map paper, Section 3.2, two processes, alpha = 1";
     let mut section = Section::new(checks, Kind::Model, source, "%");
-    section.near("share of remote accesses", (quoted("remote_share_two_processes")?, remote(1.0, 2.0)), 0.5, "");
-    let gain = 100.0 * (100.0 / remote(1.0, 2.0) - 1.0);
+    section.near("share of remote accesses", (quoted("remote_share_two_processes")?, remote(1.0, 2)), 0.5, "");
+    let gain = 100.0 * (100.0 / remote(1.0, 2) - 1.0);
     let remark = "accesses per remote access are twice, which is 100 % better; the text calls it 200 %";
     section.near("gain over ping-pong, by accesses", (quoted("gain_two_processes")?, gain), 0.5, remark);
     Ok(())

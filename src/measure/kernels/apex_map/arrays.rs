@@ -19,8 +19,12 @@ const MOST_WORDS: f64 = (1 << 27) as f64;
 /// Accesses enough for the clock and for the law of large numbers, within bounds of time and memory: a power of two of arrays,
 /// so that the last digit of a computed share changes nothing.
 pub(super) fn count(point: &Point) -> u64 {
+    enough(point, remote_share(point.ranks, point.real("alpha")))
+}
+
+/// The same for a known share of remote accesses.
+pub(super) fn enough(point: &Point, remote: f64) -> u64 {
     let (indices, block) = (point.integer("I") as f64, point.integer("L") as f64);
-    let remote = remote_share(point.ranks, point.real("alpha"));
     let access = LOCAL_SECONDS + WORD_SECONDS * block + REMOTE_SECONDS * remote;
     let of_remote = if remote > 0.0 { LEAST_REMOTE / remote } else { 0.0 };
     let wanted = (LEAST_SECONDS / access).max(of_remote);

@@ -4,7 +4,7 @@ use super::local_words;
 use crate::measure::numerics::mix::{mix, seed};
 use crate::measure::numerics::power_law::PowerLaw;
 use crate::point::Point;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
@@ -36,9 +36,38 @@ pub(super) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
+/// Which words a rank reads, counted from the first of its own memory through all ranks.
+#[derive(Clone, Copy)]
+enum Law {
+    /// Apex-Map's.
+    Power(PowerLaw),
+    /// A given share of the accesses goes to the memory of others; on either side blocks are drawn uniformly.
+    Given { remote: f64, own: u64, all: u64 },
+}
+
+impl Law {
+    fn of(point: &Point) -> Self {
+        let block = point.integer("L");
+        let (own, all) = (local_words(point) / block, point.integer("M") / block);
+        if point.kernel == super::request::ABOUT.id {
+            return Self::Given { remote: point.real("remote_share"), own, all };
+        }
+        Self::Power(PowerLaw::new(all, point.real("alpha")))
+    }
+
+    #[inline]
+    fn sample(self, random: &mut Pcg64Mcg) -> u64 {
+        match self {
+            Self::Power(law) => law.sample(random),
+            Self::Given { remote, own, all } if random.random::<f64>() < remote => random.random_range(own..all),
+            Self::Given { own, .. } => random.random_range(0..own),
+        }
+    }
+}
+
 /// An endless sequence of accesses of one rank.
 pub(super) struct Draws {
-    law: PowerLaw,
+    law: Law,
     random: Pcg64Mcg,
     block: u64,
     /// M/P.
@@ -52,7 +81,7 @@ impl Draws {
     pub(super) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let block = point.integer("L");
         Self {
-            law: PowerLaw::new(point.integer("M") / block, point.real("alpha")),
+            law: Law::of(point),
             random: Pcg64Mcg::seed_from_u64(seed(&[point.integer("seed"), rank as u64, stream, purpose])),
             block,
             local: local_words(point),

@@ -13,6 +13,7 @@
 mod arrays;
 mod draw;
 mod one_sided;
+mod request;
 mod sequential;
 mod sum;
 pub mod timing;
@@ -20,6 +21,7 @@ mod two_sided;
 pub mod warm_up;
 
 pub use one_sided::ONE_SIDED;
+pub use request::REQUEST;
 pub use sequential::SEQUENTIAL;
 pub use sum::sum_all;
 pub use two_sided::TWO_SIDED;
@@ -213,6 +215,9 @@ fn check(point: &Point) -> std::result::Result<(), String> {
         return Err(format!(
             "M = {memory} words cannot be divided evenly among {ranks} ranks; use a multiple of {ranks}"
         ));
+    }
+    if ranks == 1 && point.kernel == request::ABOUT.id {
+        return Err("one rank has nobody to ask; use 2 ranks or more".into());
     }
     let local = memory / ranks;
     if block > local {

@@ -34,7 +34,7 @@ pub const ONE_SIDED: Variant = Variant {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub(super) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let block = point.integer("L") as usize;
     Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {

@@ -19,7 +19,7 @@ use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
 
-const POLL_EVERY: Parameter = parameter(
+pub(super) const POLL_EVERY: Parameter = parameter(
     "poll_every",
     "poll_every",
     "own accesses after which a rank looks for requests and replies; 1 is the paper's Table 1",
@@ -62,7 +62,7 @@ pub const TWO_SIDED: Variant = Variant {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
-fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
+pub(super) fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;
     let count = |name| point.integer(name) as usize;
     let (block, buffers, handles) = (count("L"), count("B"), count("SMSG"));

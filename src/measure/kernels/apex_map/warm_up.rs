@@ -1,7 +1,7 @@
 //! What is run before the clock: until the caches hold what the point keeps in them.
 
 use super::draw::{Draws, Location};
-use crate::measure::comm::Collectives;
+use crate::measure::comm::{Collectives, Comm};
 use std::hint::black_box;
 
 /// Groups of index arrays, each twice as long as the one before, until one takes as long per array as the one before: a
@@ -46,8 +46,21 @@ impl Default for WarmUp {
 
 /// Words of the rank's own memory that are read first, at most: 64 MiB.
 const PRIMED: usize = 8 << 20;
+/// For so long they are read, in seconds, and once at least: a cache that held other data keeps some of them for several passes.
+const PRIMING: f64 = 0.008;
 /// Words that an index array of the warm-up reads, at most.
 const ARRAY_WORDS: usize = 4 << 20;
+
+/// Into the caches what fits there: one word of each line, the hot end last, as caches keep what was read last.
+pub fn prime(comm: &impl Comm, memory: &[u64]) {
+    let start = comm.now();
+    loop {
+        black_box(memory.iter().step_by(8).rev().fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+        if comm.now() - start >= PRIMING {
+            return;
+        }
+    }
+}
 
 /// Warms up, on all ranks alike, and returns the accesses of this rank.
 pub(super) fn run<C: Collectives>(
@@ -57,9 +70,7 @@ pub(super) fn run<C: Collectives>(
     mut draws: Draws,
     mut pass: impl FnMut(&[Location]),
 ) -> u64 {
-    // One word of each line, the hot end last: caches keep what was read last.
-    let lines = memory[..memory.len().min(PRIMED)].iter().step_by(8).rev();
-    black_box(lines.fold(0, |sum: u64, &word| sum.wrapping_add(word)));
+    prime(comm, &memory[..memory.len().min(PRIMED)]);
     let mut array = draws.array(indices.min((ARRAY_WORDS / block).max(1)));
     let mean = |seconds: f64| comm.all_reduce_sum((seconds * 1e9) as u64) as f64 * 1e-9 / comm.size() as f64;
     let (mut warm_up, mut accesses) = (WarmUp::default(), 0);

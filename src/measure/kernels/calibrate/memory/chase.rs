@@ -7,7 +7,7 @@
 //!   load of the outstanding accesses of all ranks.
 //! CHECK: where each chase ends, against the generator's own jump.
 
-use super::{BYTES, PAGES, about, each, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
@@ -101,7 +101,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let (words, _) = arena.words(pages, region_words(point) as usize, contents, |place| next_place(place, lines))?;
     let starts: Vec<u64> = (0..chases).map(|chase| jump(0, lines / chases * chase, lines)).collect();
     let mut places: Vec<u64> = starts.iter().map(|line| line * LINE_WORDS).collect();
-    warm(words);
+    prime(comm, words);
     comm.barrier();
     let start = comm.now();
     follow(words, &mut places, black_box(steps));

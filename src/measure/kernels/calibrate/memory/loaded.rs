@@ -8,7 +8,7 @@
 
 use super::read::{Places, follow, prepare};
 use super::stream::sum;
-use super::{BYTES, PAGES, about, contents, power_of_two, region_words, warm};
+use super::{BYTES, PAGES, about, contents, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
@@ -75,7 +75,7 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Are
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
     let mut reads = vec![0; point.integer("reads") as usize];
     let expected = prepare(&mut reads, Places::anywhere(words), &mut seed(&[stream, comm.rank() as u64]), true);
-    warm(memory);
+    prime(comm, memory);
     comm.barrier();
     let start = comm.now();
     let (bytes, seconds, wrong) = if comm.rank() == 0 {

@@ -20,13 +20,13 @@ use super::{HEADLINE, OUTPUTS};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
+use crate::measure::kernels::apex_map::warm_up::prime;
 use crate::measure::kernels::{About, Domain, Parameter, Ranks, Work, parameter};
 use crate::measure::numerics::mix::seed;
 
 use crate::point::Point;
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
-use std::hint::black_box;
 
 const BYTES: Parameter = Parameter {
     name: "bytes",
@@ -74,16 +74,11 @@ fn contents() -> u64 {
     seed(&[u64::from_be_bytes(*b"T[i] = i"), 0])
 }
 
-/// Into the caches what fits there: others may have used them since the region was written.
-fn warm(region: &[u64]) {
-    black_box(region.iter().step_by(8).fold(0, |sum: u64, word| sum.wrapping_add(*word)));
-}
-
 /// A rank's region, read once, and the state that its draws begin with. Collective.
 fn region<'a, C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &'a mut Arena) -> Result<(&'a [u64], u64)> {
     let (words, pages) = (region_words(point), Pages::from_name(point.text("pages")));
     let (memory, _) = arena.words(pages, words as usize, contents(), |place| place as u64)?;
-    warm(memory);
+    prime(comm, memory);
     comm.barrier();
     Ok((memory, seed(&[stream, comm.rank() as u64])))
 }

@@ -1,0 +1,72 @@
+//! The numbers of Apex-Map's model, fitted to reads and requests that do not know the power law.
+
+use crate::error::Result;
+use crate::explore::fit::{self, Options, Role};
+use crate::explore::machine::{Card, Number};
+use crate::explore::model_fit;
+use crate::explore::models::apex_map::{Reads, Requests, last_cache};
+use crate::explore::models::{Model, Parameter};
+use crate::explore::store::Samples;
+use crate::provenance::Host;
+
+/// Regions between these multiples of the last cache tell its size, not what it costs.
+const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
+
+/// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
+/// said, a sentence each.
+pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
+    let reach =
+        card.get("tlb_reach_bytes--base").map(|bytes| (bytes / 4096.0, "tlb_reach_bytes--base in pages of 4 KiB"));
+    let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
+    if let Some((entries, how)) = reach.or(told) {
+        card.set("tlb_entries", Number::new(entries, "", how))?;
+    }
+    if let Some(cache) = host.caches.iter().find(|cache| cache.level == 3) {
+        card.set("l3_cores", Number::new(f64::from(cache.shared_by), "", "as reported by the operating system"))?;
+    }
+    let Some(last) = card.get("l3_bytes").or_else(|| card.get("l2_bytes")) else { return Ok(Vec::new()) };
+    let table = samples.table();
+    let plain = |row: usize| {
+        let region = table.number("region_bytes", row) / last;
+        let (order, spread) = (table.word("order", row), table.word("spread", row));
+        table.number("ranks", row) == 1.0
+            && !PARTLY_CACHED.contains(&region)
+            && (order.is_empty() || order == "independent")
+            && (spread.is_empty() || spread == "words")
+    };
+    let mut unknown = Vec::new();
+    unknown.extend(fit_to(card, &samples.only(plain), &Reads)?);
+    for by in ["messages", "gets"] {
+        let samples = samples.with_word("remote_by", &[by]);
+        if !samples.is_empty() {
+            unknown.extend(fit_to(card, &samples, &Requests)?);
+        }
+    }
+    Ok(unknown)
+}
+
+/// Fits what a card does not give, and adds it.
+fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Option<String>> {
+    let about = model.about();
+    let unknown =
+        |refusal: crate::error::Error| Ok(Some(format!("the card has no numbers of {}: {}", about.id, refusal.what)));
+    let data = match model_fit::observations(samples, model, &[]) {
+        Ok(data) => data,
+        Err(refusal) => return unknown(refusal),
+    };
+    let held = |number: &str| last_cache(card, number).or_else(|| card.get(number)).unwrap_or(f64::NAN);
+    let role = |parameter: &Parameter| if parameter.given { Role::Hold(held(parameter.number)) } else { Role::Fit };
+    let roles: Vec<Role> = about.parameters.iter().map(role).collect();
+    let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
+    let found = match fit::fit(model, &data.observations, &roles, options) {
+        Ok(found) => found,
+        Err(refusal) => return unknown(refusal),
+    };
+    let smape = 100.0 * found.quality.smape;
+    let unit = |number: &str| crate::explore::machine::unit_of(number).map_or("", |unit| unit.symbol());
+    for one in &found.estimates {
+        let how = format!("{} fitted to {} points, within {smape:.1} % (SMAPE)", about.id, found.points.len());
+        card.set(one.number, Number::new(one.value, unit(one.number), how).with_interval(one.low, one.high))?;
+    }
+    Ok(None)
+}

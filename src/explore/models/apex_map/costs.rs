@@ -1,0 +1,139 @@
+//! What accesses cost: issue, misses that overlap, address translation, and what another rank's memory adds.
+//!
+//! A miss alone among hits costs all of its latency. Misses that a core comes upon within the time that it looks ahead overlap, so that
+//! of the latency a miss costs 1 / (1 + m w), where m misses of its level or farther ones go with an access and w accesses lie ahead. A
+//! block's further lines come at the gap of the level, and until prefetching runs at more.
+
+use super::super::Parameter;
+use super::hits::Shares;
+use crate::units::WORD_BYTES;
+
+/// Numbers of a core and its memory, in the order of [`MEMORY`].
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a>(pub &'a [f64]);
+
+const SECONDS: (f64, f64) = (1e-13, 1e-5);
+
+const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> Parameter {
+    Parameter::fitted(number, symbol, SECONDS.0, SECONDS.1, first)
+}
+
+/// What a core and its memory need for reads.
+pub const MEMORY: [Parameter; 11] = [
+    seconds("issue_seconds", "a", 0.6e-9),
+    Parameter::fitted("issue_seconds_per_byte", "b", 1e-14, 1e-8, 5e-12),
+    seconds("l2_line_seconds", "g2", 0.3e-9),
+    seconds("l3_line_seconds", "g3", 0.8e-9),
+    seconds("memory_line_seconds", "g4", 2.5e-9),
+    Parameter::fitted("startup_factor", "s", 1e-2, 1e3, 1.5),
+    Parameter::fitted("startup_lines", "n0", 1.0, 1e4, 64.0),
+    seconds("l3_alone_seconds", "l3", 15e-9),
+    seconds("memory_alone_seconds", "l4", 150e-9),
+    seconds("overlap_seconds", "t", 25e-9),
+    seconds("walk_seconds", "w", 50e-9),
+];
+
+/// What requests and replies, and gets, need besides.
+pub const REMOTE: [Parameter; 8] = [
+    seconds("request_poll_seconds", "p", 10e-9),
+    seconds("request_seconds", "r", 100e-9),
+    Parameter::fitted("request_seconds_per_byte", "c", 1e-14, 1e-8, 5e-11),
+    seconds("request_alone_seconds", "ra", 200e-9),
+    seconds("get_check_seconds", "p'", 10e-9),
+    seconds("get_least_seconds", "r'", 10e-9),
+    Parameter::fitted("get_seconds_per_byte", "c'", 1e-14, 1e-8, 2e-11),
+    seconds("get_alone_seconds", "ra'", 20e-9),
+];
+
+/// Terms of an access's time, in this order.
+pub const TERMS: [&str; 7] = ["issue", "L2", "L3", "memory", "TLB", "polls", "remote"];
+
+/// Seconds of each of [`TERMS`].
+pub type Budget = [f64; TERMS.len()];
+
+/// Words of two lines: the processors that this was measured on fetch lines in pairs, so that the second costs nothing.
+const PAIR: f64 = 16.0;
+/// Words of a line.
+const LINE: f64 = 8.0;
+
+impl Memory<'_> {
+    /// To issue the reads of a block of so many words, all of which hit the first level.
+    pub fn issue(self, block: f64) -> f64 {
+        self.0[0] + self.0[1] * WORD_BYTES as f64 * (block - 1.0)
+    }
+
+    /// What misses add to an access, by level, and address translation; `between` are the seconds from one access to the next if
+    /// all hit.
+    pub fn misses(self, shares: &Shares, block: f64, between: f64) -> [f64; 4] {
+        let [_, _, l2_line, l3_line, memory_line, startup, startup_lines, alone @ ..] = self.0 else {
+            return [f64::NAN; 4];
+        };
+        let [l3_alone, memory_alone, overlap, walk] = *alone else { return [f64::NAN; 4] };
+        // The latency of L2 is hidden by what a core does meanwhile: no measurement shows any.
+        let alone = [0.0, l3_alone, memory_alone];
+        let ahead = overlap / between;
+        let lines = if block <= PAIR { 1.0 } else { block / LINE };
+        let slower = 1.0 + startup / (1.0 + lines / startup_lines);
+        let gaps = [*l2_line, l3_line * slower, memory_line * slower];
+        let mut farther = shares.served.iter().sum::<f64>();
+        let mut added = [0.0; 4];
+        for (level, share) in shares.served.into_iter().enumerate() {
+            if share > 0.0 {
+                added[level] = share * (lines * gaps[level] + alone[level] / (1.0 + farther * ahead));
+            }
+            farther -= share;
+        }
+        if shares.untranslated > 0.0 {
+            added[3] = shares.untranslated * walk / (1.0 + shares.untranslated * ahead);
+        }
+        added
+    }
+}
+
+/// What another rank's block costs, by messages or by gets: four of [`REMOTE`].
+#[derive(Clone, Copy, Debug)]
+pub struct Remote<'a>(pub &'a [f64]);
+
+impl<'a> Remote<'a> {
+    pub fn by(way: f64, remote: &'a [f64]) -> Self {
+        Self(if way == 0.0 { &remote[..4] } else { &remote[4..] })
+    }
+
+    /// With every access, to look for what others want, or for what has come.
+    pub fn poll(self) -> f64 {
+        self.0[0]
+    }
+
+    /// A block of so many words, where a share of the accesses is remote: others hide a part of it.
+    fn block(self, block: f64, share: f64) -> f64 {
+        let [_, among_others, per_byte, alone] = *self.0 else { return f64::NAN };
+        share * among_others + (1.0 - share) * alone + per_byte * WORD_BYTES as f64 * block
+    }
+}
+
+/// The time of an access, of which a share goes to other ranks.
+pub fn access(
+    memory: Memory,
+    remote: Remote,
+    block: f64,
+    (own, served): (&Shares, &Shares),
+    share: f64,
+    ranks: f64,
+) -> Budget {
+    let poll = if ranks > 1.0 { remote.poll() } else { 0.0 };
+    let issue = memory.issue(block);
+    let mut budget = [(1.0 - share) * issue, 0.0, 0.0, 0.0, 0.0, poll, 0.0];
+    let mut add = |times: f64, shares: &Shares| {
+        let misses = memory.misses(shares, block, issue + poll);
+        budget[1..5].iter_mut().zip(misses).for_each(|(term, seconds)| *term += times * seconds);
+    };
+    if share < 1.0 {
+        add(1.0 - share, own);
+    }
+    if share > 0.0 {
+        // Whoever reads another rank's block, or sends it, has its misses.
+        add(share, served);
+        budget[6] = share * remote.block(block, share);
+    }
+    budget
+}

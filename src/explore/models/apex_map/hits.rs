@@ -1,0 +1,89 @@
+//! Which level of memory serves an access: by the power law, or drawn uniformly.
+
+use super::lru::{Accesses, Ratios};
+use crate::units::WORD_BYTES;
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Sizes of a machine's caches, as one rank has them, in bytes; and how many pages' translations a core holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizes {
+    pub caches: [f64; 3],
+    pub tlb_entries: f64,
+}
+
+/// Shares of some accesses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// That L2, L3 and main memory serve; the first level serves the rest.
+    pub served: [f64; 3],
+    /// Whose first page has its translation neither in use nor kept.
+    pub untranslated: f64,
+}
+
+/// Shares of a rank's accesses to its own memory, and of the accesses of others that it serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Both {
+    pub own: Shares,
+    pub served: Shares,
+}
+
+/// A point of Apex-Map: words in all, words of a block, ranks, bytes of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    pub alpha: f64,
+    pub memory: f64,
+    pub block: f64,
+    pub ranks: f64,
+    pub page: f64,
+}
+
+/// Bytes of a cache line, and what an index of 8 bytes is of it.
+const LINE: f64 = 64.0;
+const INDEX: f64 = 1.0 / 8.0;
+
+/// Points whose shares are kept: a fit asks for the same ones thousands of times.
+const KEPT: usize = 1 << 14;
+
+thread_local! {
+    static KNOWN: RefCell<HashMap<[u64; 9], Both>> = RefCell::new(HashMap::new());
+}
+
+/// By the power law of Apex-Map.
+pub fn by_power_law(place: Place, sizes: Sizes) -> Both {
+    let Place { alpha, memory, block, ranks, page } = place;
+    let [l1, l2, l3] = sizes.caches;
+    let key = [alpha, memory, block, ranks, page, l1, l2, l3, sizes.tlb_entries].map(f64::to_bits);
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        *known.entry(key).or_insert_with(|| found(place, sizes))
+    })
+}
+
+fn found(place: Place, sizes: Sizes) -> Both {
+    let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
+    let of = |unit: f64, once: f64, room: f64| {
+        let Place { alpha, ranks, .. } = place;
+        Accesses { alpha, lines: (own / unit).max(1.0), ranks, block: (block / unit).max(1.0), once }.hits(room)
+    };
+    let caches = sizes.caches.map(|bytes| of(LINE, INDEX, bytes / LINE));
+    let pages = of(place.page, 0.0, sizes.tlb_entries);
+    let of_one = |which: fn(&Ratios) -> f64| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages));
+    Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }
+}
+
+impl Shares {
+    /// From hit ratios of the caches; a larger one holds at least as much.
+    fn of([l1, l2, l3]: [f64; 3], untranslated: f64) -> Self {
+        Self { served: [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)], untranslated }
+    }
+
+    /// Of accesses of which a share goes to blocks of `block` bytes of a region, drawn uniformly, and the others to the first level.
+    pub fn uniform(region: f64, block: f64, share: f64, page: f64, sizes: Sizes) -> Self {
+        let kept = |room: f64| if room >= block { (room / region).min(1.0) } else { 0.0 };
+        let hits = sizes.caches.map(|bytes| 1.0 - share * (1.0 - kept(bytes)));
+        Self::of(hits, share * (1.0 - kept(sizes.tlb_entries * page)))
+    }
+}

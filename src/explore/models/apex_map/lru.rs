@@ -1,0 +1,124 @@
+//! Hit ratios of caches that replace what was not used for longest, under Apex-Map's accesses.
+//!
+//! SOURCE: the accesses, Apex-Map paper, Section 2. H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling, Design and
+//!   Experimental Results", IEEE JSAC 20(7), 2002: a cache of C lines holds what was used in the last T accesses, T such that this
+//!   is C lines in the mean.
+
+/// The accesses to a rank's memory: whole blocks by the power law, its own and those of the other ranks, for which it is farther away;
+/// and an index for each, from an array that is read once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accesses {
+    /// The exponent of the power law, above 0 and at most 1.
+    pub alpha: f64,
+    /// Lines of the rank's memory; 1 at least.
+    pub lines: f64,
+    /// Ranks, each with as many lines.
+    pub ranks: f64,
+    /// Lines of a block; 1 at least, as a shorter one lies in a line with others.
+    pub block: f64,
+    /// Lines, besides those of the block, that an access reads and no other does: 1/8 for an index of 8 bytes.
+    pub once: f64,
+}
+
+/// Shares of accesses that find their block in a cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratios {
+    /// Of the rank's own accesses to its memory.
+    pub own: f64,
+    /// Of those of the other ranks; 1 if there are none.
+    pub served: f64,
+}
+
+/// Blocks alike.
+struct Class {
+    count: f64,
+    /// Probabilities of an access to one of them, of all accesses of a rank: the rank's own, and those of others.
+    own: f64,
+    served: f64,
+}
+
+/// Blocks that are told apart one by one; beyond them classes are wider by this factor, each.
+const APART: f64 = 32.0;
+const WIDER: f64 = 1.03;
+/// Ranks whose accesses are told apart: those of all further ones are as good as uniform.
+const NEAR: f64 = 8.0;
+/// Steps of bisection, to 1e-8 of the logarithm's range.
+const STEPS: usize = 32;
+
+impl Accesses {
+    fn classes(&self) -> Vec<Class> {
+        let blocks = (self.lines / self.block).max(1.0);
+        let below = |block: f64| (block / (blocks * self.ranks)).powf(self.alpha);
+        let near = NEAR.min(self.ranks);
+        let far = (1.0 - below(near * blocks)).max(0.0);
+        let (mut found, mut from) = (Vec::new(), 0.0);
+        while from < blocks {
+            let to = if from < APART { from + 1.0 } else { (from * WIDER).floor().max(from + 1.0) }.min(blocks);
+            let count: f64 = to - from;
+            let at = |rank: f64| (below(rank * blocks + to) - below(rank * blocks + from)) / count;
+            let served = (1..near as u32).map(|rank| at(f64::from(rank))).sum::<f64>() + far / blocks;
+            found.push(Class { count, own: at(0.0), served });
+            from = to;
+        }
+        found
+    }
+
+    /// Of a cache of so many lines that the rank has for itself, in the long run.
+    pub fn hits(&self, cache: f64) -> Ratios {
+        if cache < self.block {
+            // Its first lines are gone before its last ones are read.
+            return Ratios { own: 0.0, served: if self.ranks > 1.0 { 0.0 } else { 1.0 } };
+        }
+        let classes = self.classes();
+        let time = self.time(&classes, cache);
+        let (mut own, mut served) = (Share::default(), Share::default());
+        for class in &classes {
+            let held = class.used_within(time);
+            own.add(class.count * class.own, held);
+            served.add(class.count * class.served, held);
+        }
+        Ratios { own: own.ratio(), served: served.ratio() }
+    }
+
+    /// For how many accesses a line stays in a cache.
+    fn time(&self, classes: &[Class], cache: f64) -> f64 {
+        let used = |time: f64| classes.iter().map(|class| class.count * class.used_within(time)).sum::<f64>();
+        let full = |time: f64| self.block * used(time) + self.once * time >= cache;
+        let (mut low, mut high) = (0.0f64, 1e18f64.ln());
+        if !full(high.exp()) {
+            return f64::INFINITY;
+        }
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(low, high);
+            *(if full(middle.exp()) { &mut high } else { &mut low }) = middle;
+        }
+        high.exp()
+    }
+}
+
+impl Class {
+    /// The probability that one of its blocks was used in the last `time` accesses.
+    fn used_within(&self, time: f64) -> f64 {
+        let unused = time * (-(self.own + self.served)).ln_1p();
+        // What is always used, no time ago or long ago, was used.
+        if unused.is_nan() { 1.0 } else { -unused.exp_m1() }
+    }
+}
+
+/// A sum of accesses, and of those that hit.
+#[derive(Default)]
+struct Share {
+    all: f64,
+    hits: f64,
+}
+
+impl Share {
+    fn add(&mut self, accesses: f64, held: f64) {
+        self.all += accesses;
+        self.hits += accesses * held;
+    }
+
+    fn ratio(&self) -> f64 {
+        if self.all > 0.0 { self.hits / self.all } else { 1.0 }
+    }
+}

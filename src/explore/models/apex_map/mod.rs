@@ -1,0 +1,190 @@
+//! Apex-Map's surface from levels of memory, the misses that overlap, and messages or gets.
+//!
+//! SOURCE: Apex-Map paper, Section 2 (the power law and the remote share) and Table 1 (polls, requests and replies); the sum over
+//!   levels is this program's, in the paper's terms. `costs` has the terms, `lru` the hit ratios.
+//!
+//! Its numbers come from reads that are drawn uniformly ([`Reads`]) and from accesses of which a given share is remote
+//! ([`Requests`]): neither knows the power law, so that what it says of a surface is a prediction.
+
+mod costs;
+pub mod hits;
+pub mod lru;
+mod reads;
+mod requests;
+
+pub use costs::{Budget, TERMS};
+pub use reads::Reads;
+pub use requests::Requests;
+
+use super::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, on_card, variable};
+use crate::error::Result;
+use crate::explore::machine::Card;
+use crate::measure::numerics::power_law::{crossing, remote_share};
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+use costs::{MEMORY, Memory, REMOTE, Remote};
+use hits::{Place, Sizes, by_power_law};
+
+/// Bandwidth of a process: 8 L over the time of an access, which is that of its issue, of the misses of its level and of those
+/// beyond, of address translation, of polls, and of a remote block for the share of accesses that leaves the rank.
+pub struct Surface;
+
+const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
+const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
+const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
+const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(2097152.0));
+const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 stands for all", Some(0.0));
+const WAYS: &[&str] = &["messages", "gets"];
+const BY: Variable = Variable {
+    words: WAYS,
+    ..variable("by", Unit::None, "how a remote block is had: by messages or by gets", Some(0.0))
+};
+
+/// Sizes, which are given.
+const SIZES: [Parameter; 5] = [
+    Parameter::given("l1_bytes", "C1", 1.0, 1e12, 32768.0),
+    Parameter::given("l2_bytes", "C2", 1.0, 1e12, 1e6),
+    Parameter::given("l3_bytes", "C3", 1.0, 1e12, 3e7),
+    Parameter::given("l3_cores", "k", 1.0, 1e6, 8.0),
+    Parameter::given("tlb_entries", "E", 1.0, 1e12, 1536.0),
+];
+/// What several ranks share at most.
+const SHARED: [Parameter; 2] = [
+    Parameter::given("node_bandwidth_bytes_per_second", "BN", 1e6, 1e16, 1e11),
+    Parameter::given("bisection_bytes_per_second", "B", 1e6, 1e16, 1e11),
+];
+
+const OF_MEMORY: usize = SIZES.len() + MEMORY.len();
+const OF_RANKS: usize = OF_MEMORY + REMOTE.len();
+const ALL: usize = OF_RANKS + SHARED.len();
+
+/// Those of reads come first, then those of ranks.
+static PARAMETERS: [Parameter; ALL] = parameters();
+
+const fn parameters() -> [Parameter; ALL] {
+    let mut all = [SIZES[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < SIZES.len() {
+            SIZES[at]
+        } else if at < OF_MEMORY {
+            MEMORY[at - SIZES.len()]
+        } else if at < OF_RANKS {
+            REMOTE[at - OF_MEMORY]
+        } else {
+            SHARED[at - OF_RANKS]
+        };
+        at += 1;
+    }
+    all
+}
+
+/// Numbers that no machine has in another order.
+const ASCENDING: &[&[&str]] = &[
+    &["l2_line_seconds", "l3_line_seconds", "memory_line_seconds"],
+    &["l3_alone_seconds", "memory_alone_seconds"],
+    &["request_seconds", "request_alone_seconds"],
+    &["get_least_seconds", "get_alone_seconds"],
+];
+
+/// Sizes as one of so many ranks on a node has them.
+fn sizes(p: &[f64], on_node: f64) -> Sizes {
+    let [l1, l2, l3, cores, tlb_entries] = array(&p[..SIZES.len()]);
+    Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
+}
+
+/// The size of the third level as measured, as others may use it, too; the nearer ones are a core's own.
+pub fn last_cache(card: &Card, number: &str) -> Option<f64> {
+    (number == "l3_bytes").then(|| card.get("l3_measured_bytes")).flatten()
+}
+
+/// The numbers of a card. Where a machine has no third level, that level holds
+/// what the second does, and serves nothing. What only several ranks need, or memory beyond the caches, may lack.
+fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
+    let value = |parameter: &Parameter| {
+        let number = parameter.number;
+        let flat = || number.starts_with("l3_").then(|| on_card(card, &number.replace("l3_", "l2_"))).flatten();
+        let may_lack = || match number.split('_').next() {
+            Some("request" | "get" | "node" | "bisection" | "memory") => Some(f64::NAN),
+            // Without a third level nobody shares it, and it takes no time.
+            Some("l3") if card.get("l3_bytes").is_none() => Some(1.0),
+            Some("walk") => Some(0.0),
+            Some("tlb") => Some(f64::INFINITY),
+            _ => None,
+        };
+        let found = last_cache(card, number).or_else(|| on_card(card, number)).or_else(flat).or_else(may_lack);
+        found.map_or_else(|| card.require(number), Ok)
+    };
+    parameters.iter().map(value).collect()
+}
+
+impl Surface {
+    /// Seconds of each of [`TERMS`] in an access at `x` with parameters `p`.
+    pub fn budget(x: &[f64], p: &[f64]) -> Budget {
+        let [alpha, block, memory, ranks, page, on_node, by] = array(x);
+        let on_node = if on_node > 0.0 { on_node } else { ranks };
+        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
+        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
+        let share = remote_share(ranks as usize, alpha);
+        costs::access(core, remote, block, (&both.own, &both.served), share, ranks)
+    }
+
+    /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
+    fn shared(x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
+        let [alpha, block, memory, ranks, page, on_node, _] = array(x);
+        let on_node = if on_node > 0.0 { on_node } else { ranks };
+        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
+        let share = remote_share(ranks as usize, alpha);
+        let from_memory = (1.0 - share) * both.own.served[2] + share * both.served.served[2];
+        let bytes = WORD_BYTES as f64 * block;
+        let [node, bisection] = array(&p[OF_RANKS..]);
+        let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
+        let across = if ranks > on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
+        [(of(from_memory * bytes * on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
+    }
+}
+
+impl Model for Surface {
+    fn about(&self) -> &'static About {
+        static ABOUT: About = About {
+            id: "apex_map.surface",
+            summary: "bandwidth over alpha, L, M and P from levels of memory, overlapping misses and messages",
+            source: &source::APEX_MAP,
+            place: "Section 2",
+            variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY],
+            parameters: &PARAMETERS,
+            explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+            column: "bytes_per_second_per_rank",
+            unit: Unit::BytesPerSecond,
+            linear: false,
+            design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
+            assumes: "caches replace what was not used for longest, and nothing else uses them; lines come in pairs, as processors with \
+                      a prefetcher of the adjacent line fetch them; misses of a block's further lines do not overlap with other blocks; \
+                      the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
+                      node's memory and in the bisection only",
+        };
+        &ABOUT
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        of_card(&PARAMETERS, card)
+    }
+
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        (variable == "by").then(|| f64::from(u8::from(kernel == "apex_map.one_sided")))
+    }
+
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        ASCENDING
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let budget = Self::budget(x, p);
+        let largest = (0..TERMS.len()).max_by(|a, b| budget[*a].total_cmp(&budget[*b])).unwrap_or(0);
+        let all: f64 = budget.iter().sum();
+        let shared = if x[3] > 1.0 { Self::shared(x, p) } else { [(0.0, ""); 2] };
+        let start = (all, TERMS[largest]);
+        let (seconds, term) = shared.into_iter().fold(start, |most, one| if one.0 > most.0 { one } else { most });
+        bound(WORD_BYTES as f64 * x[1] / seconds, term)
+    }
+}

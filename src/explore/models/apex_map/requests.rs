@@ -1,0 +1,67 @@
+//! Accesses of which a given share goes to other ranks: what `calibrate.request` measures.
+//!
+//! SOURCE: Apex-Map paper, Section 2.1 and Table 1.
+
+use super::costs::{self, Memory, Remote};
+use super::hits::Shares;
+use super::{BLOCK, BY, OF_MEMORY, OF_RANKS, SIZES, WORDS, parameters, sizes};
+use crate::error::Result;
+use crate::explore::machine::Card;
+use crate::explore::models::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
+use crate::source;
+use crate::units::{Unit, WORD_BYTES};
+
+/// Bandwidth of a process: the same time as in [`super::Surface`], with a remote share that is given.
+pub struct Requests;
+
+const SHARE: Variable = Variable {
+    domain: Domain::Share,
+    ..variable("given_remote_share", Unit::None, "fraction of the accesses that goes to other ranks", None)
+};
+
+/// Those of memory are given here: they are not what it is about.
+static GIVEN: [Parameter; OF_RANKS] = {
+    let known = parameters();
+    let mut all = [known[0]; OF_RANKS];
+    let mut at = 0;
+    while at < OF_RANKS {
+        all[at] = known[at];
+        all[at].given = at < OF_MEMORY;
+        at += 1;
+    }
+    all
+};
+
+impl Model for Requests {
+    fn about(&self) -> &'static About {
+        static ABOUT: About = About {
+            id: "apex_map.requests",
+            summary: "bandwidth where a given share of the accesses goes to other ranks, by messages or gets",
+            source: &source::APEX_MAP,
+            place: "Section 2.1, Table 1",
+            variables: &[SHARE, BLOCK, WORDS, RANKS, BY],
+            parameters: &GIVEN,
+            explains: &["calibrate.request"],
+            column: "bytes_per_second_per_rank",
+            unit: Unit::BytesPerSecond,
+            linear: false,
+            design: "calibrate.request with remote_share from 2^-10 to 1 and L = 1, 64, 4096, by messages and by gets",
+            assumes: "as apex_map.surface; the blocks lie in caches",
+        };
+        &ABOUT
+    }
+
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        super::of_card(&GIVEN, card)
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        let [share, block, memory, ranks, by] = array(x);
+        let bytes = WORD_BYTES as f64 * block;
+        let shares = Shares::uniform(memory / ranks * WORD_BYTES as f64, bytes, 1.0, 2097152.0, sizes(p, ranks));
+        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
+        let budget = costs::access(core, remote, block, (&shares, &shares), share, ranks);
+        let largest = (0..budget.len()).max_by(|a, b| budget[*a].total_cmp(&budget[*b])).unwrap_or(0);
+        bound(bytes / budget.iter().sum::<f64>(), super::TERMS[largest])
+    }
+}

@@ -1,0 +1,63 @@
+//! NAME: calibrate.request. The time per access where a given share of the accesses goes to another rank's memory.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its law of addresses. A remote access among local
+//!   ones costs a whole exchange, one among other remote ones a part of it: the cost over the share tells how far they overlap.
+//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `remote_share` a block of the other ranks' memory is
+//!   drawn uniformly, otherwise one of the rank's own. Where M/P fits a cache, the time is that of the protocol.
+//! CHECK: as Apex-Map.
+
+use super::timing::Arrays;
+use super::two_sided::POLL_EVERY;
+use super::{B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Variant, arrays, one_sided, two_sided};
+use crate::measure::kernels::{About, Domain, Parameter, Ranks, parameter};
+use crate::on_transport;
+use crate::source;
+
+const SHARE: Parameter = parameter(
+    "remote_share",
+    "given_remote_share",
+    "fraction of the accesses that goes to the memory of other ranks",
+    Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
+);
+const BY: Parameter = parameter(
+    "by",
+    "remote_by",
+    "how a remote block is had: a request and a reply, or a get",
+    Domain::Choice(&["messages", "gets"]),
+);
+const SMALL: Parameter = Parameter { domain: Domain::Global { least: 1, most: 1 << 60, default: 1 << 12 }, ..M };
+const ENOUGH: Parameter = Parameter {
+    domain: Domain::Chosen {
+        least: 1,
+        most: 1 << 32,
+        from: "I, L and remote_share",
+        choose: |point| arrays::enough(point, point.real("remote_share")),
+    },
+    ..N
+};
+
+pub(super) const ABOUT: About = About {
+    id: "calibrate.request",
+    summary: "Time per access where a given share goes to another rank's memory, by messages or gets",
+    source: &source::APEX_MAP,
+    place: "Section 2.1, Table 1",
+    parameters: &[SMALL, SHARE, BY, L, I, ENOUGH, B, SMSG, NSER, POLL_EVERY, PAGES, SEED],
+    outputs: OUTPUTS,
+    ranks: Ranks::Any,
+    headline: HEADLINE,
+    method: "Every rank reads blocks, a given share of them of other ranks' memory, and serves the others meanwhile, by the \
+             protocol of Apex-Map. All places are drawn before the clock starts. The time is that of the slowest rank, until no \
+             request is outstanding. The sum of all words was compared with the sum that the places imply.",
+};
+
+pub const REQUEST: Variant = Variant {
+    about: &ABOUT,
+    arrays: Arrays::AllBefore,
+    buffers: |point| point.integer("B") + point.integer("SMSG"),
+    run: |point, stream, world| {
+        on_transport!(&world.transport, comm => match point.text("by") {
+            "gets" => one_sided::run(*comm, point, stream, world.arena),
+            _ => two_sided::run(*comm, point, stream, world.arena),
+        })
+    },
+};
