@@ -11,6 +11,7 @@ use apexmap::explore::store::derive::{BOUND_BY, SHARE};
 use apexmap::explore::store::journal::Journal;
 use apexmap::explore::store::{Folder, Samples, Table, bound_columns};
 use apexmap::measure::kernels;
+use apexmap::measure::numerics::power_law::crossing;
 use apexmap::point::{Point, Value};
 use apexmap::provenance;
 use apexmap::sample::Event;
