@@ -140,7 +140,7 @@ fn store(path: &Path, seed: u64, speed: f64) -> usize {
                 made += 1;
             }
         }
-        lines += &line(&Event::Ended { status: Status::Ok, message: String::new() });
+        lines += &line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false });
         std::fs::write(folder.journal(&name), lines).expect("a journal");
         records.push(name);
     }

@@ -141,6 +141,9 @@ pub enum Event {
     Ended {
         status: Status,
         message: String,
+        /// Its lines did not fit together: what it measured may be of two launches at once, and none of its samples counts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        doubtful: bool,
     },
 }
 

@@ -22,9 +22,13 @@ pub fn print(text: &str) -> Result<()> {
 /// # Errors
 /// As [`print()`].
 pub fn print_in_red(line: &str) -> Result<()> {
-    let colours = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let (begin, end) = if colours { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
+    let (begin, end) = if takes_colours(&io::stdout()) { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
     output(|out| writeln!(out, "{begin}{}{end}", printable(line)))
+}
+
+/// Whether an output is a terminal that takes colours: `NO_COLOR` refuses them (<https://no-color.org>).
+pub fn takes_colours(output: &impl IsTerminal) -> bool {
+    output.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Writes data for programs: as it is, but printable where it goes to a terminal.

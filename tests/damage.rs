@@ -1,18 +1,19 @@
 //! Results whose files are damaged, copied or of other hands: what is readable is read, the rest is told, and nothing panics.
 
-use super::common::{Scratch, apexmap, launch, manifest, printed, sample, small_point};
+use super::common::{Scratch, apexmap, launch, manifest, patiently, printed, sample, small_point};
 use apexmap::explore::bounds::Limits;
 use apexmap::explore::machine::Card;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::reader::Reader;
 use apexmap::explore::store::record::Record;
 use apexmap::explore::store::tabulate::Tabulation;
-use apexmap::explore::store::{Folder, journal, parquet};
+use apexmap::explore::store::{Folder, Table, TableBuilder, journal, parquet};
 use apexmap::measure::kernels::{self, Domain};
 use apexmap::point::{Point, Value};
 use apexmap::sample::{Event, Sample, Status};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A result of one launch with these lines, compacted, in a folder that vanishes.
 fn result(lines: &[String]) -> (Scratch, Folder) {
@@ -36,7 +37,7 @@ fn lines() -> Vec<String> {
         let of = |k: u32| sample(&point, &format!("k{at}"), k, 1e-3 * f64::from(k + 1));
         all.extend((0..6).map(|k| line(&Event::Sample(Box::new(of(k))))));
     }
-    all.push(line(&Event::Ended { status: Status::Ok, message: String::new() }));
+    all.push(line(&Event::Ended { status: Status::Ok, message: String::new(), doubtful: false }));
     all
 }
 
@@ -67,6 +68,7 @@ fn a_sample_that_cannot_be_is_an_unreadable_line() {
         ("\"seconds\":0.001", "\"seconds\":null"),
         ("\"status\":\"ok\"", "\"status\":\"fine\""),
         ("\"remote_share\":0.5", "\"remote_share\":[0.5]"),
+        ("\"repetition\":0", "\"repetition\":4294967295"),
     ];
     for (good, bad) in damages {
         let mut lines = lines();
@@ -229,30 +231,112 @@ fn a_changed_bit_of_the_parquet_file_is_told_and_its_journals_are_read() {
     assert!(code == Some(3) && text.contains("is not the file that manifest.json tells of"), "{text}");
 }
 
+/// A table of two columns, one of them with gaps.
+fn small_table() -> Table {
+    let mut table = TableBuilder::default();
+    for row in 0..9u64 {
+        table.begin_row();
+        table.set("seconds", &Value::Real(1.5 * row as f64));
+        if row % 4 > 0 {
+            table.set("host", &Value::Text(format!("node {}", row % 2)));
+        }
+    }
+    table.finish()
+}
+
 #[test]
-fn a_damaged_parquet_file_of_other_hands_is_an_error_and_no_panic() {
-    let (scratch, folder) = result(&lines());
-    let file = scratch.join("foreign.parquet");
-    let whole = std::fs::read(folder.samples()).expect("the file");
+fn no_changed_bit_of_a_parquet_file_of_other_hands_ends_the_program() {
+    let scratch = Scratch::new();
+    let path = scratch.join("foreign.parquet");
+    let mut file = std::fs::File::create(&path).expect("a file");
+    parquet::write(&mut file, &path, &small_table()).expect("written");
+    let whole = std::fs::read(&path).expect("the file");
     let mut refused = 0;
-    // Lengths at the end of the file may ask for more memory than there is, which ends any program.
-    for at in (0..whole.len() / 2).step_by(whole.len() / 150) {
+    for bit in 0..whole.len() * 8 {
         let mut bytes = whole.clone();
-        bytes[at] ^= 0xff;
-        std::fs::write(&file, bytes).expect("written");
-        match parquet::read(&file) {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, bytes).expect("written");
+        match parquet::read(&path) {
             Ok(table) => {
                 assert!(table.names().iter().all(|name| table.column(name).expect("named").len() == table.rows));
             }
             Err(error) => {
-                assert!(error.what.contains("foreign.parquet"), "{error}");
+                assert!(error.what.contains("foreign.parquet") && error.exit_code() == 2, "bit {bit}: {error}");
                 refused += 1;
             }
         }
     }
-    assert!(refused > 0);
-    std::fs::write(&file, &whole[..whole.len() / 2]).expect("written");
-    assert!(parquet::read(&file).is_err());
+    assert!(refused > whole.len(), "{refused} of {}", whole.len() * 8);
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).expect("written");
+        assert!(parquet::read(&path).is_err(), "{length} bytes of {}", whole.len());
+    }
+}
+
+/// Flipping one bit of a page's header makes the number of its values negative, which is taken for a very large one.
+#[test]
+fn a_parquet_file_that_asks_for_more_memory_than_there_is_is_refused_with_one_message() {
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/parquet/negative-page");
+    let scratch = Scratch::new();
+    let file = scratch.join("foreign.parquet");
+    std::fs::copy(seed, &file).expect("copied");
+    let (text, code) = said(&["query", file.to_str().expect("a path")]);
+    assert!(code == Some(2) && text.contains("as Parquet: it is damaged: a page of "), "{code:?}: {text}");
+    assert_eq!(text.lines().count(), 2, "an error and advice: {text}");
+}
+
+#[test]
+fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_file_is_named() {
+    let (scratch, folder) = result(&lines());
+    let file = folder.samples();
+    let named = ["query", file.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"];
+    let whole = printed(&named);
+    change(&file, |bytes| bytes[100] ^= 1);
+    let (text, code) = said(&named);
+    assert!(code == Some(0) && text.starts_with(&whole), "{text}");
+    assert!(text.contains("is not the file that manifest.json tells of; its journals are read instead"), "{text}");
+    let here = Command::new(env!("CARGO_BIN_EXE_apexmap"))
+        .current_dir(&folder.path)
+        .args(["query", "samples.parquet"])
+        .output();
+    let text = String::from_utf8_lossy(&here.expect("it runs").stderr).into_owned();
+    assert!(text.contains("its journals are read instead"), "{text}");
+    std::fs::remove_dir_all(folder.journals()).expect("removed");
+    let (text, code) = said(&named);
+    assert!(code == Some(3) && text.contains("is not the file that manifest.json tells of"), "{text}");
+    // Elsewhere it is a file like any other.
+    change(&file, |bytes| bytes[100] ^= 1);
+    let other = scratch.join("samples.parquet");
+    std::fs::copy(&file, &other).expect("copied");
+    assert_eq!(printed(&["query", other.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"]), whole);
+}
+
+#[test]
+fn samples_of_a_launch_whose_lines_do_not_fit_together_stay_in_its_journal_and_count_for_no_reader() {
+    let doubtful = line(&Event::Ended { status: Status::Failed, message: "\u{1}".repeat(2000), doubtful: true });
+    let mut second: Vec<String> = lines().iter().map(|line| line.replace("1700000000.0", "1700000001.0")).collect();
+    assert_ne!(second, lines());
+    *second.last_mut().expect("a line") = doubtful;
+    let (_scratch, folder) = result(&lines());
+    std::fs::write(folder.journal("0002"), second.concat()).expect("written");
+    let table = folder.table().expect("a table");
+    assert_eq!(table.rows, 24);
+    folder.compact().expect("compacted");
+    assert_eq!(folder.table().expect("a table"), table);
+    let damages = Manifest::read(&folder).expect("a manifest").compaction.expect("it tells of samples.parquet").damages;
+    assert_eq!(
+        damages.iter().map(|damage| (&*damage.journal, damage.doubtful)).collect::<Vec<_>>(),
+        [("0002.jsonl", 24)]
+    );
+    let (whole, short) = (journal::read(&folder.journal("0002")), journal::outcomes(&folder.journal("0002")));
+    let (whole, short) = (whole.expect("readable"), short.expect("readable"));
+    assert_eq!((whole.samples.len(), whole.doubtful, whole.unreadable), (0, 24, 0));
+    assert_eq!((short.samples.len(), short.doubtful, short.unreadable), (0, 24, 0));
+    for command in ["status", "query"] {
+        let (text, code) = said(&[command, path(&folder)]);
+        let told = "journal 0002.jsonl: 24 samples of a launch whose lines do not fit together do not count";
+        assert!(code == Some(0) && text.contains(told), "{command}: {text}");
+    }
 }
 
 #[test]
@@ -332,4 +416,22 @@ fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
     nix::unistd::mkfifo(&folder.journal("0001"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let error = folder.records().expect_err("no journal");
     assert!(error.what.contains("0001.jsonl is not a file") && error.exit_code() == 3, "{error}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
+    for name in ["manifest.json", "points.jsonl", "sweep.toml", "machine.toml", ".lock"] {
+        let (_scratch, folder) = result(&lines());
+        let place = folder.path.join(name);
+        let _ = std::fs::remove_file(&place);
+        nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        patiently(move || {
+            assert_eq!(Manifest::read(&folder).is_err(), name == "manifest.json");
+            assert_eq!(folder.lock().is_err(), name == ".lock");
+            assert!(folder.planned_points().is_none());
+            for command in ["status", "query"] {
+                assert_eq!(said(&[command, path(&folder)]).1, Some(0), "{command} with {name}");
+            }
+        });
+    }
 }

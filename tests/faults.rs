@@ -6,6 +6,7 @@
 
 mod harness;
 
+use apexmap::explore::store::Folder;
 use harness::{Case, Tally, dice, shim};
 use nix::libc::{EDQUOT, EIO, ENOSPC};
 use nix::sys::signal::{Signal, kill};
@@ -260,6 +261,36 @@ fn calls_of_the_system_that_fail_lose_nothing() {
 #[test]
 fn a_driver_that_is_killed_at_any_call_loses_nothing() {
     few(4..6, 2);
+}
+
+#[test]
+fn no_point_of_an_old_plan_passes_for_one_of_the_new_wherever_a_run_is_killed() {
+    let mut case = Case::new();
+    let run = case.run(false);
+    case.suffer(run, &[0]);
+    let saved = case.disk().join("saved");
+    fs::rename(case.result(), &saved).unwrap();
+    case.change_sweep("[1, 8]", "[8, 64]\n");
+    let (mut before, mut between, mut after) = (0, 0, 0);
+    for at in (1..=60).step_by(3) {
+        assert!(Command::new("cp").arg("-rp").args([&saved, &case.result()]).status().unwrap().success());
+        let mut command = case.run(false);
+        with_fault(&mut command, &case, "", at, 0, false);
+        case.suffer(command, &[0]);
+        let table = Folder::open(&case.result()).unwrap().table().unwrap();
+        let plan = fs::read_to_string(case.result().join("points.jsonl")).unwrap();
+        let is_stale = |row: usize| table.number("stale", row) == 1.0;
+        let planned = |row: usize| plan.contains(table.word("key", row));
+        assert!((0..table.rows).all(|row| is_stale(row) != planned(row)), "killed at call {at}");
+        match (0..table.rows).filter(|&row| is_stale(row)).count() {
+            0 => before += 1,
+            _ if table.rows == 12 => between += 1,
+            _ => after += 1,
+        }
+        fs::remove_dir_all(case.result()).unwrap();
+    }
+    assert!(before > 0 && between > 0 && after > 0, "{before} {between} {after}");
+    assert!(case.tally.is_clean(), "{:?}", case.tally);
 }
 
 #[test]

@@ -171,6 +171,8 @@ pub struct Recorder {
     pub started: Vec<usize>,
     pub waits: usize,
     pub endings: Vec<Status>,
+    /// Launches of which nothing counts.
+    pub doubted: usize,
     pub preflights: Vec<(Quietness, String)>,
 }
 
@@ -201,5 +203,9 @@ impl Watcher for Recorder {
 
     fn ended(&mut self, ending: &Ending) {
         self.endings.push(ending.status);
+    }
+
+    fn doubted(&mut self) {
+        self.doubted += 1;
     }
 }

@@ -118,7 +118,7 @@ fn files_without_samples_are_refused_and_named() {
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
     write(&folder, &other.finish());
     for (file, code, what) in [
-        (text, 3, "text.parquet as Parquet"),
+        (text, 2, "text.parquet as Parquet"),
         (folder.samples(), 2, "samples.parquet does not hold samples of apexmap: it has no valid column \"kernel\""),
         (scratch.join("none"), 2, "none does not exist"),
     ] {

@@ -143,6 +143,16 @@ fn a_message_that_repeats_a_long_list_is_cut() {
 }
 
 #[test]
+fn an_error_that_repeats_a_long_argument_is_cut() {
+    let long = "--".to_owned() + &"é".repeat(50_000);
+    for arguments in [&["query", &long][..], &["query", "r", &long], &[&long], &["kernels", "a", &long]] {
+        let output = apexmap(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stderr.len() < 4000, "{} bytes", output.stderr.len());
+    }
+}
+
+#[test]
 fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("evil.toml"), scratch.join("r"));
@@ -168,6 +178,36 @@ fn commands_of_terminals_in_results_and_arguments_are_not_passed_on() {
     with(&[hostile]);
     with(&["query", out, hostile]);
     with(&["query", out, "--where", hostile]);
+}
+
+/// What a command shows on its standard error, which is a terminal.
+fn shown(arguments: &[&str], no_color: &str) -> String {
+    let (mut master, slave) = terminal();
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).env("NO_COLOR", no_color).stdout(Stdio::null()).stderr(slave);
+    assert_eq!(command.status().unwrap().code(), Some(2));
+    drop(command);
+    let mut shown = Vec::new();
+    // The end of what a terminal shows is an error.
+    let _ = master.read_to_end(&mut shown);
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[test]
+fn errors_have_colours_on_a_terminal_that_takes_them_and_none_of_the_arguments() {
+    let scratch = Scratch::new();
+    let wrong = scratch.join("wrong.toml");
+    std::fs::write(&wrong, "titel = 1").unwrap();
+    let foreign = "\u{1b}[35mpurple\u{1b}]0;title\u{7}";
+    for arguments in [&["query", "--wher"][..], &["plan", wrong.to_str().unwrap()], &["query", "r", foreign]] {
+        let text = shown(arguments, "");
+        assert!(text.contains("\u{1b}[") && text.contains("help"), "{arguments:?}: {text:?}");
+        assert!(!text.contains("\u{1b}[35mpurple") && !text.contains("\u{1b}]"), "{arguments:?}: {text:?}");
+        let plain = shown(arguments, "1");
+        assert!(!plain.contains('\u{1b}') && plain.contains("help"), "{arguments:?}: {plain:?}");
+        let output = apexmap(arguments);
+        assert!(!output.stderr.contains(&0x1b), "{arguments:?}: a pipe is no terminal");
+    }
 }
 
 #[test]

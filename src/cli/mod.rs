@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 #[cfg(feature = "explore")]
 use crate::explore::commands::{self as explore, diagnostics::show, is_sweep};
 use crate::nearest::nearest;
+#[cfg(not(feature = "explore"))]
 use crate::terminal::note;
+use crate::terminal::{note_as_is, printable, takes_colours};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -133,9 +135,30 @@ fn usage(error: &clap::Error) -> u8 {
         });
         return exit_code(printed);
     }
-    // Without colours: they could not be told from what is in the arguments.
-    note(error.render().to_string().replace("tip:", "help:").trim_end());
+    let coloured = takes_colours(&std::io::stderr()).then(coloured).flatten();
+    let fits = |text: &String| text.lines().all(|line| line.len() <= LONGEST_LINE);
+    let text = coloured.filter(fits).unwrap_or_else(|| cut(&printable(&error.render().to_string())));
+    note_as_is(&format!("{}\n", text.replace("tip:", "help:").trim_end()));
     2
+}
+
+/// Most bytes of a line about the command line: it repeats arguments.
+const LONGEST_LINE: usize = 500;
+
+/// The text with lines that are not too long.
+fn cut(text: &str) -> String {
+    let line = |line: &str| match line.char_indices().map(|(at, _)| at).find(|&at| at >= LONGEST_LINE) {
+        Some(end) => format!("{} ...", &line[..end]),
+        None => line.to_owned(),
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The same for a terminal that takes colours, of arguments that hold none.
+fn coloured() -> Option<String> {
+    let arguments = std::env::args_os().map(|argument| printable(&argument.to_string_lossy()).into_owned());
+    let error = Cli::try_parse_from(arguments).err()?;
+    Some(error.render().ansi().to_string())
 }
 
 #[cfg(not(feature = "explore"))]

@@ -105,6 +105,12 @@ impl Case {
         command
     }
 
+    /// The sweep has other points from here on.
+    pub fn change_sweep(&self, from: &str, to: &str) {
+        assert!(SWEEP.contains(from));
+        fs::write(self.scratch.join("sweep.toml"), SWEEP.replace(from, to)).unwrap();
+    }
+
     /// Waits; what hangs is ended.
     pub fn wait(&mut self, mut child: Child) -> Option<ExitStatus> {
         let begun = Instant::now();

@@ -237,6 +237,8 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
         _ => (given, None),
     };
     let file = Path::new(path);
+    let result = samples::folder(file).filter(|folder| folder.is_dir());
+    let file = result.as_deref().unwrap_or(file);
     let (samples, manifest, card) = if file.is_dir() {
         let folder = Folder::open(file)?;
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;

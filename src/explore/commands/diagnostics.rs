@@ -2,7 +2,7 @@
 
 use super::snippet::{Snippet, cut};
 use crate::error::{Error, ErrorKind};
-use crate::terminal::{note_as_is, printable};
+use crate::terminal::{note_as_is, printable, takes_colours};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, SourceSpan};
 
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -48,8 +48,7 @@ const NARROWEST: usize = 20;
 
 /// Prints an error on standard error.
 pub fn show(error: &Error) {
-    use std::io::IsTerminal;
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let width = width.filter(|&width| width >= NARROWEST).unwrap_or(100);
-    note_as_is(&render(error, std::io::stderr().is_terminal(), width));
+    note_as_is(&render(error, takes_colours(&std::io::stderr()), width));
 }

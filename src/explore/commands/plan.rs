@@ -8,6 +8,7 @@ use crate::explore::machine::Card;
 use crate::explore::store::Folder;
 use crate::explore::sweep::Machine;
 use crate::explore::sweep::memory::beyond_caches;
+use crate::explore::sweep::memory::per_rank;
 use crate::explore::sweep::plan::{Entry, Progress, largest_memory};
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels::{self, Domain};
@@ -112,10 +113,7 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     for (size, entries) in plan.by_size() {
-        let memory = |entry: &usize| {
-            let point = &plan.entries[*entry].point;
-            kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point))
-        };
+        let memory = |entry: &usize| per_rank(&plan.entries[*entry].point, context.transport);
         let largest = entries.iter().map(memory).max().unwrap_or(0);
         let elsewhere =
             context.launcher.remote || context.ranks_per_node.is_some() || size.nodes.is_some_and(|nodes| nodes > 1);

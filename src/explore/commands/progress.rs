@@ -41,6 +41,8 @@ pub struct Progress {
     done: usize,
     failed: usize,
     samples: usize,
+    /// Points done and failed, and samples, before this launch.
+    before: [usize; 3],
     /// The point being measured, and its samples so far.
     point: Option<Point>,
     seconds: Vec<f64>,
@@ -65,6 +67,7 @@ impl Progress {
             done: 0,
             failed: 0,
             samples: 0,
+            before: [0; 3],
             point: None,
             seconds: Vec::new(),
             position: 0,
@@ -200,6 +203,7 @@ impl Watcher for Progress {
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize) {
         self.forecast.launched(block, size, self.elapsed());
         self.launch = (self.launch + 1).min(self.launches);
+        self.before = [self.done, self.failed, self.samples];
         self.point = None;
         if self.bar.is_none() {
             note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
@@ -241,6 +245,10 @@ impl Watcher for Progress {
         if ending.status != Status::Ok {
             self.say(&format!("a launch ended with status {}: {}", ending.status.name(), ending.message));
         }
+    }
+
+    fn doubted(&mut self) {
+        [self.done, self.failed, self.samples] = self.before;
     }
 }
 

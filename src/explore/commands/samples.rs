@@ -3,12 +3,24 @@
 use crate::error::{Error, Result};
 use crate::explore::store::{Folder, Samples, parquet};
 use crate::terminal::note;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The result folder that is named, itself or by its samples: a manifest beside them tells whether they are whole. `None` for
+/// any other file.
+pub fn folder(named: &Path) -> Option<PathBuf> {
+    if !named.is_file() {
+        return Some(named.to_owned());
+    }
+    let parent = named.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = Folder { path: parent.unwrap_or(Path::new(".")).to_owned() };
+    let of_folder = named.file_name() == folder.samples().file_name() && folder.manifest().is_file();
+    of_folder.then_some(folder.path)
+}
 
 /// All samples of a result folder, or of a Parquet file.
 pub fn read(result: &Path) -> Result<Samples> {
-    if !result.is_file() {
-        return of_folder(&Folder::open(result)?);
+    if let Some(folder) = folder(result) {
+        return of_folder(&Folder::open(&folder)?);
     }
     let table = parquet::read(result)?;
     table.check_samples(&result.display().to_string())?;

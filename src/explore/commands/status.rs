@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::explore::store::estimate::METHOD_COLUMNS;
+use crate::explore::store::folder::read_text;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
@@ -32,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let keys = folder.planned_keys().unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
     let manifest = manifest(&folder);
     // The manifest keeps the sweep, too.
-    let kept = std::fs::read_to_string(folder.sweep()).ok();
+    let kept = read_text(&folder.sweep()).ok();
     let kept =
         kept.or_else(|| manifest.as_ref().map(|manifest| manifest.sweep.clone()).filter(|text| !text.is_empty()));
     let (repeat, blocks) = kept.map_or(Ok((ANY, 1)), |text| sweep::repeat(&text, &folder.sweep()))?;

@@ -8,11 +8,11 @@ use crate::explore::new_file;
 use crate::point::Point;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::libc::O_NOFOLLOW;
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ impl Folder {
     pub(crate) fn journal_files(&self) -> Result<Vec<PathBuf>> {
         let entries = match fs::read_dir(self.journals()) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::file("list", &self.journals(), error)),
         };
         let mut files: Vec<_> = entries
@@ -158,8 +158,9 @@ impl Folder {
     /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Flock<File>> {
         let path = self.path.join(".lock");
-        // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(O_NOFOLLOW).open(&path);
+        // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed, nor waited for.
+        let flags = O_NOFOLLOW | O_NONBLOCK;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(&path);
         let file = file.map_err(|e| Error::file("create", &path, e))?;
         Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
             Errno::EWOULDBLOCK => Error::environment(
@@ -190,7 +191,7 @@ impl Folder {
     }
 
     fn planned<T: DeserializeOwned>(&self) -> Option<Vec<T>> {
-        let text = fs::read_to_string(self.points()).ok()?;
+        let text = read_text(&self.points()).ok()?;
         text.lines().map(|line| serde_json::from_str(line).ok()).collect()
     }
 
@@ -220,6 +221,14 @@ impl Folder {
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
     }
+}
+
+/// The text of a result's file. Nothing else is opened: whoever opens a pipe waits for its other end.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    fs::read_to_string(path)
 }
 
 /// The number of a launch, from its journal's name.

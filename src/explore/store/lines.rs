@@ -203,7 +203,7 @@ impl Parser {
         self.rest.clear();
         self.rest.extend(["{", &rest[1..]]);
         let rest: Rest<K::Facts, K::Outputs> = serde_json::from_str(&self.rest).ok()?;
-        if !timed(rest.status, rest.seconds) {
+        if !timed(rest.status, rest.seconds) || rest.repetition == u32::MAX {
             return None;
         }
         let read;
@@ -221,7 +221,8 @@ impl Parser {
 
 /// A sample that may be; `None` for others.
 fn checked<K: Kept>(mut sample: Sample) -> Option<Line<K>> {
-    if !timed(sample.status, sample.seconds) || sample.point.ranks == 0 {
+    // There is no repetition after the last number.
+    if !timed(sample.status, sample.seconds) || sample.point.ranks == 0 || sample.repetition == u32::MAX {
         return None;
     }
     sample.point = complete(sample.point).ok()?;

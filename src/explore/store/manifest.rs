@@ -1,7 +1,7 @@
 //! The manifest: what a result folder holds, for people and for programs that do not read journals.
 
 use super::compaction::Compaction;
-use super::folder::Folder;
+use super::folder::{Folder, read_text};
 use super::record::{self, Record, Run};
 use crate::error::{Error, Result};
 use crate::provenance::{Build, Host};
@@ -84,7 +84,7 @@ impl Manifest {
 
     pub fn read(folder: &Folder) -> Result<Self> {
         let path = folder.manifest();
-        let text = std::fs::read_to_string(&path).map_err(|e| Error::file("read", &path, e))?;
+        let text = read_text(&path).map_err(|e| Error::file("read", &path, e))?;
         serde_json::from_str(&text).map_err(|error| {
             let of = |value: serde_json::Value| value.get("schema")?.as_u64();
             let newer = serde_json::from_str(&text).ok().and_then(of).is_some_and(|of| of > u64::from(SCHEMA_VERSION));

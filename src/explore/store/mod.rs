@@ -33,6 +33,7 @@ mod load;
 pub mod manifest;
 mod packed;
 pub mod parquet;
+mod parquet_pages;
 pub mod pivot;
 pub mod quietness;
 pub mod reader;

@@ -2,6 +2,7 @@
 
 use super::column::{Column, Kind};
 use super::derive::BOUND_BY;
+use super::parquet_pages::{self, Chunk};
 use super::table::Table;
 use crate::error::{Error, Result};
 use crate::explore::bounds;
@@ -11,9 +12,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Rows that are written at a time.
 const GROUP: usize = 1 << 16;
@@ -79,8 +79,10 @@ pub fn read(path: &Path) -> Result<Table> {
 /// As [`read`], but only the columns of some names.
 pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
     let file = File::open(path).map_err(|e| fault("read", path, e))?;
-    unpanicked(|| read_columns(file, wanted)).unwrap_or_else(|| Err("it is damaged".into())).map_err(|cause| {
-        Error::environment(
+    // Polars panics over some damaged files.
+    let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
+    read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
+        Error::input(
             format!("cannot read {} as Parquet: {cause}", path.display()),
             "name a result folder or its samples.parquet; if that file is damaged, delete it: commands then read \
              the journals next to it, and `apexmap run` rebuilds it",
@@ -88,23 +90,15 @@ pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Ta
     })
 }
 
-/// What a function returns; `None` if it panics, as polars does over some damaged files. Nothing is printed then.
-fn unpanicked<R>(body: impl FnOnce() -> R) -> Option<R> {
-    // The hook is one for the whole program.
-    static HOOK: Mutex<()> = Mutex::new(());
-    let _alone = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
-    let hook = take_hook();
-    set_hook(Box::new(|_| {}));
-    let result = catch_unwind(AssertUnwindSafe(body));
-    set_hook(hook);
-    result.ok()
-}
-
 /// Column by column, the metadata once.
 fn read_columns(file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Result<Table, String> {
     let text = |e: PolarsError| e.to_string();
     let mut whole = ParquetReader::new(file.try_clone().map_err(|e| e.to_string())?);
     let metadata = whole.get_metadata().map_err(text)?.clone();
+    let rows = metadata.row_groups.iter().fold(0, |sum: usize, group| sum.saturating_add(group.num_rows()));
+    let columns = metadata.row_groups.iter().flat_map(|group| group.parquet_columns());
+    let chunks = columns.map(|column| Chunk { bytes: column.byte_range(), values: column.num_values() });
+    parquet_pages::check(&file, rows.max(metadata.num_rows), chunks).map_err(|e| format!("it is damaged: {e}"))?;
     let names: Vec<String> = whole.schema().map_err(text)?.iter_names().map(ToString::to_string).collect();
     let read = |at: usize| {
         // Whoever shares an open file shares its position, too.

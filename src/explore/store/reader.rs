@@ -1,16 +1,19 @@
 //! Journals read back. Here, and nowhere else, is checked what their lines say: whoever gets a sample may rely on it.
 //!
 //! A line counts as unreadable if it is no event, or if its sample cannot be: a point that its kernel does not accept, no ranks, a
-//! time that is not positive. A sample that came before is left out, as journals and lines may have been copied.
+//! time that is not positive, a repetition after which no other can be numbered. A sample that came before is left out, as journals and
+//! lines may have been copied. So are all of a launch whose lines did not fit together, which the driver says at the end of its journal.
 
 use super::lines::{Identity, Kept, Line, Parser, Part, parts};
 use super::record::{self, Record, SampleOutcome};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::in_order::in_order;
 use crate::sample::{Event, SCHEMA_VERSION};
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
 /// Reads the journals of a result.
 #[derive(Default)]
@@ -35,12 +38,14 @@ impl Reader {
             move |(journal, part): (usize, Result<Part>)| part.map(|part| (journal, parser.read(&part)))
         };
         let mut records: Vec<Record<S>> = journals.iter().map(|path| Record::of(path)).collect();
+        let doubtful: Vec<bool> = journals.iter().map(|path| is_doubtful(path)).collect::<Result<_>>()?;
         let all = journals.iter().enumerate().flat_map(|(at, path)| parts(path).map(move |part| (at, part)));
         in_order(all, parser, |part| {
             let (journal, lines) = part?;
             let record = &mut records[journal];
             for line in lines {
                 match line {
+                    Line::Sample(..) if doubtful[journal] => record.doubtful += 1,
                     Line::Sample(sample, identity) if self.seen.insert(identity) => take(sample, record),
                     Line::Sample(..) => record.repeated += 1,
                     Line::Other(event) => note(event, record),
@@ -71,6 +76,21 @@ impl Reader {
     pub fn outcomes(&mut self, journals: &[PathBuf]) -> Result<Vec<Record<SampleOutcome>>> {
         self.each(journals, |sample, record| record.samples.push(sample))
     }
+}
+
+/// Longest last line of a driver, in bytes, whose message is of bounded length.
+const LONGEST_END: u64 = 64 << 10;
+
+/// Whether the last line of a journal says that its launch's lines did not fit together.
+fn is_doubtful(path: &Path) -> Result<bool> {
+    let wrong = |e| Error::file("read the journal", path, e);
+    let mut file = File::open(path).map_err(wrong)?;
+    let length = file.metadata().map_err(wrong)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END))).map_err(wrong)?;
+    let mut end = Vec::new();
+    file.take(LONGEST_END).read_to_end(&mut end).map_err(wrong)?;
+    let last = end.trim_ascii_end().rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    Ok(matches!(serde_json::from_slice(last), Ok(Event::Ended { doubtful: true, .. })))
 }
 
 fn note<S>(event: Event, record: &mut Record<S>) {

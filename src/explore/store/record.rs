@@ -23,6 +23,8 @@ pub struct Record<S = Sample> {
     pub unreadable: usize,
     /// Samples that came before, in this journal or an earlier one: lines or journals that were copied. They count once.
     pub repeated: usize,
+    /// Samples of a launch whose lines did not fit together. They do not count.
+    pub doubtful: usize,
 }
 
 impl<S> Default for Record<S> {
@@ -36,11 +38,12 @@ impl<S> Default for Record<S> {
             ended: None,
             unreadable: 0,
             repeated: 0,
+            doubtful: 0,
         }
     }
 }
 
-/// What a journal lost.
+/// What of a journal does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Its name: `0001.jsonl`.
@@ -49,6 +52,9 @@ pub struct Damage {
     pub unreadable: usize,
     /// Samples that came before.
     pub repeated: usize,
+    /// Samples of a launch whose lines did not fit together.
+    #[serde(default)]
+    pub doubtful: usize,
 }
 
 impl Damage {
@@ -63,7 +69,11 @@ impl Damage {
             1 => "1 sample came before, and counts once".to_owned(),
             more => format!("{} came before, and count once", plural(more, "sample")),
         };
-        let parts = [(self.unreadable, unread), (self.repeated, again)].into_iter().filter(|(count, _)| *count > 0);
+        let count = plural(self.doubtful, "sample");
+        let verb = if self.doubtful == 1 { "does" } else { "do" };
+        let doubted = format!("{count} of a launch whose lines do not fit together {verb} not count");
+        let parts = [(self.unreadable, unread), (self.repeated, again), (self.doubtful, doubted)];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         format!("journal {}: {}", self.journal, parts.map(|(_, part)| part).collect::<Vec<_>>().join("; "))
     }
 }
@@ -75,10 +85,11 @@ impl<S> Record<S> {
         Self { journal, ..Self::default() }
     }
 
-    /// What it lost; `None` if nothing.
+    /// What of it does not count; `None` if all does.
     pub fn damage(&self) -> Option<Damage> {
-        let damage = Damage { journal: self.journal.clone(), unreadable: self.unreadable, repeated: self.repeated };
-        (damage.unreadable + damage.repeated > 0).then_some(damage)
+        let &Self { unreadable, repeated, doubtful, .. } = self;
+        let damage = Damage { journal: self.journal.clone(), unreadable, repeated, doubtful };
+        (unreadable + repeated + doubtful > 0).then_some(damage)
     }
 }
 

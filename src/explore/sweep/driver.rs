@@ -34,6 +34,8 @@ pub trait Watcher {
     /// Nothing has come for a moment.
     fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
+    /// The lines of the last launch do not fit together: none of its samples counts.
+    fn doubted(&mut self);
 }
 
 /// What a driver needs besides the plan.
@@ -166,7 +168,7 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
-            Err(error) => return break_off(attempt, error),
+            Err(error) => return break_off(attempt, error, setting.watcher),
         };
         let (points, in_flight, hello) =
             (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
@@ -192,14 +194,20 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
     Ok(None)
 }
 
-/// For a launch that the driver ended. If its lines do not fit together, those of other rank counts may.
-fn break_off(mut attempt: Attempt, error: Error) -> Result<Option<Error>> {
+/// For a launch that the driver ended. If its lines do not fit together, none of its samples counts; those of other rank counts
+/// may fit.
+fn break_off(mut attempt: Attempt, error: Error, watcher: &mut dyn Watcher) -> Result<Option<Error>> {
     // Where the journal cannot be written either, the first error is the one to tell.
     if !matches!(error.kind, ErrorKind::Interrupted(_)) {
-        let _ = attempt.journal.append(&Event::Ended { status: Status::Failed, message: error.what.clone() });
+        let ended = Event::Ended { status: Status::Failed, message: error.what.clone(), doubtful: attempt.faulty };
+        let _ = attempt.journal.append(&ended);
     }
     let _ = attempt.journal.finish();
-    if attempt.faulty { Ok(Some(error)) } else { Err(error) }
+    if !attempt.faulty {
+        return Err(error);
+    }
+    watcher.doubted();
+    Ok(Some(error))
 }
 
 /// What a launch has shown so far.
@@ -350,7 +358,8 @@ fn conclude(
             attempt.journal.append(&Event::Sample(Box::new(sample)))?;
         }
     }
-    attempt.journal.append(&Event::Ended { status: ending.status, message: ending.message.clone() })?;
+    let (status, message) = (ending.status, ending.message.clone());
+    attempt.journal.append(&Event::Ended { status, message, doubtful: false })?;
     let repeat = plan.repeat;
     group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
     Ok(())

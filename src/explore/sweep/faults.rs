@@ -23,8 +23,8 @@ pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, endi
 pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
     Error::environment(
         format!("launch {launch} on {size}: the launch's lines do not fit together: {why}"),
-        "see that the launcher starts the worker once, and passes on its output whole and in order; samples before that \
-         are kept",
+        "see that the launcher starts the worker once, and passes on its output whole and in order; the samples of this \
+         launch stay in its journal and do not count: rerun to measure them again",
     )
 }
 

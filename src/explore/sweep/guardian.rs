@@ -56,6 +56,8 @@ unsafe fn guard(group: libc::pid_t, pipe: RawFd) -> ! {
         let mut byte = 0u8;
         while libc::read(pipe, (&raw mut byte).cast(), 1) < 0 && *libc::__errno_location() == libc::EINTR {}
         libc::kill(-group, libc::SIGTERM);
+        // Whoever was stopped hears it when it goes on.
+        libc::kill(-group, libc::SIGCONT);
         let moment = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
         for _ in 0..300 {
             if libc::kill(-group, 0) != 0 {

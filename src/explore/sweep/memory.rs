@@ -1,9 +1,41 @@
-//! Sizes that follow the machine: shares of its memory, and what lies beyond its caches.
+//! Memory: what the ranks of a point take, and sizes that follow the machine: shares of its memory, what lies beyond its caches.
 
 use super::spec::{Machine, Scalar};
+use crate::measure::comm::{TransportKind, UNEXPECTED_MESSAGES, threads};
 use crate::measure::kernels::{self, Domain, Parameter};
-use crate::point::Point;
+use crate::point::{Point, Value};
 use crate::units::WORD_BYTES;
+
+/// Bytes that a rank of a point takes at most: what its kernel says, and on threads the rings to all other ranks.
+pub fn per_rank(point: &Point, transport: TransportKind) -> u64 {
+    let own = kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point));
+    let rings = if transport == TransportKind::Threads { rings(point) } else { 0 };
+    own.saturating_add(rings)
+}
+
+/// Bytes of a rank's part of the rings of threads at most, by the parameters of all kernels that send messages.
+fn rings(point: &Point) -> u64 {
+    let number = |name| match point.params.get(name) {
+        Some(Value::Integer(number)) => Some(*number),
+        _ => None,
+    };
+    let puts = matches!(point.params.get("operation"), Some(Value::Text(operation)) if operation == "put");
+    let places = match number("SMSG") {
+        Some(handles) => handles.max(number("B").unwrap_or(0)),
+        // Messages without handles, and mailboxes with fewer.
+        None if !puts && ["messages", "rounds", "looks"].iter().any(|name| number(name).is_some()) => {
+            UNEXPECTED_MESSAGES as u64
+        }
+        None => 0,
+    };
+    if places == 0 {
+        return 0;
+    }
+    // Requests and replies, data and acknowledgements; or one for each dimension of a grid, and one more for what roles pass on.
+    let stages = u64::from(point.ranks.max(1).ilog2()) + 1;
+    let sets = number("dimensions").map_or(2, |dimensions| dimensions.max(3).min(stages) + 1);
+    (point.ranks as u64).saturating_mul(sets).saturating_mul(threads::ring_bytes(places))
+}
 
 /// What a value is to be multiplied by, if anything.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! The plan: every point of a sweep with its key, and the samples of it that a result already holds.
 
+use super::memory;
 use crate::error::{Error, Result};
 use crate::explore::launch::LauncherEntry;
 use crate::explore::store::journal::{Record, Run};
@@ -223,7 +224,7 @@ impl Progress {
 /// The largest memory of all ranks of one node together, in bytes, with their number; of all ranks where nodes are not given.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
     let need = |entry: &Entry| {
-        let bytes = kernels::find(&entry.point.kernel).map_or(0, |kernel| kernel.memory(&entry.point));
+        let bytes = memory::per_rank(&entry.point, plan.context.transport);
         let ranks = entry.point.launch_size().ranks_per_node.unwrap_or(entry.point.ranks);
         (bytes.saturating_mul(ranks as u64), ranks)
     };

@@ -122,6 +122,8 @@ impl Process {
                 } else if !asked.contains(&process.pid) {
                     asked.push(process.pid);
                     let _ = kill(process.pid, Signal::SIGTERM);
+                    // Whoever was stopped hears it when it goes on.
+                    let _ = kill(process.pid, Signal::SIGCONT);
                 }
             }
             std::thread::sleep(pause);

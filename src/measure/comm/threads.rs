@@ -38,6 +38,14 @@ struct Shared {
     gifts: Mutex<HashMap<(usize, usize), Box<dyn Any + Send>>>,
 }
 
+/// Bytes of a ring of so many places, with both of its ends. A mailbox has one from every rank to every rank, itself included,
+/// and so has a set of messages, with [`UNEXPECTED_MESSAGES`](super::UNEXPECTED_MESSAGES) places.
+pub fn ring_bytes(places: u64) -> u64 {
+    // A place is a cache line; counters of sender and receiver lie apart.
+    const RING: u64 = 640;
+    places.saturating_mul(64).saturating_add(RING)
+}
+
 /// One rank's end of the world of threads.
 pub struct ThreadComm {
     rank: usize,

@@ -1,0 +1,176 @@
+//! What a Parquet file says of its own pages, checked before polars relies on it: a page of less than no values, for example, makes
+//! polars ask for more memory than there is, and that ends the program.
+//!
+//! Page headers are structs of Thrift's compact protocol:
+//! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
+
+use std::fs::File;
+use std::io::{BufReader, Error, ErrorKind, Read, Result, Seek, SeekFrom};
+use std::ops::Range;
+
+/// Values of a column that lie together.
+pub struct Chunk {
+    /// Where, in bytes of the file.
+    pub bytes: Range<u64>,
+    pub values: i64,
+}
+
+/// A byte of a file of samples holds no more rows than this.
+const ROWS_PER_BYTE: u64 = 8;
+/// Structs within structs: headers have three.
+const DEEPEST: u32 = 8;
+
+/// Checks that the file can hold so many rows, and that the pages of each chunk hold its values and lie in it.
+///
+/// # Errors
+/// What is wrong; or if the file cannot be read.
+pub fn check(file: &File, rows: usize, chunks: impl Iterator<Item = Chunk>) -> Result<()> {
+    let length = file.metadata()?.len();
+    if rows as u64 > length.saturating_mul(ROWS_PER_BYTE) {
+        return Err(wrong(format!("it tells of {rows} rows in {length} bytes")));
+    }
+    let mut pages = Pages { file: BufReader::with_capacity(1 << 12, file), end: length };
+    for chunk in chunks {
+        if chunk.bytes.start > chunk.bytes.end || chunk.bytes.end > length {
+            return Err(wrong(format!("a column ends at byte {} of {length}", chunk.bytes.end)));
+        }
+        pages.end = chunk.bytes.end;
+        pages.file.seek(SeekFrom::Start(chunk.bytes.start))?;
+        let mut values = 0i64;
+        while values < chunk.values {
+            values += i64::from(pages.skip_page()?);
+        }
+        if values != chunk.values {
+            return Err(wrong(format!("a column of {} values has {values}", chunk.values)));
+        }
+    }
+    Ok(())
+}
+
+fn wrong(what: String) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}
+
+/// A file at one of its pages.
+struct Pages<'a> {
+    file: BufReader<&'a File>,
+    /// Of the chunk.
+    end: u64,
+}
+
+// Types of the compact protocol.
+const STOP: u8 = 0;
+const LIST: u8 = 9;
+const SET: u8 = 10;
+const MAP: u8 = 11;
+const STRUCT: u8 = 12;
+
+impl Pages<'_> {
+    /// Goes to the end of a page; returns how many values of the column it holds.
+    fn skip_page(&mut self) -> Result<i32> {
+        let (mut bytes, mut values, mut entries) = (None, 0, 0);
+        self.each_field(|pages, field, kind| {
+            match field {
+                3 => bytes = Some(pages.integer()?),
+                // The header of a page of data, of a dictionary, of a page of data in version 2: the values come first.
+                5 | 7 | 8 if kind == STRUCT => pages.each_field(|pages, inner, kind| match inner {
+                    1 if field == 7 => pages.integer().map(|number| entries = number),
+                    1 => pages.integer().map(|number| values = number),
+                    _ => pages.skip(kind, DEEPEST),
+                })?,
+                _ => pages.skip(kind, DEEPEST)?,
+            }
+            Ok(())
+        })?;
+        let bytes = bytes.ok_or_else(|| wrong("a page has no size".into()))?;
+        if bytes < 0 || values < 0 || entries < 0 {
+            return Err(wrong(format!("a page of {bytes} bytes holds {} values", values.min(entries))));
+        }
+        self.pass(bytes as u64)?;
+        Ok(values)
+    }
+
+    /// Calls `take` at the value of each field of a struct, with the field's number and type.
+    fn each_field(&mut self, mut take: impl FnMut(&mut Self, i64, u8) -> Result<()>) -> Result<()> {
+        let mut field = 0;
+        loop {
+            let head = self.byte()?;
+            if head & 0x0f == STOP {
+                return Ok(());
+            }
+            field = if head >> 4 == 0 { self.signed()? } else { field + i64::from(head >> 4) };
+            take(self, field, head & 0x0f)?;
+        }
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self, kind: u8, deepest: u32) -> Result<()> {
+        let deeper = deepest.checked_sub(1).ok_or_else(|| wrong("a page's header is nested too deep".into()))?;
+        match kind {
+            1 | 2 => Ok(()),
+            3 => self.pass(1),
+            4..=6 => self.unsigned().map(drop),
+            7 => self.pass(8),
+            8 => {
+                let bytes = self.unsigned()?;
+                self.pass(bytes)
+            }
+            LIST | SET => {
+                let head = self.byte()?;
+                let entries = if head >> 4 == 15 { self.unsigned()? } else { u64::from(head >> 4) };
+                (0..entries).try_for_each(|_| self.skip_entry(head & 0x0f, deeper))
+            }
+            MAP => {
+                let entries = self.unsigned()?;
+                let kinds = if entries == 0 { 0 } else { self.byte()? };
+                (0..entries).try_for_each(|_| {
+                    self.skip_entry(kinds >> 4, deeper)?;
+                    self.skip_entry(kinds & 0x0f, deeper)
+                })
+            }
+            STRUCT => self.each_field(|pages, _, kind| pages.skip(kind, deeper)),
+            other => Err(wrong(format!("a page's header has a field of type {other}"))),
+        }
+    }
+
+    /// In lists, a truth takes a byte.
+    fn skip_entry(&mut self, kind: u8, deepest: u32) -> Result<()> {
+        if matches!(kind, 1 | 2) { self.pass(1) } else { self.skip(kind, deepest) }
+    }
+
+    fn pass(&mut self, bytes: u64) -> Result<()> {
+        let at = self.file.stream_position()?;
+        if at.checked_add(bytes).is_none_or(|next| next > self.end) {
+            return Err(wrong(format!("a page of {bytes} bytes at byte {at} is longer than its column")));
+        }
+        self.file.seek_relative(bytes as i64)
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        let mut byte = [0];
+        self.file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    }
+
+    fn unsigned(&mut self) -> Result<u64> {
+        let mut number = 0;
+        for place in 0..10 {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        Err(wrong("a number of more than ten bytes".into()))
+    }
+
+    fn signed(&mut self) -> Result<i64> {
+        let number = self.unsigned()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    fn integer(&mut self) -> Result<i32> {
+        let number = self.signed()?;
+        i32::try_from(number).map_err(|_| wrong(format!("a page's header says {number}")))
+    }
+}
