@@ -340,7 +340,8 @@ fn completing_fills_in_defaults_and_is_idempotent() {
 #[test]
 fn a_request_of_a_given_share_goes_to_others_and_finds_their_words() {
     let asked = |by: &str, share: f64| {
-        let point = Point::new("calibrate.request", 3).with("M", 3072u64).with("by", by).with("remote_share", share);
+        let point =
+            Point::new("calibrate.request", 3).with("M", 3072u64).with("by", by).with("given_remote_share", share);
         complete(point.with("L", 16u64).with("I", 4000u64).with("N", 1u64)).expect("a point")
     };
     for by in ["messages", "gets"] {

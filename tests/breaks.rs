@@ -111,9 +111,9 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
         50e-9, 13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10,
     ];
     let mut points = Vec::new();
-    for power in 11..=26 {
+    for power in (11..=27).step_by(2) {
         for alpha in [0.1, 1.0] {
-            for block in [1.0, 16.0, 64.0, 1024.0] {
+            for block in [1.0, 64.0, 1024.0] {
                 points.push(vec![alpha, block, f64::from(1 << power), 1.0, 2097152.0, 0.0, 0.0]);
             }
         }
@@ -130,7 +130,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
         assert!(found.low < truth[at] && truth[at] < found.high, "{found:?} does not hold {}", truth[at]);
     }
     // One size of memory bends nowhere.
-    let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 67108864.0).cloned().collect();
+    let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 134217728.0).cloned().collect();
     let refusal = fit::fit(model, &measured(model, &one, &truth, 0.05, 4), &roles, QUICK).expect_err("one size");
     assert!(refusal.what.contains("cannot identify"), "{refusal}");
     assert!(refusal.next.contains("smaller M that fit each cache"), "{refusal}");

@@ -363,6 +363,9 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
             let model = if asked { requests } else { reads };
             let word = |name: &str| {
                 let words = model.about().variables.iter().find(|variable| variable.name == name)?.words;
+                if words.is_empty() {
+                    return None;
+                }
                 let asked = point.params.contains_key(name).then(|| point.text(name));
                 let word = if name == "kernel" { &point.kernel } else { asked? };
                 words.iter().position(|known| *known == word).map(|at| at as f64)
@@ -370,7 +373,6 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
             let known = |name: &str| match name {
                 "P" => Some(point.ranks as f64),
                 "region_bytes" => Some(point.integer("bytes") as f64),
-                "given_remote_share" => Some(point.real("remote_share")),
                 _ => word(name).or_else(|| point.params.get(name)?.as_f64()),
             };
             let x = model.variables(&known).expect("variables");

@@ -154,7 +154,7 @@ fn a_card_without_memory_predicts_what_its_caches_hold_and_no_more() {
     let card = card.to_string_lossy().into_owned();
     let predict = ["predict", "apex_map.surface", "--machine", &card, "--set=P=1", "--set=alpha=1", "--set=L=1"];
     let within = |words: &'static str| [&predict[..], &["--set", words]].concat();
-    // 4096 of 65536 words in the first cache, less what the indices take: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
+    // 4096 of 65536 words in the first cache: 8 bytes in 1/16 of 1 ns and 15/16 of 4 ns.
     assert!(printed(&within("M=65536")).contains("2.1 GB/s"), "{}", printed(&within("M=65536")));
     assert!(refused(&within("M=1048576")).contains("the card lacks memory_line_seconds"));
 }

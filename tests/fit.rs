@@ -173,7 +173,7 @@ fn surface(n: usize) -> Design {
         vec![13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10],
     ]
     .concat();
-    let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 12, 13, 16, 17, 18] } else { &[9, 13] };
+    let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 13] } else { &[9, 13] };
     let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
     let at = |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0];
     let (memory, words) = (67108864.0, [1.0, 16.0, 256.0, 4096.0]);

@@ -270,7 +270,8 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
         |alpha: f64, block: f64, words: f64| model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0], &MACHINE);
     // 16 KiB are in the first level: 0.6 ns and 5 ps for each of the block's further bytes.
     let found = rate(0.5, 64.0, 2048.0);
-    assert_eq!((found.value, found.bottleneck), (512.0 / (0.6e-9 + 5e-12 * 504.0), "issue"));
+    let expected = 512.0 / (0.6e-9 + 5e-12 * 504.0);
+    assert!((found.value / expected - 1.0).abs() < 1e-12 && found.bottleneck == "issue", "{found:?}");
     // Nearly all of 2^40 words are in memory: single words miss alike, of which 24 / 0.6 lie ahead; half of them hide a line each.
     let (found, ahead) = (rate(1.0, 1.0, 2f64.powi(40)), 24.0 / 0.6);
     let slower = 1.0 + 1.5 / (1.0 + 1.0 / 64.0);
@@ -279,7 +280,7 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
     // Two lines of a pair come as one.
     let (one, pair, three) =
         (rate(1.0, 8.0, 2f64.powi(30)), rate(1.0, 16.0, 2f64.powi(30)), rate(1.0, 24.0, 2f64.powi(30)));
-    assert!(pair.value > 1.8 * one.value && three.value < 1.2 * pair.value, "{one:?} {pair:?} {three:?}");
+    assert!(pair.value > 1.6 * one.value && three.value < 1.2 * pair.value, "{one:?} {pair:?} {three:?}");
 }
 
 #[test]

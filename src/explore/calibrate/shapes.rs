@@ -68,5 +68,5 @@ fn sparse(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
 /// Between two ranks, whose blocks lie in their nearest caches.
 fn request(number: &str, by: &str, block: u64, share: f64) -> Probe {
     let probe = Probe::new(number, "calibrate.request", 2).with("by", by).with("M", 2 * block.max(1024));
-    probe.with("L", block).with("remote_share", share)
+    probe.with("L", block).with("given_remote_share", share)
 }

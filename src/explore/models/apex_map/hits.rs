@@ -68,7 +68,9 @@ fn found(place: Place, sizes: Sizes) -> Both {
         let Place { alpha, ranks, .. } = place;
         Accesses { alpha, lines: (own / unit).max(1.0), ranks, block: (block / unit).max(1.0), once }.hits(room)
     };
-    let caches = sizes.caches.map(|bytes| of(LINE, INDEX, bytes / LINE));
+    // One rank alone reads its indices from one array again and again.
+    let once = if place.ranks > 1.0 { INDEX } else { 0.0 };
+    let caches = sizes.caches.map(|bytes| of(LINE, once, bytes / LINE));
     let pages = of(place.page, 0.0, sizes.tlb_entries);
     let of_one = |which: fn(&Ratios) -> f64| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages));
     Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }

@@ -45,7 +45,7 @@ impl Model for Requests {
             column: "bytes_per_second_per_rank",
             unit: Unit::BytesPerSecond,
             linear: false,
-            design: "calibrate.request with remote_share from 2^-10 to 1 and L = 1, 64, 4096, by messages and by gets",
+            design: "calibrate.request with given_remote_share from 2^-10 to 1 and L = 1, 64, 4096, by messages and by gets",
             assumes: "as apex_map.surface; the blocks lie in caches",
         };
         &ABOUT

@@ -55,8 +55,8 @@ impl Law {
     fn of(point: &Point) -> Self {
         let block = point.integer("L");
         let (own, all) = (local_words(point) / block, point.integer("M") / block);
-        if point.params.contains_key("remote_share") {
-            return Self::Given { remote: point.real("remote_share"), own, all };
+        if point.params.contains_key("given_remote_share") {
+            return Self::Given { remote: point.real("given_remote_share"), own, all };
         }
         Self::Power(PowerLaw::new(all, point.real("alpha")))
     }

@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 2.1, Table 1: its protocols, without its law of addresses. A remote access among local
 //!   ones costs a whole exchange, one among other remote ones a part of it: the cost over the share tells how far they overlap.
-//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `remote_share` a block of the other ranks' memory is
+//! DEFINITION: Apex-Map's accesses by messages or by gets. With probability `given_remote_share` a block of the other ranks' memory is
 //!   drawn uniformly, otherwise one of the rank's own. Where M/P fits a cache, the time is that of the protocol.
 //! CHECK: as Apex-Map.
 
@@ -14,7 +14,7 @@ use crate::on_transport;
 use crate::source;
 
 const SHARE: Parameter = parameter(
-    "remote_share",
+    "given_remote_share",
     "given_remote_share",
     "fraction of the accesses that goes to the memory of other ranks",
     Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
@@ -30,8 +30,8 @@ const ENOUGH: Parameter = Parameter {
     domain: Domain::Chosen {
         least: 1,
         most: 1 << 32,
-        from: "I, L and remote_share",
-        choose: |point| arrays::enough(point, point.real("remote_share")),
+        from: "I, L and given_remote_share",
+        choose: |point| arrays::enough(point, point.real("given_remote_share")),
     },
     ..N
 };
