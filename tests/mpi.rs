@@ -60,6 +60,10 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
             assert_eq!(sample.status, Status::Ok, "{}: {}", point.label(), sample.message);
             let told = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
             assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
+            // These keep to their own memory.
+            if ["apex_map.chains", "apex_map.neighbours"].contains(&point.kernel.as_str()) {
+                continue;
+            }
             let output = |name: &str| sample.outputs[name].as_f64().unwrap();
             let accesses = (ranks as u64 * point.integer("I") * point.integer("N")) as f64;
             let remote = output("remote_share") * accesses;

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::explore::fit::{self, Options, Role};
-use crate::explore::machine::{Card, Number};
+use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::explore::model_fit;
 use crate::explore::models::apex_map::{Reads, Requests, last_cache};
 use crate::explore::models::{Model, Parameter};
@@ -15,8 +15,8 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// Adds them to a card, which has the sizes of caches. Where the measurements do not identify a number, none is added; why not is
 /// said, a sentence each.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
-    let reach =
-        card.get("tlb_reach_bytes--base").map(|bytes| (bytes / 4096.0, "tlb_reach_bytes--base in pages of 4 KiB"));
+    let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
+    let reach = reach.map(|bytes| (bytes / 4096.0, "tlb_reach_bytes--base in pages of 4 KiB"));
     let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
     if let Some((entries, how)) = reach.or(told) {
         card.set("tlb_entries", Number::new(entries, "", how))?;

@@ -221,7 +221,11 @@ fn precision(groups: &[SampleGroup]) -> Result<Option<String>> {
         }
     }
     widths.sort_by(f64::total_cmp);
-    let percent = |share: f64| format!("± {} %", significant(share * 100.0));
+    // Two launches that differ tell hardly anything.
+    let percent = |share: f64| match share {
+        0.0..10.0 => format!("± {} %", significant(share * 100.0)),
+        _ => "more than ± 1000 %".to_owned(),
+    };
     let (Some(half), Some(most)) = (quantile(&widths, 0.5), quantile(&widths, 0.9)) else {
         let warning = "No point has the two launches, or the six samples in one launch, needed for a 95 % interval; \
                        differences between these numbers may be noise.";
