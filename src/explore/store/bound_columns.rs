@@ -43,19 +43,22 @@ pub fn bound(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<([Opti
     let bottleneck = terms(&sample.point, &sample.outputs, launch, limits)?.bottleneck()?;
     let work = kernels::find(&sample.point.kernel).ok()?.done(&sample.point, &sample.outputs);
     let bytes = bottleneck.rate * work.bytes / work.operations;
-    let measured = derive::rates(sample, None)[2];
-    let share = measured.map(|rate| rate / bottleneck.rate);
+    let [_, _, operations, _, bandwidth, _] = derive::rates(sample, None);
+    let share = operations.map(|rate| rate / bottleneck.rate);
     let per_rank = bytes / sample.point.ranks as f64;
     let attainable = attainable(sample, launch, limits);
-    let attained = derive::rates(sample, None)[4].zip(attainable).map(|(rate, attainable)| rate / attainable);
+    let attained = bandwidth.zip(attainable).map(|(rate, attainable)| rate / attainable);
     Some(([Some(bottleneck.rate), Some(bytes), Some(per_rank), share, attainable, attained], bottleneck.name))
 }
 
 /// Bytes per second of a process that the model of its kernel predicts from the card; `None` for kernels that it does not explain,
-/// and where the card lacks its numbers.
+/// for accesses that write, and where the card lacks its numbers.
 fn attainable(sample: &Sample, launch: &Launch, limits: &Limits) -> Option<f64> {
     let kernel = sample.point.kernel.as_str();
     if sample.point.ranks > 1 && !limits.carrier_is((&launch.transport, &launch.library)) {
+        return None;
+    }
+    if sample.point.params.get("access").is_some_and(|access| *access != Value::from("read")) {
         return None;
     }
     let numbers = limits.surface.as_ref().filter(|_| Surface.about().explains.contains(&kernel))?;

@@ -21,8 +21,8 @@ use crate::explore::machine::Card;
 use crate::measure::numerics::power_law::{crossing, remote_share};
 use crate::source;
 use crate::units::{Unit, WORD_BYTES};
-use costs::{Budget, MEMORY, Memory, REMOTE, Remote, TERMS};
-use hits::{Place, Sizes, by_power_law};
+use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
+use hits::{Both, Place, Sizes, by_power_law};
 
 /// Bandwidth of a process: 8 L over the time of an access, which is that of its issue, of the misses of its level and of those
 /// beyond, of address translation, of polls, and of a remote block for the share of accesses that leaves the rank.
@@ -103,8 +103,7 @@ pub fn last_cache(card: &Card, number: &str) -> Option<f64> {
     (number == "l3_bytes").then(|| card.get("l3_measured_bytes")).flatten()
 }
 
-/// The numbers of a card. Where a machine has no third level, that level holds
-/// what the second does, and serves nothing. What only several ranks need, or memory beyond the caches, may lack.
+/// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only several ranks need, or memory beyond the caches, may lack.
 fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let value = |parameter: &Parameter| {
         let number = parameter.number;
@@ -123,28 +122,40 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     parameters.iter().map(value).collect()
 }
 
-/// Seconds of each of [`TERMS`] in an access at `x` with parameters `p`.
-fn terms(x: &[f64], p: &[f64]) -> Budget {
-    let [alpha, block, memory, ranks, page, on_node, by] = array(x);
-    let on_node = if on_node > 0.0 { on_node } else { ranks };
-    let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
-    let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
-    let share = remote_share(ranks as usize, alpha);
-    costs::access(core, remote, block, (&both.own, &both.served), share, ranks)
+/// Where the accesses of a point are served, and which share of them is remote.
+struct Served {
+    both: Both,
+    remote: f64,
+    on_node: f64,
 }
 
-/// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
-fn shared(x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
-    let [alpha, block, memory, ranks, page, on_node, _] = array(x);
-    let on_node = if on_node > 0.0 { on_node } else { ranks };
-    let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
-    let share = remote_share(ranks as usize, alpha);
-    let from_memory = (1.0 - share) * both.own.served[2] + share * both.served.served[2];
-    let bytes = WORD_BYTES as f64 * block;
-    let [node, bisection] = array(&p[OF_RANKS..]);
-    let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
-    let across = if ranks > on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
-    [(of(from_memory * bytes * on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
+impl Served {
+    fn at(x: &[f64], p: &[f64]) -> Self {
+        let [alpha, block, memory, ranks, page, on_node, _] = array(x);
+        let on_node = if on_node > 0.0 { on_node } else { ranks };
+        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
+        Self { both, remote: remote_share(ranks as usize, alpha), on_node }
+    }
+
+    /// Seconds of each of [`TERMS`] in an access.
+    fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let [_, block, _, ranks, _, _, by] = array(x);
+        let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
+        let budget = costs::access(core, remote, block, (&self.both.own, &self.both.served), self.remote, ranks);
+        TERMS.into_iter().zip(budget).collect()
+    }
+
+    /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
+    fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
+        let [alpha, block, _, ranks, ..] = array::<7>(x);
+        let Both { own, served } = self.both;
+        let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
+        let bytes = WORD_BYTES as f64 * block;
+        let [node, bisection] = array(&p[OF_RANKS..]);
+        let of = |bytes: f64, rate: f64| if bytes > 0.0 && rate > 0.0 { bytes / rate } else { 0.0 };
+        let across = if ranks > self.on_node { crossing(ranks, alpha) * ranks * bytes / 2.0 } else { 0.0 };
+        [(of(from_memory * bytes * self.on_node, node), "node bandwidth"), (of(across, bisection), "bisection")]
+    }
 }
 
 impl Model for Surface {
@@ -174,7 +185,7 @@ impl Model for Surface {
     }
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        TERMS.into_iter().zip(terms(x, p)).collect()
+        Served::at(x, p).terms(x, p)
     }
 
     fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
@@ -186,8 +197,9 @@ impl Model for Surface {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let shared = if x[3] > 1.0 { shared(x, p) } else { [(0.0, ""); 2] };
-        let start = sum(&self.budget(x, p));
+        let served = Served::at(x, p);
+        let shared = if x[3] > 1.0 { served.shared(x, p) } else { [(0.0, ""); 2] };
+        let start = sum(&served.terms(x, p));
         let (seconds, term) = shared.into_iter().fold(start, |most, one| if one.0 > most.0 { one } else { most });
         bound(WORD_BYTES as f64 * x[1] / seconds, term)
     }

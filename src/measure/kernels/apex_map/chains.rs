@@ -10,7 +10,7 @@ use super::accesses::{Accesses, Tally};
 use super::draw::Location;
 use super::sum::Sum;
 use super::timing::{Arrays, time_accesses};
-use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory};
+use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -27,20 +27,11 @@ const CHAINS: Parameter = parameter(
     Domain::Integer { least: 1, most: 32, default: 1 },
 );
 
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = {
-    let seconds = output(
-        "chain_seconds",
-        Unit::Seconds,
-        "time from an access to the next of the same chain: its latency under this load",
-    );
-    let mut all = [seconds; OUTPUTS.len() + 1];
-    let mut at = 0;
-    while at < OUTPUTS.len() {
-        all[at] = OUTPUTS[at];
-        at += 1;
-    }
-    all
-};
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
+    "chain_seconds",
+    Unit::Seconds,
+    "time from an access to the next of the same chain: its latency under this load",
+)]);
 
 const ABOUT: About = About {
     id: "apex_map.chains",

@@ -159,6 +159,18 @@ const OUTPUTS: &[Output] = &[
     output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
 ];
 
+/// The outputs of all variants, and further ones.
+const fn with_outputs<const FURTHER: usize, const ALL: usize>(further: [Output; FURTHER]) -> [Output; ALL] {
+    assert!(OUTPUTS.len() + FURTHER == ALL);
+    let mut all = [OUTPUTS[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < OUTPUTS.len() { OUTPUTS[at] } else { further[at - OUTPUTS.len()] };
+        at += 1;
+    }
+    all
+}
+
 /// What tells the variants apart.
 pub struct Variant {
     about: &'static About,
@@ -229,9 +241,6 @@ fn check(point: &Point) -> std::result::Result<(), String> {
         return Err(format!(
             "M = {memory} words cannot be divided evenly among {ranks} ranks; use a multiple of {ranks}"
         ));
-    }
-    if ranks == 1 && point.kernel == request::ABOUT.id {
-        return Err("one rank has nobody to ask; use 2 ranks or more".into());
     }
     let local = memory / ranks;
     if block > local {

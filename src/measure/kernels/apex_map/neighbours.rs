@@ -13,7 +13,7 @@ mod background;
 use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, time};
-use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all};
+use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, sum_all, with_outputs};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Mailboxes, Tag};
@@ -33,20 +33,11 @@ const NEIGHBOURS: Parameter = parameter(
     Domain::Choice(&["stream", "probe", "send", "idle"]),
 );
 
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = {
-    let rate = output(
-        "background_bytes_per_second",
-        Unit::BytesPerSecond,
-        "bytes read or received by all other ranks together, per second",
-    );
-    let mut all = [rate; OUTPUTS.len() + 1];
-    let mut at = 0;
-    while at < OUTPUTS.len() {
-        all[at] = OUTPUTS[at];
-        at += 1;
-    }
-    all
-};
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 1] = with_outputs([output(
+    "background_bytes_per_second",
+    Unit::BytesPerSecond,
+    "bytes read or received by all other ranks together, per second",
+)]);
 
 const ABOUT: About = About {
     id: "apex_map.neighbours",

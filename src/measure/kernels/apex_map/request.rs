@@ -36,7 +36,7 @@ const ENOUGH: Parameter = Parameter {
     ..N
 };
 
-pub(super) const ABOUT: About = About {
+const ABOUT: About = About {
     id: "calibrate.request",
     summary: "Time per access where a given share goes to another rank's memory, by messages or gets",
     source: &source::APEX_MAP,
@@ -53,7 +53,10 @@ pub(super) const ABOUT: About = About {
 pub const REQUEST: Variant = Variant {
     about: &ABOUT,
     arrays: Arrays::AllBefore,
-    refuse: |_| Ok(()),
+    refuse: |point| match point.ranks {
+        1 => Err("one rank has nobody to ask; use 2 ranks or more".into()),
+        _ => Ok(()),
+    },
     rank_0_alone: false,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     run: |point, stream, world| {

@@ -9,7 +9,9 @@
 use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, in_quarters, time};
-use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory};
+use super::{
+    ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory, with_outputs,
+};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
@@ -27,22 +29,14 @@ pub(super) const POLL_EVERY: Parameter = parameter(
     Domain::Integer { least: 1, most: 1 << 32, default: 1 },
 );
 
-const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = {
-    let polls = output("polls", Unit::None, "how often all ranks looked for requests, those while waiting included");
-    let seconds = output(
+const ALL_OUTPUTS: [Output; OUTPUTS.len() + 2] = with_outputs([
+    output("polls", Unit::None, "how often all ranks looked for requests, those while waiting included"),
+    output(
         "poll_seconds",
         Unit::Seconds,
         "time of one look for requests that finds none: median on rank 0, before the run",
-    );
-    let mut all = [polls; OUTPUTS.len() + 2];
-    let mut at = 0;
-    while at < OUTPUTS.len() {
-        all[at] = OUTPUTS[at];
-        at += 1;
-    }
-    all[OUTPUTS.len() + 1] = seconds;
-    all
-};
+    ),
+]);
 
 const ABOUT: About = About {
     id: "apex_map.two_sided",

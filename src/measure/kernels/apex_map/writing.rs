@@ -10,7 +10,7 @@ use super::accesses::{Accesses, Tally};
 use super::draw::{Draws, Location, potential};
 use super::sum::Sum;
 use super::timing::{Arrays, replay, time_accesses};
-use super::{OUTPUTS, contents, local_words};
+use super::{OUTPUTS, contents, local_words, with_outputs};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
@@ -18,16 +18,7 @@ use crate::measure::kernels::{Outcome, Output};
 use crate::point::{Point, Value};
 
 /// Of a kernel that may write.
-pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = {
-    let mut all = [TRAFFIC[0]; OUTPUTS.len() + TRAFFIC.len()];
-    let mut at = 0;
-    while at < OUTPUTS.len() {
-        all[at] = OUTPUTS[at];
-        at += 1;
-    }
-    all[OUTPUTS.len() + 1] = TRAFFIC[1];
-    all
-};
+pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = with_outputs(TRAFFIC);
 
 /// A timed loop, as [`super::access_all`].
 pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
