@@ -11,7 +11,7 @@ use apexmap::explore::sweep::forecast::OpenLaunch;
 use apexmap::explore::sweep::watch::Watch;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Event, Sample, Status};
+use apexmap::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
 
@@ -185,6 +185,8 @@ impl Watcher for Recorder {
     fn launched(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
         self.launched.push((launch.to_owned(), size.ranks, points));
     }
+
+    fn greeted(&mut self, _: &Launch) {}
 
     fn started(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());

@@ -1,6 +1,7 @@
 //! The driver: launches what is missing, keeps every line, continues after failures.
 
 use super::cost;
+use super::environment::messaging;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
 use super::forecast::{OpenLaunch, OpenPoint};
@@ -16,9 +17,7 @@ use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
-use crate::sample::{Event, Sample, Status};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use crate::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,6 +26,8 @@ pub trait Watcher {
     /// What is still to be measured, in the order of the launches.
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
+    /// The ranks are there, and say where.
+    fn greeted(&mut self, launch: &Launch);
     /// A run of this point begins; these are its samples in this block so far.
     fn started(&mut self, point: &Point, seconds: &[f64]);
     /// The machine was watched before the first sample: the verdict about it, and why.
@@ -269,17 +270,6 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-/// What begins like this changes how messages are sent.
-const MESSAGING: [&str; 10] =
-    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "UCX_"];
-
-/// Of the environment, what changes how messages are sent.
-fn messaging() -> BTreeMap<String, String> {
-    let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
-    let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
-    std::env::vars_os().map(text).filter(|(name, _): &(String, String)| changes(name)).collect()
-}
-
 fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
@@ -320,6 +310,7 @@ fn note(
             }
             faults::check_nodes(size, launch)?;
             attempt.watch.launched(launch);
+            watcher.greeted(launch);
         }
         (Event::Start { .. }, Some(pending)) => {
             watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
