@@ -175,7 +175,8 @@ fn surface(n: usize) -> Design {
     .concat();
     let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 13] } else { &[9, 13] };
     let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
-    let at = |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0];
+    let at =
+        |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0, 0.0];
     let (memory, words) = (67108864.0, [1.0, 16.0, 256.0, 4096.0]);
     let mut points = Vec::new();
     if n <= 14 {

@@ -68,6 +68,7 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
+//! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of one thing
 //! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
@@ -92,6 +93,7 @@ mod comm;
 mod common;
 mod compare;
 mod compare_sides;
+mod compare_terms;
 mod condition;
 mod contributing;
 mod control;

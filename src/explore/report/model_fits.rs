@@ -319,7 +319,11 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
         let bootstrap = estimate.bootstrap.map_or(String::new(), ends);
         number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
     });
-    let held = fit.held.iter().map(|(name, value)| number(name, Some(*value), "given".into(), String::new()));
+    let held = fit.held.iter().map(|(name, value)| {
+        let card = fit.not_identified.contains(name);
+        let how = if card { "the card's, as these points do not identify it" } else { "given" };
+        number(name, Some(*value), how.into(), String::new())
+    });
     let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
     fitted.chain(held).chain(absent).collect()
 }
