@@ -2,6 +2,7 @@
 
 use super::common::{Scratch, launch, manifest, printed, refused, sample};
 use crate::browser;
+use crate::made_up;
 use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::machine::Card;
 use apexmap::explore::model_fit;
@@ -255,6 +256,32 @@ fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
     assert!(
         text.contains("What of each table and figure is reproduced") && text.contains("identities of printed numbers")
     );
+}
+
+#[test]
+fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_says_what_to_do() {
+    let scratch = Scratch::new();
+    let plan = made_up::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..made_up::ONE };
+    let folder = made_up::folder(&scratch, "one-size", plan, &made_up::NUMBERS, false);
+    let path = folder.to_str().expect("a path");
+    let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 64"];
+    let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
+    let error = refused(&[&fit[..], &sizes].concat());
+    assert!(error.contains("cannot identify") && error.contains("--machine CARD"), "{error}");
+    let card = scratch.join("one-size.toml");
+    let text = printed(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
+    assert!(text.contains("the card's: not identified here"), "{text}");
+    assert!(text.contains("These points do not identify ") && text.contains("l3_alone_seconds"), "{text}");
+}
+
+#[test]
+fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
+    let scratch = Scratch::new();
+    let plan = made_up::Plan { access: "update", words: &[1 << 20], ..made_up::ONE };
+    let folder = made_up::folder(&scratch, "writes", plan, &made_up::NUMBERS, true);
+    let error = refused(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
+    assert!(error.contains("apex_map.surface is about access = \"read\""), "{error}");
+    assert!(error.contains("--where 'access == \"read\"'"), "{error}");
 }
 
 #[test]

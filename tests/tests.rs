@@ -74,6 +74,7 @@
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
+//! `made_up` machines that behave as a model says,
 //! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
 
 #[macro_use]
@@ -121,6 +122,7 @@ mod licences;
 mod limits;
 mod lru;
 mod machine;
+mod made_up;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;

@@ -13,7 +13,7 @@ use crate::explore::model_fit::card::NEAR;
 use crate::explore::store::columns::{ALPHA, BLOCK};
 use crate::measure::numerics::power_law::remote_share;
 use crate::measure::numerics::statistics::median;
-use crate::units::{exact, plural};
+use crate::units::{NumberStyle, exact, number, plural};
 use serde::Serialize;
 use std::path::Path;
 
@@ -212,7 +212,7 @@ fn table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<
     let matters = |term: &usize| regions.iter().any(|(_, cells)| mean(cells, &|cell| cell.parts[*term]).abs() >= least);
     let kept: Vec<usize> = (0..pair.terms.len()).filter(matters).collect();
     // Times of the machine by the base's; speeds are the other way round.
-    let speed = |logarithm: f64| written((-logarithm).exp());
+    let speed = |logarithm: f64| number((-logarithm).exp(), NumberStyle::Fixed(3));
     let row = |(region, cells): &(String, Vec<&TermCell>)| {
         let of = |term: &usize| speed(mean(cells, &|cell| cell.parts[*term]));
         let left = speed(mean(cells, &TermCell::unexplained));
@@ -231,12 +231,13 @@ fn table(comparison: &Comparison, pair: &TermPair, cells: &[&TermCell]) -> (Vec<
 /// All points, then halves by L and by alpha.
 fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, Vec<&'a TermCell>)> {
     let mut found = vec![("all points".to_owned(), cells.to_vec())];
-    let number = |cell: &TermCell, column: &str| comparison.points.points[cell.at].number(column);
+    let value_of = |cell: &TermCell, column: &str| comparison.points.points[cell.at].number(column);
     let ranks = |cell: &TermCell| comparison.points.points[cell.at].number_on(0, "ranks");
-    for (column, [below, above]) in
-        [(BLOCK, ["short blocks, L", "long blocks, L"]), (ALPHA, ["local, alpha", "far, alpha"])]
-    {
-        let mut values: Vec<f64> = cells.iter().filter_map(|cell| number(cell, column)).collect();
+    for (column, [below, above]) in [
+        (BLOCK, ["short blocks, L", "long blocks, L"]),
+        (ALPHA, ["high temporal locality, alpha", "low temporal locality, alpha"]),
+    ] {
+        let mut values: Vec<f64> = cells.iter().filter_map(|cell| value_of(cell, column)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
         if values.len() < 2 {
@@ -246,7 +247,7 @@ fn regions<'a>(comparison: &Comparison, cells: &[&'a TermCell]) -> Vec<(String, 
         for (name, values) in [(below, low), (above, high)] {
             let [from, to] = [values[0], values[values.len() - 1]];
             let ends = if from == to { exact(from) } else { format!("{} to {}", exact(from), exact(to)) };
-            let inside = |cell: &&&TermCell| number(cell, column).is_some_and(|value| from <= value && value <= to);
+            let inside = |cell: &&&TermCell| value_of(cell, column).is_some_and(|value| from <= value && value <= to);
             let part: Vec<&TermCell> = cells.iter().filter(inside).copied().collect();
             let away = part.first().and_then(|cell| ranks(cell)).filter(|ranks| column == ALPHA && *ranks > 1.0);
             let away = away.map_or(String::new(), |ranks| {

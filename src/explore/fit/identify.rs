@@ -1,6 +1,5 @@
 //! Whether the points of a design identify the parameters, and what is held instead where they do not.
 
-use super::Role;
 use super::optimum::Optimum;
 use super::task::Task;
 use crate::error::{Error, Result};
@@ -16,51 +15,49 @@ const SHARE: f64 = 0.1;
 /// than a factor of 10 either way.
 const WIDEST: f64 = 1.17;
 
-/// The best parameters. Those that the points do not identify are held at the values that their roles have for this, the least
-/// identified first, until all others are.
+/// Holds what the points do not identify at the values that the task has for this, the least identified first, and solves again,
+/// until all others are identified.
 ///
 /// # Errors
 /// If one is not identified that has no such value, or no parameters give finite rates.
-pub fn solve(task: &mut Task, roles: &[Role]) -> Result<Optimum> {
+pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
-        if task.free.is_empty() {
-            return Err(super::nothing_to_fit(task.model));
-        }
-        let optimum = super::solve(task)?;
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
-        if !hold_worst(task, roles, &errors, false) {
+        if !hold_worst(task, &errors, false) {
             check(task, &optimum)?;
             return Ok(optimum);
         }
+        if task.free.is_empty() {
+            return Err(super::nothing_to_fit(task.model));
+        }
+        optimum = super::solve(task)?;
     }
 }
 
 /// Holds what so many points do not identify even if the values that may be held are the true ones: a fit that has them free would
 /// wander.
-pub fn hold_beforehand(task: &mut Task, roles: &[Role], points: usize) {
-    while task.free.iter().any(|&at| matches!(roles[at], Role::OrHold(_))) {
+pub fn hold_beforehand(task: &mut Task, points: usize) {
+    while task.free.iter().any(|&at| task.or_hold[at].is_some()) {
         let theta: Vec<f64> = task.free.iter().map(|&at| task.base[at].ln()).collect();
         if task.jacobian(&theta).iter().any(|slope| !slope.is_finite()) {
             // The fit says what is wrong.
             return;
         }
         let errors = relative_errors(task, &theta, NOISE);
-        if !hold_worst(task, roles, &errors, points <= task.free.len()) {
+        if !hold_worst(task, &errors, points <= task.free.len()) {
             return;
         }
     }
 }
 
 /// Holds the least identified parameter that may be held, if it is not identified, or any is `too_many`. Whether there was one.
-fn hold_worst(task: &mut Task, roles: &[Role], errors: &[f64], too_many: bool) -> bool {
+fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     let error = |at: &usize| if errors[*at].is_nan() { f64::INFINITY } else { errors[*at] };
-    let may_be_held = |at: &usize| matches!(roles[task.free[*at]], Role::OrHold(_));
-    let worst = (0..task.free.len()).filter(may_be_held).max_by(|a, b| error(a).total_cmp(&error(b)));
-    let Some(worst) = worst.filter(|at| too_many || error(at) > WIDEST) else { return false };
+    let values = (0..task.free.len()).filter_map(|at| Some((at, task.or_hold[task.free[at]]?)));
+    let worst = values.max_by(|a, b| error(&a.0).total_cmp(&error(&b.0)));
+    let Some((worst, value)) = worst.filter(|(at, _)| too_many || error(at) > WIDEST) else { return false };
     let at = task.free.remove(worst);
-    if let Role::OrHold(value) = roles[at] {
-        task.base[at] = value;
-    }
+    task.base[at] = value;
     true
 }
 

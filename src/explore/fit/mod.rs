@@ -168,7 +168,8 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
 /// A fit without breaks to be found, to the observations that are kept.
 fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
     let (mut task, absent) = prepare(model, data, kept, roles)?;
-    let optimum = identify::solve(&mut task, roles)?;
+    let first = solve(&task)?;
+    let optimum = identify::settle(&mut task, first)?;
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
     for (at, &index) in task.free.iter().enumerate() {
@@ -244,7 +245,9 @@ fn prepare<'a>(
     };
     let base = parameters.iter().zip(roles).map(value).collect();
     let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
-    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
+    let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
+    let or_hold = roles.iter().map(or_hold).collect();
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold };
     let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
     if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
         let parameter = &parameters[at];
@@ -256,7 +259,7 @@ fn prepare<'a>(
     free.retain(|at| !absent.contains(at));
     task.free = free;
     let different = different(data).len();
-    identify::hold_beforehand(&mut task, roles, different);
+    identify::hold_beforehand(&mut task, different);
     if task.free.is_empty() {
         return Err(nothing_to_fit(model));
     }

@@ -8,7 +8,7 @@ use crate::explore::fit::{self, Fit, Options};
 use crate::explore::html::{Picture, picture};
 use crate::explore::machine::Card;
 use crate::explore::model_fit::figures::{self, ModelFigure};
-use crate::explore::model_fit::groups::{FitGroup, groups};
+use crate::explore::model_fit::groups::{FitGroup, groups, left_out};
 use crate::explore::model_fit::{self, Data, card};
 use crate::explore::models::{self, Model};
 use crate::units::{Unit, amount, plural};
@@ -86,6 +86,9 @@ pub fn section(input: &Input) -> Result<Explained> {
                 continue;
             }
         };
+        if let Some((points, why)) = left_out(input.samples, *model).filter(|_| !groups.is_empty()) {
+            section.refuse(*model, plural(points, "point"), &why);
+        }
         for (number, group) in groups.iter().enumerate() {
             if number < MOST_GROUPS {
                 section.add(*model, group)?;
