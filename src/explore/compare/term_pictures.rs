@@ -8,6 +8,7 @@ use super::terms::{ALIKE, TermCell, TermPair};
 use crate::error::Result;
 use crate::explore::figure::{Axis, Classes, Figure, Grid, Quantity};
 use crate::explore::html::{Picture, if_drawable, picture};
+use crate::explore::model_fit::card::NEAR;
 use crate::units::{Unit, plural};
 use ndarray::Array2;
 use std::collections::HashMap;
@@ -60,7 +61,9 @@ pub fn of_group(
         "What the cards do not predict of the ratio: above 1 (blue) {other} is faster than its card and that of {base} say, below 1 \
          (red) slower."
     );
-    drawn.push((Figure::Ratio(left), format!("{name}-left"), title, caption));
+    // Noise stays pale.
+    let left = Figure::Within(Box::new(Figure::Ratio(left)), (1.0 / NEAR, NEAR));
+    drawn.push((left, format!("{name}-left"), title, caption));
     let mut undrawn = Vec::new();
     let mut pictures = Vec::new();
     for (figure, file, title, caption) in drawn {
