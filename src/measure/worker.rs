@@ -22,6 +22,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -203,7 +204,7 @@ fn serve<C: Collectives>(
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
-    let placement = gather_placement(comm);
+    let placement = gather_placement(comm, &job.launcher);
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
     let mut observer = Observer::new(comm)?;
     preflight(comm, job, &mut observer, root.is_some())?;
@@ -260,6 +261,13 @@ struct Root<'a> {
     memory: Vec<Option<MemoryPlacement>>,
 }
 
+/// Ranks of the fullest machine. Nodes of different names may share one, which MPI does not see.
+pub fn most_on_a_machine(placement: &[Placement]) -> usize {
+    let mut ranks = BTreeMap::<&str, usize>::new();
+    placement.iter().filter_map(|place| place.machine.as_deref()).for_each(|id| *ranks.entry(id).or_default() += 1);
+    ranks.into_values().max().unwrap_or(0)
+}
+
 impl<'a> Root<'a> {
     fn new<C: Collectives>(
         comm: &C,
@@ -269,6 +277,8 @@ impl<'a> Root<'a> {
         place: Option<Place>,
     ) -> Result<Self> {
         let host = provenance::host();
+        let threads = host.processors.machine_hardware_threads;
+        let crowded = threads.is_some_and(|threads| most_on_a_machine(&placement) > threads as usize);
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
@@ -280,7 +290,7 @@ impl<'a> Root<'a> {
             host,
             place,
             placement,
-            oversubscribed: comm.oversubscribed(),
+            oversubscribed: comm.oversubscribed() || crowded,
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
         })))?;

@@ -2,10 +2,12 @@
 
 use super::card::CardArguments;
 use super::interrupt::{self, Interrupt};
+use super::part;
 use super::progress::Progress;
 use super::report;
 use super::setup::{Setup, SweepArguments};
 use super::shell::words;
+use super::submit::{self, SubmitArguments};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
 use crate::explore::store::health::Health;
@@ -22,7 +24,7 @@ use crate::provenance;
 use crate::terminal::note;
 use crate::units::plural;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -46,6 +48,11 @@ pub struct Arguments {
     /// Do not draw figures, do not write the report
     #[arg(long)]
     pub no_report: bool,
+    #[command(flatten)]
+    pub submit: SubmitArguments,
+    /// Internal: the part of the sweep that a batch job measures
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub part: Option<PathBuf>,
     /// noisy: end with an error if the machine is disturbed, before the first sample or over all samples
     #[arg(long, value_name = "WHAT")]
     pub fail_if: Option<FailIf>,
@@ -72,6 +79,9 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 const LINE_LIMIT: usize = 1 << 20;
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.part {
+        return part::run(&arguments.sweep, path);
+    }
     let setup = Setup::new(&arguments.sweep)?;
     keep_apart(&setup, arguments.replace)?;
     let conduct = Conduct {
@@ -79,6 +89,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         report: !arguments.no_report,
         ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
     };
+    if submit::is_asked(&arguments.submit, &setup)? {
+        return submit::carry_out(&setup, &arguments.submit, &arguments.card, conduct);
+    }
     carry_out(&setup, &arguments.card, conduct)
 }
 
@@ -120,31 +133,44 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
     let interrupt = Interrupt::catch();
-    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
+    let mut watcher = Progress::new(&setup.plan);
+    let interrupted = || interrupt.check();
+    let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &mut watcher, &interrupted);
+    drop(watcher);
     // Samples are compacted even if the driver failed, but its error is the one to report.
     let compacted = compact(setup, &folder);
     driven.and_then(|()| interrupt.check()).map_err(|error| interrupt::explain(error, &setup.plan, &folder))?;
     drop(interrupt);
-    let (table, done) = compacted?;
+    conclude(setup, &folder, conduct, compacted?)
+}
+
+/// Figures, report and verdict of what jobs have measured.
+pub fn finish(setup: &Setup, folder: &Folder, conduct: Conduct) -> Result<()> {
+    conclude(setup, folder, conduct, compact(setup, folder)?)
+}
+
+fn conclude(setup: &Setup, folder: &Folder, conduct: Conduct, (table, done): (Table, Done)) -> Result<()> {
     let samples = Samples::from(table);
     if conduct.report && !samples.is_empty() {
-        report::make(&folder, &samples)?;
+        report::make(folder, &samples)?;
     }
     let health = Health::of(&samples.current());
     if conduct.ends_if_noisy && health.verdict() == Quietness::Disturbed {
         let next = "free the machine, and measure anew with --replace or into another folder";
         return Err(Error::new(ErrorKind::Regression, format!("the machine was {}", health.sentence()), next));
     }
-    verdict(setup, &folder, &done)
+    verdict(setup, folder, &done)
 }
 
-fn measure(
+/// Runs the launches that the plan lacks.
+pub fn measure(
     setup: &Setup,
     folder: &Folder,
     launcher: &dyn Launcher,
     program: &str,
     conduct: Conduct,
-    interrupt: &Interrupt,
+    watcher: &mut Progress,
+    interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     let here = Here::look();
     let command = |job: &Path, size: LaunchSize| -> CommandLine {
@@ -165,7 +191,6 @@ fn measure(
         end: END_LIMIT,
         line: LINE_LIMIT,
     };
-    let mut watcher = Progress::new(&setup.plan);
     drive(
         &setup.plan,
         &mut Setting {
@@ -176,8 +201,8 @@ fn measure(
             retry_failed: conduct.retry_failed,
             preflight_seconds: setup.sweep.launch.preflight_seconds,
             ends_if_noisy: conduct.ends_if_noisy,
-            watcher: &mut watcher,
-            interrupted: &|| interrupt.check(),
+            watcher,
+            interrupted,
         },
     )
 }
@@ -201,7 +226,7 @@ fn compact(setup: &Setup, folder: &Folder) -> Result<(Table, Done)> {
 }
 
 /// Writes the plan into the result folder before it runs.
-fn describe(setup: &Setup, folder: &Folder) -> Result<()> {
+pub fn describe(setup: &Setup, folder: &Folder) -> Result<()> {
     folder.replace_text(&folder.sweep(), &setup.sweep.text)?;
     let mut lines = String::new();
     for entry in &setup.plan.entries {

@@ -40,12 +40,20 @@ pub struct Setup {
     pub worker: PathBuf,
     pub worker_info: WorkerInfo,
     pub folder: PathBuf,
+    /// For which the sweep was read.
+    pub machine: Machine,
 }
 
 impl Setup {
     pub fn new(arguments: &SweepArguments) -> Result<Self> {
+        Self::on(arguments, Machine::here())
+    }
+
+    /// For another machine than this one.
+    pub fn on(arguments: &SweepArguments, machine: Machine) -> Result<Self> {
         let sweep = arguments.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
-        Self::of(ready::open(sweep, Machine::here())?, arguments)
+        let setup = Self::of(ready::open(sweep, machine)?, arguments)?;
+        Ok(Self { machine, ..setup })
     }
 
     /// For a sweep that is not the one in the arguments.
@@ -69,7 +77,7 @@ impl Setup {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder })
+        Ok(Self { sweep, plan, worker, worker_info, folder, machine: Machine::here() })
     }
 
     /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another

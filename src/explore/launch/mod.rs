@@ -143,13 +143,7 @@ pub trait Launcher {
 /// Checks, before anything is started, that the worker is an executable file and the launcher is installed. Returns the
 /// program that starts the ranks. `search` is the PATH.
 pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<String> {
-    if !is_program(worker) {
-        let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
-        return Err(Error::environment(
-            format!("the worker {} {what}", worker.display()),
-            "name a build of apexmap; for MPI: cargo build --release --no-default-features --features mpi",
-        ));
-    }
+    check_worker(worker)?;
     let programs = launcher.programs();
     if programs.is_empty() {
         let worker = worker.to_str().ok_or_else(|| {
@@ -169,6 +163,19 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<S
             launcher.install(),
         )),
     }
+}
+
+/// # Errors
+/// If the worker is not an executable file.
+pub fn check_worker(worker: &Path) -> Result<()> {
+    if is_program(worker) {
+        return Ok(());
+    }
+    let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
+    Err(Error::environment(
+        format!("the worker {} {what}", worker.display()),
+        "name a build of apexmap; for MPI: cargo build --release --no-default-features --features mpi",
+    ))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -31,6 +31,8 @@ pub trait Watcher {
     fn preflight(&mut self, verdict: Quietness, text: &str);
     /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.
     fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
+    /// A line about what happened.
+    fn say(&mut self, text: &str);
     /// Nothing has come for a moment.
     fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
@@ -164,8 +166,8 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if left.is_some_and(|left| left <= 0.0) {
             return Ok(None);
         }
-        let launch = setting.folder.next_launch()?;
-        let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
+        let (launch, journal) = setting.folder.begin_launch()?;
+        let (mut attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return break_off(attempt, error, setting.watcher),
@@ -224,7 +226,7 @@ struct Attempt {
 fn launch_once(
     plan: &Plan,
     group: &mut Group,
-    launch: &str,
+    (launch, journal): (&str, Journal),
     budget: Option<f64>,
     setting: &mut Setting,
 ) -> Result<(Attempt, Result<Ending>)> {
@@ -238,7 +240,7 @@ fn launch_once(
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
     let mut attempt = Attempt {
-        journal: Journal::create(&path)?,
+        journal,
         protocol: Protocol::new(job),
         faulty: false,
         samples: 0,

@@ -3,6 +3,7 @@
 use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::{Error, Result};
+use crate::explore::batch::{self, Submit};
 use crate::explore::launch::{self, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
@@ -36,6 +37,8 @@ pub struct LaunchSpec {
     pub start_timeout_seconds: f64,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
+    /// How the sweep becomes jobs of a batch system; `None` if it runs here.
+    pub submit: Option<Submit>,
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
@@ -118,7 +121,30 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
         start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
+        submit: submit(file, page)?,
     })
+}
+
+/// What `submit` says, if it can be done.
+fn submit(file: &File, page: &Page) -> Result<Option<Submit>> {
+    let Some(submit) = &file.launch.submit else { return Ok(None) };
+    let table = submit.get_ref().table();
+    if let Some(system) = &table.system {
+        batch::find(system).map_err(|error| page.wrong(submit.span(), error.what, error.next))?;
+    }
+    table.options("", time).map_err(|(what, next)| page.wrong(submit.span(), format!("submit: {what}"), next))?;
+    Ok(Some(submit.get_ref().clone()))
+}
+
+/// A time such as "2 h", in seconds.
+///
+/// # Errors
+/// If the text is none.
+pub fn time(text: &str) -> std::result::Result<f64, String> {
+    match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
+        Some(seconds) if (0.0..=LONGEST_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("\"{text}\" is not a time")),
+    }
 }
 
 /// Longer than the ranks watch the machine before their first sample.
