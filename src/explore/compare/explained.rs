@@ -6,7 +6,7 @@ use super::groups::MatchedGroup;
 use super::scope::Scope;
 use super::summary::written;
 use super::term_pictures;
-use super::terms::{ALIKE, Leading, TermCell, TermPair, of_pair};
+use super::terms::{ALIKE, Leading, TermCell, TermPair, UNEXPLAINED, of_pair};
 use crate::error::Result;
 use crate::explore::html::Picture;
 use crate::explore::model_fit::card::NEAR;
@@ -16,9 +16,6 @@ use crate::measure::numerics::statistics::median;
 use crate::units::{NumberStyle, exact, number, plural};
 use serde::Serialize;
 use std::path::Path;
-
-/// What the model leaves, beside its terms.
-pub const UNEXPLAINED: &str = "not explained";
 
 /// Parts below this fraction of a ratio are not named.
 const SMALL: f64 = 0.05;
@@ -128,7 +125,7 @@ fn leaders(pair: &TermPair) -> String {
     let leading: Vec<Leading> = pair.cells.iter().filter_map(TermCell::leading).collect();
     leading.iter().for_each(|leading| counts[leading.term] += 1);
     let alike = pair.cells.len() - leading.len();
-    let mut named: Vec<(usize, &str)> = counts.into_iter().zip(names(pair)).filter(|(count, _)| *count > 0).collect();
+    let mut named: Vec<(usize, &str)> = counts.into_iter().zip(pair.names()).filter(|(count, _)| *count > 0).collect();
     named.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let each: Vec<String> = named.into_iter().map(|(count, name)| format!("{name} at {count}")).collect();
     let alike = match alike {
@@ -138,11 +135,6 @@ fn leaders(pair: &TermPair) -> String {
     };
     let points = plural(pair.cells.len(), "point");
     format!("What makes most of the ratio, of {points}: {}{alike}.", each.join(", "))
-}
-
-/// The terms and what is left, by the place of [`Leading::term`].
-pub fn names(pair: &TermPair) -> impl Iterator<Item = &'static str> {
-    pair.terms.iter().copied().chain([UNEXPLAINED])
 }
 
 /// Where the machine is slowest and where fastest against the base, and by what. Points whose ratio is decided come first.
@@ -163,7 +155,7 @@ fn verdict(comparison: &Comparison, pair: &TermPair, cell: &TermCell) -> Option<
     let [base, other] = [0, pair.of].map(|k| comparison.machines[k].name.as_str());
     let how = if cell.measured > 0.0 { "slower" } else { "faster" };
     let per_cent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let mut shares: Vec<(f64, &str)> = cell.shares().into_iter().zip(names(pair)).collect();
+    let mut shares: Vec<(f64, &str)> = cell.shares().into_iter().zip(pair.names()).collect();
     shares.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (rest, terms): (Vec<_>, Vec<_>) = shares.into_iter().partition(|(_, name)| *name == UNEXPLAINED);
     let one = |(share, name): &(f64, &str)| format!("{name} ({})", per_cent(*share));

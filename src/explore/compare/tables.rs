@@ -2,10 +2,9 @@
 
 use super::Comparison;
 use super::decisions::{self, Decided};
-use super::explained::UNEXPLAINED;
 use super::points::{Point, PointData};
 use super::scope::Scope;
-use super::terms::{TermCell, TermPair};
+use super::terms::{TermCell, TermPair, UNEXPLAINED};
 use crate::explore::export::csv;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! Maps of which term separates two machines, and of what the model leaves.
 
 use super::Comparison;
-use super::explained::names;
 use super::groups::MatchedGroup;
 use super::pictures::{quantity, warned};
 use super::terms::{ALIKE, TermCell, TermPair};
@@ -46,7 +45,7 @@ pub fn of_group(
         grid: grid(title.clone(), share, value(&|cell| cell.leading().map_or(f64::NAN, |leading| leading.share))),
         classes: cells.map(|cell| Some(cell.as_ref()?.leading().map_or(0, |leading| leading.term + 1))),
         names: std::iter::once(format!("less than {ALIKE} times apart"))
-            .chain(names(pair).map(str::to_owned))
+            .chain(pair.names().map(str::to_owned))
             .collect(),
     });
     let caption = format!(

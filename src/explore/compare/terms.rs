@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// Times that are less than this factor apart are called alike: to ask which term separates them is to ask about noise.
 pub const ALIKE: f64 = 1.1;
 
+/// What the model leaves, beside its terms.
+pub const UNEXPLAINED: &str = "not explained";
+
 /// A machine against the base, term by term.
 #[derive(Clone, Debug)]
 pub struct TermPair {
@@ -48,6 +51,13 @@ pub struct Leading {
     pub term: usize,
     /// As a fraction of the logarithm of the measured ratio: more than 1 where others act against it.
     pub share: f64,
+}
+
+impl TermPair {
+    /// The terms and what is left, by the place of [`Leading::term`].
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.terms.iter().copied().chain([UNEXPLAINED])
+    }
 }
 
 impl TermCell {
