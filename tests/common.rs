@@ -102,6 +102,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
                 memory: None,
             })
             .collect(),
+        environment: Default::default(),
         oversubscribed: false,
         build: build.into(),
         unix_seconds: 1.7e9,

@@ -40,6 +40,9 @@ pub struct Job {
     /// Time for which the machine is watched before the first sample.
     #[serde(default)]
     pub preflight_seconds: f64,
+    /// To be recorded with the launch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     pub tasks: Vec<Task>,
 }
 
@@ -286,6 +289,7 @@ impl<'a> Root<'a> {
             transport: job.transport.clone(),
             library: comm::library(transport.kind()).unwrap_or_default(),
             launcher: job.launcher.clone(),
+            environment: job.environment.clone(),
             ranks: comm.size(),
             host,
             place,

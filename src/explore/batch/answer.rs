@@ -50,7 +50,8 @@ pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<
         }
         let reason = optional(question.reason);
         let (state, reason) = meaning(template, word, reason);
-        let job = Answer { id: id.into(), name: optional(question.name), state, reason, start: optional(question.start) };
+        let job =
+            Answer { id: id.into(), name: optional(question.name), state, reason, start: optional(question.start) };
         jobs.insert(job.id.clone(), job);
     }
     jobs
@@ -59,7 +60,10 @@ pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<
 /// Whether a line has all columns of a question.
 fn fields_fit(question: &Question, fields: usize) -> bool {
     let columns = [Some(question.id), Some(question.state), question.name, question.reason, question.start];
-    columns.into_iter().flatten().all(|at| if at < 0 { at.unsigned_abs() as usize <= fields } else { (at as usize) < fields })
+    columns
+        .into_iter()
+        .flatten()
+        .all(|at| if at < 0 { at.unsigned_abs() as usize <= fields } else { (at as usize) < fields })
 }
 
 /// What a word for a state means, and what more there is to say. Whatever is not known may still run: the job is watched on.

@@ -160,7 +160,9 @@ impl SubmitTable {
         let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
             None => None,
             Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
-            Some(Ok(_)) => return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into())),
+            Some(Ok(_)) => {
+                return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into()));
+            }
             Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
         };
         Ok(JobOptions {

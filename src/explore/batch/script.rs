@@ -83,7 +83,12 @@ pub fn submit(template: &Template, script: &str, after: Option<&str>) -> Result<
     let at = template.submit.iter().position(|text| text.contains("{script}")).unwrap_or(template.submit.len());
     let (before, rest) = template.submit.split_at(at);
     let further = template.after.iter().filter(|_| after.is_some());
-    before.iter().chain(further).chain(rest).map(|text| filled(text, value).ok_or_else(|| open(template, "submit"))).collect()
+    before
+        .iter()
+        .chain(further)
+        .chain(rest)
+        .map(|text| filled(text, value).ok_or_else(|| open(template, "submit")))
+        .collect()
 }
 
 /// The arguments of a question or of `cancel`; `{ids}` alone becomes an argument for each, elsewhere they are joined by commas.

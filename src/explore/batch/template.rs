@@ -84,7 +84,17 @@ pub struct Question {
 const IN_COMMANDS: &[&str] = &["script", "after", "user", "ids"];
 /// What directives may name.
 pub const IN_DIRECTIVES: &[&str] = &[
-    "name", "nodes", "ranks_per_node", "cores", "time", "log", "account", "partition", "qos", "constraint", "reservation",
+    "name",
+    "nodes",
+    "ranks_per_node",
+    "cores",
+    "time",
+    "log",
+    "account",
+    "partition",
+    "qos",
+    "constraint",
+    "reservation",
 ];
 
 impl Template {
@@ -109,7 +119,9 @@ impl Template {
         }
         known(&template.directives, IN_DIRECTIVES)?;
         known(&template.exclusive, IN_DIRECTIVES)?;
-        for (name, command) in [("submit", &template.submit), ("ask", &template.ask.command), ("cancel", &template.cancel)] {
+        for (name, command) in
+            [("submit", &template.submit), ("ask", &template.ask.command), ("cancel", &template.cancel)]
+        {
             if command.is_empty() {
                 return Err(Error::input(format!("{}: {name} is empty", path.display()), "name the program to run"));
             }
@@ -163,8 +175,11 @@ fn pieces(mut text: &str) -> Vec<Piece<'_>> {
 
 /// The text with values in place of names; `None` if one has no value.
 pub fn filled(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-    pieces(text).into_iter().map(|piece| match piece {
-        Piece::Text(text) => Some(text.to_owned()),
-        Piece::Name(name) => value(name),
-    }).collect()
+    pieces(text)
+        .into_iter()
+        .map(|piece| match piece {
+            Piece::Text(text) => Some(text.to_owned()),
+            Piece::Name(name) => value(name),
+        })
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::run::{Conduct, carry_out};
+use super::conduct::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
 use crate::error::{ErrorKind, Result};
 use crate::explore::calibrate;

@@ -5,6 +5,7 @@ mod cancel;
 mod card;
 mod compare;
 mod compare_self;
+mod conduct;
 pub mod diagnostics;
 mod export;
 mod fit;

@@ -1,8 +1,8 @@
 //! `apexmap run --part`: what a batch job runs, the launches of its part of a sweep, until its time is nearly over.
 
+use super::conduct::{self, Conduct};
 use super::interrupt::Interrupt;
 use super::progress::Progress;
-use super::run::{self, Conduct};
 use super::setup::{Setup, SweepArguments};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch;
@@ -86,5 +86,5 @@ fn measure(
         }
     };
     let mut watcher = Progress::new(&setup.plan);
-    run::measure(&setup, folder, launcher.as_ref(), &program, Conduct::default(), &mut watcher, &interrupted)
+    conduct::measure(&setup, folder, launcher.as_ref(), &program, Conduct::default(), &mut watcher, &interrupted)
 }

@@ -55,7 +55,8 @@ impl PlanTime {
 
     /// Wall time of the launches of these sizes, in seconds, and how many they are.
     pub fn of_sizes(&self, sizes: &[LaunchSize]) -> (f64, usize) {
-        let own: Vec<OpenLaunch> = self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
+        let own: Vec<OpenLaunch> =
+            self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
         (seconds(self.unlimited(), &own), own.len())
     }
 

@@ -130,7 +130,6 @@ impl Progress {
         let pause = if self.bar.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);
     }
-
 }
 
 /// Width of the bar, in characters.

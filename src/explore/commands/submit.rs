@@ -1,10 +1,10 @@
 //! `apexmap run --submit`: the sweep as jobs of a batch system, followed until they are done.
 
 use super::card::CardArguments;
+use super::conduct::{self, Conduct};
 use super::interrupt::Interrupt;
 use super::plan_time::PlanTime;
 use super::progress::Progress;
-use super::run::{self, Conduct};
 use super::setup::Setup;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch::options::{Jobs as Division, SubmitTable};
@@ -15,8 +15,8 @@ use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, follow};
 use crate::explore::submit::parts::{chain, parts};
 use crate::explore::submit::record::Line;
 use crate::explore::submit::{Jobs, Part, PartFile, System};
-use crate::explore::sweep::{self, cost};
 use crate::explore::sweep::plan::{Entry, Progress as Done};
+use crate::explore::sweep::{self, cost};
 use crate::provenance;
 use crate::terminal::{note, print};
 use crate::units::{self, NumberStyle};
@@ -103,7 +103,9 @@ pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
     let inside = batch::VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
     match (inside, setup.sweep.launch.submit.is_some()) {
         (Some(name), true) => {
-            note(&format!("note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"));
+            note(&format!(
+                "note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"
+            ));
             Ok(false)
         }
         (None, true) => Ok(true),
@@ -113,7 +115,8 @@ pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
 
 /// Submits what is missing, follows, then draws figures and writes the report if asked.
 pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, conduct: Conduct) -> Result<()> {
-    let folder = Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
+    let folder =
+        Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
     let store = Jobs::of(&folder);
     let earlier = if store.exist() { store.read()?.0 } else { None };
     let (options, template) = options(setup, given, earlier)?;
@@ -135,7 +138,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     if let Some(card) = &found {
         folder.replace_card(card)?;
     }
-    run::describe(setup, &folder)?;
+    conduct::describe(setup, &folder)?;
     store.append(&Line::Options { options: Box::new(options.clone()), command: super::shell::words() })?;
 
     let interrupt = Interrupt::catch();
@@ -164,7 +167,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     for (part, why) in &stopped {
         note(&format!("{part}: {why}"));
     }
-    run::finish(setup, &folder, conduct)
+    conduct::finish(setup, &folder, conduct)
 }
 
 /// The error of a follower that was interrupted: the jobs go on.
@@ -174,7 +177,10 @@ fn left(error: Error, folder: &Folder) -> Error {
     Error::new(
         error.kind,
         "interrupted: the jobs go on",
-        format!("follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them", super::shell::command()),
+        format!(
+            "follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them",
+            super::shell::command()
+        ),
     )
 }
 
@@ -192,10 +198,13 @@ fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) 
         None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
     };
     let system = match &table.system {
-        Some(path) if Path::new(path).is_file() => std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned()),
+        Some(path) if Path::new(path).is_file() => {
+            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
+        }
         _ => template.name.clone(),
     };
-    let options = table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
+    let options =
+        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
     Ok((options, template))
 }
 

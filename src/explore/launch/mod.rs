@@ -32,10 +32,19 @@ pub struct LauncherEntry {
     pub transport: TransportKind,
     /// It may start ranks on nodes that this process knows nothing about.
     pub remote: bool,
+    /// The environment variable that is set where it has an allocation: elsewhere each launch waits in the queue.
+    pub allocation: Option<&'static str>,
     /// It takes its command line from the sweep's `command`, which the others refuse.
     pub takes_command: bool,
     /// The launcher, from the sweep's `command` (empty for those that take none).
     pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+}
+
+impl LauncherEntry {
+    /// Whether each launch will be a job of its own, which waits in the queue.
+    pub fn waits_in_queue(&self) -> bool {
+        self.allocation.is_some_and(|variable| env::var_os(variable).is_none())
+    }
 }
 
 impl PartialEq for LauncherEntry {
@@ -103,16 +112,20 @@ pub struct Here {
     pub hardware_threads: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
+    /// This process runs in an allocation whose nodes are known.
+    pub allocated: bool,
     pub root: bool,
 }
 
 impl Here {
     pub fn look() -> Self {
         let hardware = Hardware::here();
+        let nodes = env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok());
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
-            nodes: env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(1),
+            nodes: nodes.unwrap_or(1),
+            allocated: nodes.is_some(),
             root: nix::unistd::geteuid().is_root(),
         }
     }

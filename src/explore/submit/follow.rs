@@ -8,7 +8,6 @@ use super::tail::Tail;
 use crate::error::{Error, Result};
 use crate::explore::batch::answer::Answer;
 use crate::explore::batch::{JobOptions, JobState};
-use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::sweep::driver::{self, Watcher};
 use crate::explore::sweep::plan::{Entry, Plan, Progress, State};
@@ -68,8 +67,7 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let jobs = store.read()?.1;
     let mut before = BTreeMap::new();
     jobs.iter().filter(|job| job.ended.is_some()).for_each(|job| *before.entry(job.part.clone()).or_default() += 1);
-    let mut state =
-        Followed { jobs, before, said: BTreeMap::new(), stopped: Stopped::new(), done: Vec::new() };
+    let mut state = Followed { jobs, before, said: BTreeMap::new(), stopped: Stopped::new(), done: Vec::new() };
     let mut first = true;
     loop {
         let looked = Instant::now();
@@ -136,7 +134,13 @@ fn end(follower: &mut Follower, store: &Jobs, job: &mut Job, how: JobState, why:
     store.append(&Line::Ended { job: name, state: how, why: why.clone(), samples })?;
     let more = samples.saturating_sub(job.samples_before);
     let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
-    let text = format!("job {} ({}) {}{reason}; {} of its part are new", shown(job), job.part, how.words(), plural(more, "sample"));
+    let text = format!(
+        "job {} ({}) {}{reason}; {} of its part are new",
+        shown(job),
+        job.part,
+        how.words(),
+        plural(more, "sample")
+    );
     follower.watcher.say(&text);
     job.ended = Some((how, why, samples));
     Ok(())
@@ -150,10 +154,9 @@ fn shown(job: &Job) -> &str {
 /// Asks the batch system, if that is due; whether a job has ended.
 fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bool> {
     let alive: Vec<usize> = (0..state.jobs.len()).filter(|at| state.jobs[*at].ended.is_none()).collect();
-    if alive.is_empty() || !due(store, follower.ask_every) {
+    if alive.is_empty() || !store.may_ask(follower.ask_every)? {
         return Ok(false);
     }
-    new_file::replace_by(&store.asked_file(), "")?;
     let ids: Vec<String> = alive.iter().filter_map(|at| state.jobs[*at].id.clone()).collect();
     let answers = match follower.queue.ask(&ids) {
         Ok(answers) => answers,
@@ -196,7 +199,10 @@ fn hear(
         follower.queue.cancel(job.id.as_slice())?;
     }
     if !how.is_alive() {
-        end(follower, store, job, how, why)?;
+        // Its own driver knows best what went wrong.
+        store.look(job)?;
+        let own = job.own_end.as_ref().map(|(_, message)| message.clone()).filter(|message| !message.is_empty());
+        end(follower, store, job, how, &own.unwrap_or_else(|| why.to_owned()))?;
         return Ok(true);
     }
     let start = if start.is_empty() || start == "N/A" { String::new() } else { format!(", expected to start {start}") };
@@ -209,12 +215,6 @@ fn hear(
         }
     }
     Ok(false)
-}
-
-/// Whether so much time has passed since anybody asked.
-fn due(store: &Jobs, every: Duration) -> bool {
-    let asked = store.asked_file().metadata().and_then(|meta| meta.modified());
-    asked.map_or(true, |asked| SystemTime::now().duration_since(asked).is_ok_and(|passed| passed >= every))
 }
 
 /// Submits what is left of parts whose jobs have ended, and cancels jobs of those that are done.
@@ -279,7 +279,8 @@ fn submit(
             samples,
         };
         store.append(&line)?;
-        let script = std::path::absolute(store.script(&name)).map_err(|e| Error::file("find", &store.script(&name), e))?;
+        let script =
+            std::path::absolute(store.script(&name)).map_err(|e| Error::file("find", &store.script(&name), e))?;
         let id = follower.queue.submit(&script, after.as_ref().and_then(|job| job.id.as_deref()));
         let id = match id {
             Ok(id) => id,

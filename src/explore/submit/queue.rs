@@ -1,10 +1,10 @@
 //! The batch system, asked by its own programs.
 
 use crate::error::{Error, Result};
+use crate::explore::batch::JobState;
 use crate::explore::batch::answer::{Answer, jobs, submitted};
 use crate::explore::batch::script::{about, submit};
 use crate::explore::batch::template::{Question, Template};
-use crate::explore::batch::JobState;
 use crate::measure::worker::watchdog::LAUNCH;
 use crate::terminal::printable;
 use nix::unistd::{Uid, User};
@@ -79,7 +79,10 @@ impl System {
     }
 
     fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
-        let user = User::from_uid(Uid::effective()).ok().flatten().map_or_else(|| Uid::effective().to_string(), |user| user.name);
+        let user = User::from_uid(Uid::effective())
+            .ok()
+            .flatten()
+            .map_or_else(|| Uid::effective().to_string(), |user| user.name);
         let argv = about(&self.template, &question.command, &user, ids)?;
         let (status, output, errors) = self.run(&argv, None)?;
         let found = jobs(&self.template, question, &output);
@@ -146,6 +149,10 @@ impl Queue for System {
         }
         let argv = about(&self.template, &self.template.cancel, "", ids)?;
         let (status, _, errors) = self.run(&argv, None)?;
-        if status.success() || unknown(&errors) { Ok(()) } else { Err(refused(&argv, &errors, "try again, or cancel them by hand")) }
+        if status.success() || unknown(&errors) {
+            Ok(())
+        } else {
+            Err(refused(&argv, &errors, "try again, or cancel them by hand"))
+        }
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// The jobs of a result, on disk.
 #[derive(Clone, Debug)]
@@ -26,25 +27,54 @@ pub struct Jobs {
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Line {
     /// What jobs are submitted with from here on.
-    Options { options: Box<JobOptions>, command: Vec<String> },
+    Options {
+        options: Box<JobOptions>,
+        command: Vec<String>,
+    },
     /// A job is about to be submitted.
-    Submitting { job: String, part: String, seconds: f64, after: Option<String>, samples: usize },
+    Submitting {
+        job: String,
+        part: String,
+        seconds: f64,
+        after: Option<String>,
+        samples: usize,
+    },
     /// The batch system took it.
-    Submitted { job: String, id: String },
+    Submitted {
+        job: String,
+        id: String,
+    },
     /// The batch system refused it, or its driver was killed before it took note of the answer and no such job is found.
-    Refused { job: String, why: String },
+    Refused {
+        job: String,
+        why: String,
+    },
     /// The user asked to cancel it.
-    Cancelling { job: String },
-    Ended { job: String, state: JobState, why: String, samples: usize },
+    Cancelling {
+        job: String,
+    },
+    Ended {
+        job: String,
+        state: JobState,
+        why: String,
+        samples: usize,
+    },
 }
 
 /// A line that a job's own driver writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Own {
-    Started { id: Option<String>, host: String, unix_seconds: f64 },
+    Started {
+        id: Option<String>,
+        host: String,
+        unix_seconds: f64,
+    },
     /// Its driver ended in order.
-    Ended { code: u8, message: String },
+    Ended {
+        code: u8,
+        message: String,
+    },
 }
 
 /// What a job's driver must know besides the sweep.
@@ -113,9 +143,23 @@ impl Jobs {
         self.folder.join(format!("{job}.jsonl"))
     }
 
-    /// The time of the last question, which all who follow share.
+    /// Whose time is that of the last question.
     pub fn asked_file(&self) -> PathBuf {
         self.folder.join("asked")
+    }
+
+    /// Whether so much time has passed since anybody asked the batch system; if so, notes that it is asked now.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn may_ask(&self, every: Duration) -> Result<bool> {
+        let asked = self.asked_file().metadata().and_then(|meta| meta.modified());
+        let passed = |asked| SystemTime::now().duration_since(asked).is_ok_and(|passed| passed >= every);
+        let due = asked.map_or(true, passed);
+        if due {
+            new_file::replace_by(&self.asked_file(), "")?;
+        }
+        Ok(due)
     }
 
     /// Keeps a second follower out.

@@ -17,6 +17,8 @@ use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Sample, Status};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
 
@@ -267,6 +269,17 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
+/// What begins like this changes how messages are sent.
+const MESSAGING: [&str; 10] =
+    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "UCX_"];
+
+/// Of the environment, what changes how messages are sent.
+fn messaging() -> BTreeMap<String, String> {
+    let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
+    let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
+    std::env::vars_os().map(text).filter(|(name, _): &(String, String)| changes(name)).collect()
+}
+
 fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
@@ -283,6 +296,7 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, pr
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         preflight_seconds,
+        environment: messaging(),
         tasks: group.pending.iter().map(task).collect(),
     }
 }

@@ -33,12 +33,22 @@ pub struct LaunchSpec {
     pub worker: Option<PathBuf>,
     /// Longest time of one sample, and from there to the next one's start, in seconds.
     pub timeout_seconds: f64,
-    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds.
-    pub start_timeout_seconds: f64,
+    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds;
+    /// `None` if the sweep does not say.
+    pub start_timeout_seconds: Option<f64>,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
     /// How the sweep becomes jobs of a batch system; `None` if it runs here.
     pub submit: Option<Submit>,
+}
+
+impl LaunchSpec {
+    /// Longest time of a start, in seconds. A launcher that waits in a queue may wait for ever, unless the sweep says otherwise.
+    pub fn start_limit(&self, queued: bool) -> f64 {
+        let usual =
+            if queued { LONGEST_SECONDS } else { DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * self.preflight_seconds) };
+        self.start_timeout_seconds.unwrap_or(usual)
+    }
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
@@ -148,7 +158,7 @@ pub fn time(text: &str) -> std::result::Result<f64, String> {
 }
 
 /// Longer than the ranks watch the machine before their first sample.
-fn start_timeout(file: &File, page: &Page) -> Result<f64> {
+fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
     let launch = &file.launch;
     let preflight = seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
     match (seconds(&launch.start_timeout, "start_timeout", page)?, &launch.start_timeout) {
@@ -156,7 +166,7 @@ fn start_timeout(file: &File, page: &Page) -> Result<f64> {
             let what = format!("start_timeout must be longer than preflight, which is {preflight} s");
             Err(page.wrong(place.span(), what, "write a longer start_timeout, or preflight = \"0 s\""))
         }
-        (limit, _) => Ok(limit.unwrap_or(DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * preflight))),
+        (limit, _) => Ok(limit),
     }
 }
 
