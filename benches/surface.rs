@@ -6,9 +6,10 @@
 //! `-- --ranks 1` or `2` the surfaces of so many ranks only.
 
 use apexmap::explore::fit::{self, Options, baseline};
-use apexmap::explore::machine::Card;
+use apexmap::explore::machine::{Card, DISTURBED};
 use apexmap::explore::model_fit::{self, card};
 use apexmap::explore::models::apex_map::Surface;
+use apexmap::explore::store::health::Health;
 use apexmap::explore::store::{Folder, Samples};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,6 +31,9 @@ fn main() {
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     let file = value("--card").map_or_else(|| calibrated(&folder), PathBuf::from);
     let card = Card::find(&file.to_string_lossy()).expect("a card");
+    if let Some(banner) = card.provenance.get(DISTURBED) {
+        println!("The card was measured on a machine that was not quiet: {banner}\n");
+    }
     println!("| | points | SMAPE, 2 MiB pages | 4 KiB pages | within a factor of 1.25 |\n|---|---|---|---|---|");
     let mut one = None;
     for (at, (ranks, kernels)) in SURFACES.into_iter().enumerate() {
@@ -40,6 +44,7 @@ fn main() {
         let rows: Vec<(String, Vec<String>)> = kernels.iter().map(|kernel| row(&samples, kernel, &card)).collect();
         rows.iter().for_each(|(row, _)| println!("{row}"));
         rows.iter().flat_map(|(_, worst)| worst).for_each(|line| eprintln!("{line}"));
+        println!("<!-- machine while these were measured: {} -->", Health::of(&samples).sentence());
         if ranks == 1 {
             one = Some(samples);
         }

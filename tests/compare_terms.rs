@@ -188,5 +188,7 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
         let ratio: f64 = line.split(',').rev().nth(29).expect("a cell").parse().expect("a ratio");
         assert!((numbers.iter().sum::<f64>() - ratio.ln()).abs() < 1e-9, "{line}");
     }
+    printed(&["compare", &old, &new, "--out", to]);
+    assert!(!out.join("terms.csv").exists(), "an earlier one is gone");
     assert!(refused(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines"));
 }

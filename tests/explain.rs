@@ -7,8 +7,9 @@ use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::machine::Card;
 use apexmap::explore::model_fit;
 use apexmap::explore::model_fit::card::predict;
-use apexmap::explore::model_fit::groups::groups;
+use apexmap::explore::model_fit::groups::{groups, left_out};
 use apexmap::explore::models;
+use apexmap::explore::models::apex_map::Surface;
 use apexmap::explore::store::journal::Journal;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::{Folder, Samples};
@@ -282,6 +283,18 @@ fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
     let error = refused(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
     assert!(error.contains("apex_map.surface is about access = \"read\""), "{error}");
     assert!(error.contains("--where 'access == \"read\"'"), "{error}");
+    // Reports leave such points out, and say how many.
+    let samples = |plan| made_up::machine("a", plan, &made_up::NUMBERS).samples;
+    let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
+    assert!(points == 25 && why.what.contains("access"), "{points} {why}");
+    assert!(left_out(&samples(made_up::ONE), &Surface).is_none());
+    // Nor is anything predicted of them, whichever comes first.
+    let card = folder.join("machine.toml");
+    let predict = ["predict", "apex_map.surface", "--machine", card.to_str().expect("a path"), "--ranks", "1"];
+    for access in ["access=write", "access=read,write"] {
+        let at = ["--set", "alpha=1", "--set", "L=1", "--set", "M=1048576", "--set", access];
+        assert!(refused(&[&predict[..], &at].concat()).contains("apex_map.surface"), "{access}");
+    }
 }
 
 #[test]

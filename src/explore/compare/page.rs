@@ -163,9 +163,7 @@ pub fn write(
     save(&folder.join("cells.csv"), &tables::cells(comparison))?;
     save(&folder.join("unmatched.csv"), &tables::unmatched(comparison))?;
     let pairs: Vec<_> = context.explained.iter().filter_map(|explained| explained.pair.as_ref()).collect();
-    if !pairs.is_empty() {
-        save(&folder.join("terms.csv"), &tables::terms(comparison, &pairs))?;
-    }
+    tables::save_terms(&folder.join("terms.csv"), comparison, &pairs)?;
     let page = folder.join("compare.html");
     let text = html::render(TEMPLATE, &context)?;
     save(&page, &text)?;

@@ -5,8 +5,12 @@ use super::decisions::{self, Decided};
 use super::points::{Point, PointData};
 use super::scope::Scope;
 use super::terms::{TermCell, TermPair, UNEXPLAINED};
+use crate::error::{Error, Result};
 use crate::explore::export::csv;
+use crate::explore::new_file;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
 
 fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
@@ -76,8 +80,22 @@ fn compared(found: Option<&Decided>, both: bool) -> [String; 6] {
     [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
 }
 
+/// Writes the table of terms; without any, removes what an earlier comparison left there.
+///
+/// # Errors
+/// If it cannot be written or removed.
+pub fn save_terms(path: &Path, comparison: &Comparison, pairs: &[&TermPair]) -> Result<()> {
+    if !pairs.is_empty() {
+        return new_file::replace_by(path, terms(comparison, pairs));
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
 /// Every point whose terms are known on both sides: their seconds, and what each makes of the logarithm of the ratio of times.
-pub fn terms(comparison: &Comparison, pairs: &[&TermPair]) -> String {
+fn terms(comparison: &Comparison, pairs: &[&TermPair]) -> String {
     let columns = columns(comparison);
     let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
     let mut head = head(&columns);
