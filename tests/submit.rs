@@ -351,8 +351,8 @@ fn a_plan_longer_than_the_limit_is_a_chain_whose_rest_is_cancelled_when_all_is_d
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
     let after: Vec<Option<&str>> = case.cluster.jobs.iter().map(|job| job.2.as_deref()).collect();
-    assert_eq!(after, [None, Some("100"), Some("101"), Some("102")]);
-    assert_eq!(case.cluster.cancelled, ["102", "103"]);
+    assert_eq!(after, [None, Some("100"), Some("101")]);
+    assert_eq!(case.cluster.cancelled, ["102"]);
 }
 
 #[test]

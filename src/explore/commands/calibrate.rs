@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             out: Some(folder.clone()),
             worker: arguments.worker.clone(),
             machine: arguments.machine.clone(),
+            ranks_per_node: None,
         },
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());

@@ -31,6 +31,9 @@ pub struct SweepArguments {
     /// Name of this machine in results [default: its host name]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
+    /// Ranks on each node of a cluster, for the launcher and for batch jobs [default: the sweep's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
 }
 
 /// A sweep with its plan, before anything is launched.
@@ -58,12 +61,18 @@ impl Setup {
 
     /// For a sweep that is not the one in the arguments.
     pub fn of(sweep: Sweep, arguments: &SweepArguments) -> Result<Self> {
+        if let (Some(number), TransportKind::Threads) = (arguments.ranks_per_node, sweep.launch.transport) {
+            return Err(Error::input(
+                format!("--ranks-per-node {number}: the ranks of this sweep are threads, all on this machine"),
+                "remove it, or choose a sweep with transport = \"mpi\"",
+            ));
+        }
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
-            ranks_per_node: sweep.launch.ranks_per_node,
+            ranks_per_node: arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node),
             place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),

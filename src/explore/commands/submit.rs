@@ -233,6 +233,9 @@ fn job(
         "--part".into(),
         text(&Jobs::of(folder).part_file(job)),
     ];
+    let ranks = setup.plan.context.ranks_per_node.filter(|ranks| Some(*ranks) != setup.sweep.launch.ranks_per_node);
+    let ranks = ranks.map(|ranks| format!("--ranks-per-node={ranks}"));
+    let command: Vec<String> = command.into_iter().chain(ranks).collect();
     let script = JobScript {
         name: job,
         nodes: part.nodes,

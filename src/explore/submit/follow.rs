@@ -46,6 +46,8 @@ pub type Stopped = BTreeMap<String, String>;
 /// What changes on the way.
 struct Followed {
     jobs: Vec<Job>,
+    /// Samples that were last counted, by part.
+    counted: BTreeMap<String, usize>,
     /// Jobs of earlier commands, by part.
     before: BTreeMap<String, usize>,
     /// What was last said of a job.
@@ -67,7 +69,10 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
     let jobs = store.read()?.1;
     let mut before = BTreeMap::new();
     jobs.iter().filter(|job| job.ended.is_some()).for_each(|job| *before.entry(job.part.clone()).or_default() += 1);
-    let mut state = Followed { jobs, before, said: BTreeMap::new(), stopped: Stopped::new(), done: Vec::new() };
+    let counted =
+        follower.parts.iter().map(|part| (part.name.clone(), of_part(follower.plan, &progress, part).0)).collect();
+    let mut state =
+        Followed { jobs, counted, before, said: BTreeMap::new(), stopped: Stopped::new(), done: Vec::new() };
     let mut first = true;
     loop {
         let looked = Instant::now();
@@ -121,18 +126,19 @@ fn look(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<b
         }
     }
     for (at, how, why) in &ended {
-        end(follower, store, &mut state.jobs[*at], *how, why)?;
+        end(follower, store, state, *at, *how, why)?;
     }
     Ok(!ended.is_empty())
 }
 
-fn end(follower: &mut Follower, store: &Jobs, job: &mut Job, how: JobState, why: &str) -> Result<()> {
+fn end(follower: &mut Follower, store: &Jobs, state: &mut Followed, at: usize, how: JobState, why: &str) -> Result<()> {
+    let job = &mut state.jobs[at];
     let progress = progress(follower)?;
     let part = follower.parts.iter().find(|part| part.name == job.part);
     let samples = part.map_or(0, |part| of_part(follower.plan, &progress, part).0);
     let (name, why) = (job.name.clone(), why.to_owned());
     store.append(&Line::Ended { job: name, state: how, why: why.clone(), samples })?;
-    let more = samples.saturating_sub(job.samples_before);
+    let more = samples.saturating_sub(std::mem::replace(state.counted.entry(job.part.clone()).or_default(), samples));
     let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
     let text = format!(
         "job {} ({}) {}{reason}; {} of its part are new",
@@ -168,12 +174,12 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
     };
     let mut changed = false;
     for at in alive {
-        let job = &mut state.jobs[at];
+        let job = &state.jobs[at];
         let answer = match &job.id {
             Some(id) => answers.get(id),
             None => answers.values().find(|answer| answer.name == job.name),
         };
-        changed |= hear(follower, store, job, answer, &mut state.said)?;
+        changed |= hear(follower, store, state, at, answer)?;
     }
     Ok(changed)
 }
@@ -182,10 +188,11 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
 fn hear(
     follower: &mut Follower,
     store: &Jobs,
-    job: &mut Job,
+    state: &mut Followed,
+    at: usize,
     answer: Option<&Answer>,
-    said: &mut BTreeMap<String, String>,
 ) -> Result<bool> {
+    let job = &mut state.jobs[at];
     if let (None, Some(answer)) = (&job.id, answer) {
         store.append(&Line::Submitted { job: job.name.clone(), id: answer.id.clone() })?;
         job.id = Some(answer.id.clone());
@@ -202,14 +209,14 @@ fn hear(
         // Its own driver knows best what went wrong.
         store.look(job)?;
         let own = job.own_end.as_ref().map(|(_, message)| message.clone()).filter(|message| !message.is_empty());
-        end(follower, store, job, how, &own.unwrap_or_else(|| why.to_owned()))?;
+        end(follower, store, state, at, how, &own.unwrap_or_else(|| why.to_owned()))?;
         return Ok(true);
     }
     let start = if start.is_empty() || start == "N/A" { String::new() } else { format!(", expected to start {start}") };
     let why = if why.is_empty() || why == "None" { String::new() } else { format!(" ({why})") };
     let text = format!("job {} ({}) {}{why}{start}", shown(job), job.part, how.words());
     if !job.started || how == JobState::Waiting {
-        let last = said.insert(job.name.clone(), text.clone());
+        let last = state.said.insert(job.name.clone(), text.clone());
         if last.as_ref() != Some(&text) {
             follower.watcher.say(&text);
         }

@@ -30,7 +30,7 @@ pub fn parts(plan: &Plan, jobs: Jobs) -> Result<Vec<Part>> {
         let nodes = nodes(size, &plan.context).ok_or_else(|| {
             Error::input(
                 format!("a job needs to know its nodes, and the sweep does not say on how many nodes {size} are"),
-                "add ranks_per_node to [launch], or nodes to the parameters",
+                "say how many ranks a node gets: --ranks-per-node, or ranks_per_node in [launch]",
             )
         })?;
         by_nodes.entry(nodes).or_default().push(size);
