@@ -44,7 +44,7 @@ fn main() {
         let rows: Vec<(String, Vec<String>)> = kernels.iter().map(|kernel| row(&samples, kernel, &card)).collect();
         rows.iter().for_each(|(row, _)| println!("{row}"));
         rows.iter().flat_map(|(_, worst)| worst).for_each(|line| eprintln!("{line}"));
-        println!("<!-- machine while these were measured: {} -->", Health::of(&samples).sentence());
+        eprintln!("{ranks} ranks: the machine was {}", Health::of(&samples).sentence());
         if ranks == 1 {
             one = Some(samples);
         }
