@@ -4,6 +4,7 @@
 //! - `architecture`: imports go downwards, nothing is too long
 //! - `contributing`: the worked examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
+//! - `recipes`: recipes for Spack, EasyBuild and Apptainer are of this version and can be parsed
 //! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -146,6 +147,7 @@ mod random_access;
 mod random_access_mpi;
 mod random_access_shared;
 mod ratio;
+mod recipes;
 mod report;
 mod resume;
 mod samples;
