@@ -72,11 +72,13 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
+//! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of one thing
 //! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
+//! `made_up` machines that behave as a model says,
 //! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
 
 #[macro_use]
@@ -97,6 +99,7 @@ mod comm;
 mod common;
 mod compare;
 mod compare_sides;
+mod compare_terms;
 mod condition;
 mod contributing;
 mod control;
@@ -124,6 +127,7 @@ mod licences;
 mod limits;
 mod lru;
 mod machine;
+mod made_up;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::provenance::Host;
-use crate::units;
+use crate::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 
 /// A time with its 95 % interval.
 #[derive(Clone, Copy)]
@@ -36,8 +36,8 @@ pub fn add(card: &mut Card, host: &Host) -> Result<()> {
         }
         card.set(&format!("{level}_measured_bytes"), found)?;
     }
-    translation(card, Word::Base, 4096.0, host.tlb_entries_4k)?;
-    translation(card, Word::Huge, 2097152.0, host.tlb_entries_2m)?;
+    translation(card, Word::Base, BASE_PAGE_BYTES, host.tlb_entries_4k)?;
+    translation(card, Word::Huge, HUGE_PAGE_BYTES, host.tlb_entries_2m)?;
     if let Some(number) = in_flight(card) {
         card.set(&NumberName::new("lines_in_flight").with([Word::Prefetched]).to_string(), number)?;
     }
@@ -102,7 +102,8 @@ fn excess(card: &Card, pages: &Word, page: f64) -> Vec<Measured> {
     ladder(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
 }
 
-fn translation(card: &mut Card, pages: Word, page: f64, entries: Option<u32>) -> Result<()> {
+fn translation(card: &mut Card, pages: Word, page: u64, entries: Option<u32>) -> Result<()> {
+    let page = page as f64;
     let excess = excess(card, &pages, page);
     let name = |number: &str| NumberName::new(number).with([pages.clone()]).to_string();
     let against = "dependent reads of one line a page against as many lines side by side";

@@ -3,6 +3,7 @@
 use super::Probe;
 use crate::explore::machine::{NumberName, Word};
 use crate::point::Value;
+use crate::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 
 /// From this many bytes on, runs are longer.
 const SETTLED: u64 = 32 << 20;
@@ -45,7 +46,7 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
 /// Of a core: dependent reads of one line a page, over pages.
 pub fn pages(most: u64) -> Vec<Probe> {
     let mut all = Vec::new();
-    for (pages, page) in [(Word::Base, 4u64 << 10), (Word::Huge, 2 << 20)] {
+    for (pages, page) in [(Word::Base, BASE_PAGE_BYTES), (Word::Huge, HUGE_PAGE_BYTES)] {
         for bytes in std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most) {
             let number = of_size("page_read_seconds", bytes, [pages.clone()]);
             let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes);
