@@ -12,6 +12,7 @@ mod mailboxes;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod point_to_point;
+pub mod ring;
 mod rma;
 pub mod sync;
 pub mod threads;

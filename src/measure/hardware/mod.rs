@@ -10,7 +10,7 @@ mod processors;
 
 pub use control_group::Throttling;
 pub use files::{Below, Files};
-pub use pages::{bind_memory, memory_nodes, nodes_with_memory};
+pub use pages::{areas, bind_memory, memory_nodes, nodes_with_memory};
 pub use place::{Place, order};
 pub use processors::{HardwareThread, Kind};
 
