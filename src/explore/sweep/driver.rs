@@ -4,7 +4,7 @@ use super::cost;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
 use super::forecast::{OpenLaunch, OpenPoint};
-use super::plan::{Entry, Plan, Progress, State};
+use super::plan::{Entry, Plan, Progress, State, launch_memory};
 use super::protocol::Protocol;
 use super::watch::Watch;
 use crate::disturbance::Facts;
@@ -14,6 +14,7 @@ use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
+use crate::measure::hardware::Hardware;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Sample, Status};
@@ -158,7 +159,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
 /// Launches a group until none of its points is left; returns why it had to give up.
 fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
-    let (mut fruitless, mut unfinished) = (0, 0);
+    let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
@@ -178,6 +179,11 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
             setting.watcher.ended(&ending);
             return Ok(None);
         }
+        kills += u32::from(ending.lacked_memory);
+        if kills > 1 {
+            setting.watcher.ended(&ending);
+            return Ok(Some(lacked_memory(plan, group.size, &launch)));
+        }
         // A run that ended its launch is settled; it does not come a third time.
         let progressed = attempt.samples > 0 || in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
@@ -192,6 +198,13 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         setting.watcher.ended(&ending);
     }
     Ok(None)
+}
+
+fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
+    let entries = plan.by_size().remove(&size).unwrap_or_default();
+    let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
+    let memory = here.and_then(Hardware::usable_memory_bytes);
+    faults::lacked_memory(launch, size, launch_memory(plan, size, &entries).0, memory)
 }
 
 /// For a launch that the driver ended. If its lines do not fit together, none of its samples counts; those of other rank counts
@@ -349,7 +362,9 @@ fn conclude(
     setting: &mut Setting,
 ) -> Result<()> {
     if let Some(pending) = attempt.protocol.in_flight().map(|index| &mut group.pending[index]) {
-        if ending.abrupt && !pending.crashed {
+        if ending.lacked_memory {
+            // The point that ran then is not to blame.
+        } else if ending.abrupt && !pending.crashed {
             pending.crashed = true;
         } else {
             pending.failed = true;

@@ -4,6 +4,7 @@ use super::execute::Ending;
 use crate::error::{Error, ErrorKind, Result};
 use crate::point::LaunchSize;
 use crate::sample::Launch;
+use crate::units;
 use std::collections::HashSet;
 
 /// `ended`: how many launches ended without what, if the last one said anything.
@@ -25,6 +26,19 @@ pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
         format!("launch {launch} on {size}: the launch's lines do not fit together: {why}"),
         "see that the launcher starts the worker once, and passes on its output whole and in order; the samples of this \
          launch stay in its journal and do not count: rerun to measure them again",
+    )
+}
+
+/// For a launch that the system ended, again, for lack of memory: `planned` bytes on a node, which has so many, if that is known.
+pub fn lacked_memory(launch: &str, size: LaunchSize, planned: u64, node: Option<u64>) -> Error {
+    let planned = units::bytes(planned as f64);
+    let has = node.map_or(String::new(), |bytes| format!(", the node has {}", units::bytes(bytes as f64)));
+    Error::environment(
+        format!(
+            "launch {launch} on {size} was killed by the system for lack of memory, twice; the plan promised {planned}{has}"
+        ),
+        "lower M or the number of ranks, or end what else takes memory, and rerun: all samples are kept, and no point is \
+         counted as failed for this",
     )
 }
 

@@ -22,6 +22,7 @@ pub use buffer::Buffer;
 pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
+pub use threads::rings::Rings;
 pub use transport::{Transport, TransportKind, abort, library, start};
 
 use crate::measure::hardware::Place;

@@ -6,7 +6,7 @@
 mod collectives;
 pub mod mailbox;
 pub mod messages;
-mod rings;
+pub mod rings;
 pub mod window;
 
 use super::Comm;
@@ -36,14 +36,6 @@ struct Shared {
     words: Vec<RwLock<Vec<u64>>>,
     /// What each rank gives to all.
     gifts: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
-}
-
-/// Bytes of a ring of so many places, with both of its ends. A mailbox has one from every rank to every rank, itself included,
-/// and so has a set of messages, with [`UNEXPECTED_MESSAGES`](super::UNEXPECTED_MESSAGES) places.
-pub fn ring_bytes(places: u64) -> u64 {
-    // A place is a cache line; counters of sender and receiver lie apart.
-    const RING: u64 = 640;
-    places.saturating_mul(64).saturating_add(RING)
 }
 
 /// One rank's end of the world of threads.
@@ -88,6 +80,9 @@ pub fn run_placed<R: Send>(
     let allowed = affinity::of_thread();
     let places = order(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), place);
     let spin = ranks <= hardware.granted(places.len());
+    if !spin {
+        give_back_at_once();
+    }
     std::thread::scope(|scope| {
         let start = |rank: usize| {
             let (shared, turns, arrived, exposed) = (shared.clone(), Cell::new(0), Cell::new(0), Cell::new(false));
@@ -162,6 +157,16 @@ pub(super) fn start(
     let Some(first) = failures.next() else { return Ok(()) };
     let consequence = |error: &Error| error.what.ends_with(OTHER_RANK_FAILED);
     Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
+}
+
+/// Lets the allocator take larger buffers from the system and give each back when it is freed. Without, each rank's part of the
+/// heap keeps what one point used from those after it. Pages are then new to each run: only for ranks that take turns on cores.
+fn give_back_at_once() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets a number of the allocator: bytes from which on a buffer is mapped, which is the default but does not grow now.
+    unsafe {
+        nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, 128 << 10);
+    }
 }
 
 /// As [`super::abort`].

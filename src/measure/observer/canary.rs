@@ -22,6 +22,9 @@ const PAIRS: usize = BYTES / 8 / PAIR_WORDS;
 const CHAIN: u64 = 20_000;
 const CHAINS: usize = 4;
 
+/// Of both pieces, in bytes.
+pub const MEMORY: usize = BYTES + CACHE_WORDS * 8;
+
 pub struct Canary {
     cache: Vec<u64>,
     memory: Vec<u64>,

@@ -20,6 +20,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use thread::ThreadTimes;
 
+/// Bytes that watching takes on every rank.
+pub const MEMORY: u64 = canary::MEMORY as u64;
+
 thread_local! {
     /// What is watched on this thread; a rank is a thread.
     static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };

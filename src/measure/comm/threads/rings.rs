@@ -1,8 +1,8 @@
 //! Rings between all ranks. Each rank has memory for its part of them, of which the system gives what is used.
 
 use super::ThreadComm;
-use crate::measure::comm::Comm;
 use crate::measure::comm::ring::{self, Count, Place, Ring};
+use crate::measure::comm::{Comm, UNEXPECTED_MESSAGES};
 use memmap2::MmapMut;
 use std::sync::Arc;
 
@@ -64,4 +64,30 @@ pub(super) fn rings<T: Copy + Send + 'static, G: Clone + Send + Sync + 'static>(
     // SAFETY: as above; this rank alone receives from `from`.
     let from = all.map(|from| unsafe { Consumer::new(ring(&parts, from, rank, capacity), parts.clone()) });
     (to.collect(), from.collect(), gifts)
+}
+
+/// What a kernel uses of one set of rings, for plans: each rank sends to so many others, through rings of so many places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rings {
+    /// Messages that a ring has room for.
+    pub places: u64,
+    /// Ranks to which a rank sends, the mean over all ranks.
+    pub receivers: u64,
+}
+
+impl Rings {
+    /// Of messages without handles.
+    pub(crate) const fn of_messages(receivers: u64) -> Self {
+        Self { places: UNEXPECTED_MESSAGES as u64, receivers }
+    }
+
+    /// Bytes of a rank's part at most: what is used of it.
+    pub fn bytes(self, ranks: usize) -> u64 {
+        const PAGE: u64 = 4096;
+        // A place is a cache line. Of each ring both counts, and what its ends know.
+        const OF_RING: u64 = 2 * size_of::<Count>() as u64 + 192;
+        let (ranks, ring) = (ranks as u64, self.places.saturating_mul(64));
+        let used = self.receivers.min(ranks).saturating_mul(ring.next_multiple_of(PAGE));
+        ranks.saturating_mul(OF_RING).saturating_add(used.min(ranks.saturating_mul(ring)))
+    }
 }
