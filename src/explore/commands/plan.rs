@@ -130,6 +130,7 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
     inside_caches(setup, text);
+    setup.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
     let _ = write!(text, "{}", forecast.total());
 }
 

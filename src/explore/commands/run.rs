@@ -119,6 +119,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
 
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
+    setup.crowd().into_iter().for_each(|text| note(&format!("note: {text}")));
     let interrupt = Interrupt::catch();
     let driven = measure(setup, &folder, launcher.as_ref(), &program, conduct, &interrupt);
     // Samples are compacted even if the driver failed, but its error is the one to report.

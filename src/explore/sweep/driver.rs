@@ -4,7 +4,7 @@ use super::cost;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
 use super::forecast::{OpenLaunch, OpenPoint};
-use super::plan::{Entry, Plan, Progress, State, launch_memory};
+use super::plan::{Entry, Plan, Progress, State};
 use super::protocol::Protocol;
 use super::watch::Watch;
 use crate::disturbance::Facts;
@@ -14,7 +14,6 @@ use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
-use crate::measure::hardware::Hardware;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Sample, Status};
@@ -88,7 +87,10 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let groups = groups(plan, &progress, setting.retry_failed);
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let costs = cost::measured(&records);
-    let expected = |entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point));
+    let expected = |entry: &Entry| {
+        (costs.get(&entry.key).copied())
+            .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
+    };
     setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
     let mut budget = plan.repeat.budget_seconds;
     let (mut started, mut failure) = (false, None);
@@ -182,7 +184,7 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         kills += u32::from(ending.lacked_memory);
         if kills > 1 {
             setting.watcher.ended(&ending);
-            return Ok(Some(lacked_memory(plan, group.size, &launch)));
+            return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
         }
         // A run that ended its launch is settled; it does not come a third time.
         let progressed = attempt.samples > 0 || in_flight.is_some();
@@ -198,13 +200,6 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         setting.watcher.ended(&ending);
     }
     Ok(None)
-}
-
-fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
-    let entries = plan.by_size().remove(&size).unwrap_or_default();
-    let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
-    let memory = here.and_then(Hardware::usable_memory_bytes);
-    faults::lacked_memory(launch, size, launch_memory(plan, size, &entries).0, memory)
 }
 
 /// For a launch that the driver ended. If its lines do not fit together, none of its samples counts; those of other rank counts

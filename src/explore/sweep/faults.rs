@@ -1,7 +1,9 @@
 //! What a driver says of launches that do not do what they should.
 
 use super::execute::Ending;
+use super::plan::{Plan, launch_memory};
 use crate::error::{Error, ErrorKind, Result};
+use crate::measure::hardware::Hardware;
 use crate::point::LaunchSize;
 use crate::sample::Launch;
 use crate::units;
@@ -29,10 +31,13 @@ pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
     )
 }
 
-/// For a launch that the system ended, again, for lack of memory: `planned` bytes on a node, which has so many, if that is known.
-pub fn lacked_memory(launch: &str, size: LaunchSize, planned: u64, node: Option<u64>) -> Error {
-    let planned = units::bytes(planned as f64);
-    let has = node.map_or(String::new(), |bytes| format!(", the node has {}", units::bytes(bytes as f64)));
+/// For a launch that the system ended, again, for lack of memory.
+pub fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
+    let entries = plan.by_size().remove(&size).unwrap_or_default();
+    let planned = units::bytes(launch_memory(plan, size, &entries).0 as f64);
+    let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
+    let has = here.and_then(Hardware::usable_memory_bytes);
+    let has = has.map_or(String::new(), |bytes| format!(", the node has {}", units::bytes(bytes as f64)));
     Error::environment(
         format!(
             "launch {launch} on {size} was killed by the system for lack of memory, twice; the plan promised {planned}{has}"

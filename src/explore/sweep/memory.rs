@@ -69,8 +69,10 @@ pub const BEYOND_CACHES: &str = "beyond caches";
 const LEAST_WORDS: u64 = 64 << 20;
 /// How many times the last cache memory is, so that little of it is cached.
 const TIMES_CACHE: u64 = 4;
-/// Part of a node's memory that its ranks take at most.
+/// Part of a node's memory that its ranks take at most, for each kind of pages.
 const MOST_OF_MEMORY: f64 = 0.25;
+/// Memory that the system and other programs keep for themselves, in bytes, but not more than half of it.
+const OF_OTHERS: u64 = 2 << 30;
 
 /// That of a parameter which a sweep does not name.
 pub fn default_amount(parameter: &Parameter) -> Amount {
@@ -97,7 +99,10 @@ impl Sizes {
             Amount::BeyondCaches => {
                 let most = match self.machine.memory {
                     0 => u64::MAX,
-                    _ => power_below((self.bytes_per_rank(point, MOST_OF_MEMORY) / WORD_BYTES as f64) as u64),
+                    memory => {
+                        let left = memory.saturating_sub(OF_OTHERS).max(memory / 2) as f64 / memory as f64;
+                        power_below((self.bytes_per_rank(point, left * MOST_OF_MEMORY) / WORD_BYTES as f64) as u64)
+                    }
                 };
                 Some(beyond_caches(&self.machine).min(most).saturating_mul(point.ranks as u64))
             }

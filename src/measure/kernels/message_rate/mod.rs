@@ -227,6 +227,11 @@ impl Kernel for Pattern {
         if point.text("operation") == "put" {
             return Vec::new();
         }
+        // Destinations that are drawn may be all others, each of which gets a few messages at a time.
+        if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
+            let places = Rings::of_messages(0).places / 2;
+            return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
+        }
         let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
         vec![Rings::of_messages(mean); 2]
     }
