@@ -42,6 +42,7 @@
 //! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
+//! - `quickstart`: on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
@@ -55,6 +56,7 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
 //! - `limits`: sizes that no machine has are refused
+//! - `memory`: what launches take of memory is what plans say; a kill for lack of memory
 //! - `new_file`: files are written whole, and no link is followed
 //! - `in_order`: work on all processors, its results in order
 //! - `crash`: a panic that escapes is one message
@@ -128,6 +130,7 @@ mod limits;
 mod lru;
 mod machine;
 mod made_up;
+mod memory;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;
@@ -143,6 +146,7 @@ mod placement;
 mod processes;
 mod protocol;
 mod query;
+mod quickstart;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;

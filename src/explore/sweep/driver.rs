@@ -92,7 +92,10 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let groups = groups(plan, &progress, setting.retry_failed);
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let costs = cost::measured(&records);
-    let expected = |entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point));
+    let expected = |entry: &Entry| {
+        (costs.get(&entry.key).copied())
+            .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
+    };
     setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
     let mut budget = plan.repeat.budget_seconds;
     let (mut started, mut failure) = (false, None);
@@ -163,7 +166,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
 /// Launches a group until none of its points is left; returns why it had to give up.
 fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
-    let (mut fruitless, mut unfinished) = (0, 0);
+    let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
@@ -182,6 +185,11 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if attempt.protocol.done() {
             setting.watcher.ended(&ending);
             return Ok(None);
+        }
+        kills += u32::from(ending.lacked_memory);
+        if kills > 1 {
+            setting.watcher.ended(&ending);
+            return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
         }
         // A run that ended its launch is settled; it does not come a third time.
         let progressed = attempt.samples > 0 || in_flight.is_some();
@@ -356,7 +364,9 @@ fn conclude(
     setting: &mut Setting,
 ) -> Result<()> {
     if let Some(pending) = attempt.protocol.in_flight().map(|index| &mut group.pending[index]) {
-        if ending.abrupt && !pending.crashed {
+        if ending.lacked_memory {
+            // The point that ran then is not to blame.
+        } else if ending.abrupt && !pending.crashed {
             pending.crashed = true;
         } else {
             pending.failed = true;
