@@ -4,6 +4,7 @@
 //! - `architecture`: imports go downwards, nothing is too long
 //! - `contributing`: the worked examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
+//! - `recipes`: recipes for Spack, EasyBuild and Apptainer are of this version and can be parsed
 //! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -46,6 +47,9 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `batch`: scripts of batch systems as text, and what their answers mean
+//! - `submit`: sweeps as jobs, whose cluster is a script: however jobs end
+//! - `slurm`: a real Slurm, started by the test, and jobs as users submit them
 //! - `launchers`: launchers that misbehave, and that nothing of them stays behind
 //! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
@@ -84,6 +88,7 @@ mod apex_map;
 mod architecture;
 mod arena;
 mod baseline;
+mod batch;
 mod bounds;
 mod breaks;
 mod browser;
@@ -142,12 +147,15 @@ mod random_access;
 mod random_access_mpi;
 mod random_access_shared;
 mod ratio;
+mod recipes;
 mod report;
 mod resume;
 mod samples;
+mod slurm;
 mod spec;
 mod stamping;
 mod store;
+mod submit;
 mod subsample;
 mod terminal;
 mod text_table;

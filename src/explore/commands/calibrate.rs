@@ -1,7 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::run::{Conduct, carry_out};
+use super::conduct::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
 use crate::error::{ErrorKind, Result};
 use crate::explore::calibrate;
@@ -78,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             out: Some(folder.clone()),
             worker: arguments.worker.clone(),
             machine: arguments.machine.clone(),
+            ranks_per_node: None,
         },
     )?;
     let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
