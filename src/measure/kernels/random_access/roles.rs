@@ -77,7 +77,6 @@ const ROUTERS: Parameter = parameter(
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
     Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
 );
-
 const PACKETS: Parameter = parameter(
     "packets",
     "receive_packets",
