@@ -38,6 +38,7 @@ fn taken(points: &[Point], ranks: usize) -> u64 {
         seed: 5,
         repeat: Repeat { min: 1, max: 1, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        environment: Default::default(),
         tasks: points.iter().map(task).collect(),
     };
     let folder = Scratch::new();

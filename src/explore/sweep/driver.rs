@@ -8,14 +8,13 @@ use super::forecast::{OpenLaunch, OpenPoint};
 use super::plan::{Entry, Plan, Progress, State};
 use super::protocol::Protocol;
 use super::watch::Watch;
-use crate::disturbance::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
 use crate::explore::new_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
-use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
+use crate::measure::worker::{Job, Repeat, Task};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
@@ -370,7 +369,7 @@ fn conclude(
             pending.crashed = true;
         } else {
             pending.failed = true;
-            let sample = failure(plan, group.block, pending, ending);
+            let sample = faults::failure(&plan.entries[pending.entry], group.block, pending.next_repetition, ending);
             setting.watcher.sample(&sample, true, &attempt.watch);
             attempt.journal.append(&Event::Sample(Box::new(sample)))?;
         }
@@ -380,22 +379,4 @@ fn conclude(
     let repeat = plan.repeat;
     group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
     Ok(())
-}
-
-/// A point that gave no number is a result with a status.
-fn failure(plan: &Plan, block: u32, pending: &Pending, ending: &Ending) -> Sample {
-    Sample {
-        point: plan.entries[pending.entry].point.clone(),
-        key: plan.entries[pending.entry].key.clone(),
-        block,
-        repetition: pending.next_repetition,
-        status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
-        message: faults::reason(ending).to_owned(),
-        unix_seconds: unix_seconds(),
-        load: None,
-        pages_elsewhere: None,
-        disturbance: Facts::default(),
-        seconds: None,
-        outputs: Default::default(),
-    }
 }

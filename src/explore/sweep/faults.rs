@@ -1,11 +1,13 @@
 //! What a driver says of launches that do not do what they should.
 
 use super::execute::Ending;
-use super::plan::{Plan, launch_memory};
+use super::plan::{Entry, Plan, launch_memory};
+use crate::disturbance::Facts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::measure::hardware::Hardware;
+use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
-use crate::sample::Launch;
+use crate::sample::{Launch, Sample, Status};
 use crate::units;
 use std::collections::HashSet;
 
@@ -72,4 +74,22 @@ pub fn noisy(why: &str) -> Error {
 /// Why a launch did not do what it was asked.
 pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
+}
+
+/// A point that gave no number is a result with a status.
+pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
+    Sample {
+        point: entry.point.clone(),
+        key: entry.key.clone(),
+        block,
+        repetition,
+        status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
+        message: reason(ending).to_owned(),
+        unix_seconds: unix_seconds(),
+        load: None,
+        pages_elsewhere: None,
+        disturbance: Facts::default(),
+        seconds: None,
+        outputs: Default::default(),
+    }
 }

@@ -31,7 +31,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::source;
@@ -61,11 +61,7 @@ pub const KERNEL: Algorithm = Algorithm {
             * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
         ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
     },
-    rings: |point| {
-        let (channels, places) =
-            (RolePlan::new(point).grid.dimensions().max(1), point.integer("B").max(point.integer("SMSG")));
-        vec![Rings { places, receivers: point.ranks as u64 }; channels]
-    },
+    rings: plan::rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 
@@ -81,7 +77,6 @@ const ROUTERS: Parameter = parameter(
     "routers: cores per node that route, the paper's k' (the first also generates); the others update",
     Domain::Integer { least: 1, most: MOST_CORES as u64 - 1, default: 3 },
 );
-
 const PACKETS: Parameter = parameter(
     "packets",
     "receive_packets",

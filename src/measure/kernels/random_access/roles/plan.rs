@@ -1,5 +1,6 @@
 //! The role of each core of a node, and its destinations.
 
+use crate::measure::kernels::Rings;
 use crate::measure::kernels::random_access::grid::NodeGrid;
 use crate::measure::kernels::random_access::problem::Nodes;
 use crate::measure::kernels::random_access::routed::grid;
@@ -101,4 +102,11 @@ impl RolePlan {
         let peers = channel.checked_sub(1).map_or(0, |along| self.grid.peers(rank / self.nodes.cores, along).len());
         peers + self.core(channel)
     }
+}
+
+/// One set for each dimension.
+pub(super) fn rings(point: &Point) -> Vec<Rings> {
+    let sets = RolePlan::new(point).grid.dimensions().max(1);
+    let places = point.integer("B").max(point.integer("SMSG"));
+    vec![Rings { places, receivers: point.ranks as u64 }; sets]
 }
