@@ -40,7 +40,7 @@ use ndarray::Array2;
 use crate::error::{Error, Result};
 pub use canvas::Spot;
 pub use classes::Classes;
-pub use curves::{CurvePoint, Curves, Landmark, Series};
+pub use curves::{CurvePoint, Curves, Landmark, LandmarkStyle, Series};
 pub use grid::{Axis, Grid, Quantity};
 pub use panels::{MOST_PANELS, Panels};
 pub use ratios::Ratios;
