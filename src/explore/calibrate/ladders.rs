@@ -68,26 +68,27 @@ fn page_read(bytes: u64, pages: &Word) -> Probe {
     probe.with("pages", pages).with("order", "dependent").with("spread", "pages").with("reads", 1u64 << 16)
 }
 
-/// Sizes around a step, a quarter of an octave apart: from 1/2.8 of it to 2.8 times it.
-const AROUND: std::ops::RangeInclusive<i32> = -6..=6;
+/// Sizes around a step: from 1/3.7 of it to 3.7 times it, a quarter of an octave apart. None is a power of two, as those of the first
+/// stage are.
+fn around(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
+    let sizes = (-8..8).map(move |k| place * 2f64.powf((f64::from(k) + 0.5) / 4.0));
+    let whole = sizes.map(move |size| ((size / unit).round() * unit) as u64);
+    whole.filter(move |&bytes| bytes >= unit as u64 && bytes <= most && !bytes.is_power_of_two())
+}
 
 /// The second stage of a latency staircase: regions around each step that the first stage has put on a card, and pages around
 /// each of address translation, with as many lines side by side.
 pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
-    let around = |place: f64, unit: f64| {
-        let sizes = AROUND.map(move |k| ((place * 2f64.powf(f64::from(k) / 4.0) / unit).round() * unit) as u64);
-        sizes.filter(move |&bytes| bytes >= unit as u64 && bytes <= most)
-    };
     let mut all = Vec::new();
     for place in places(&lines(card)) {
         // Sizes as one would write them.
         let unit = if place < 1e6 { 1024.0 } else { 65536.0 };
-        all.extend(around(place, unit).map(|bytes| read(bytes, &Word::Huge, &Word::Dependent)));
+        all.extend(around(place, unit, most).map(|bytes| read(bytes, &Word::Huge, &Word::Dependent)));
     }
     for (pages, page) in PAGES {
         for place in places(&page_reads(card, &pages, page)) {
             // Of at least 1 KiB of lines.
-            for bytes in around(place, 16.0 * page) {
+            for bytes in around(place, 16.0 * page, most) {
                 all.push(page_read(bytes, &pages));
                 all.push(read(bytes / page as u64 * 64, &Word::Huge, &Word::Dependent));
             }

@@ -134,9 +134,6 @@ const CHASES: u64 = 32;
 /// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
 const MOST_BEYOND: u64 = 512 << 20;
 
-/// One line a page of 2 MiB: the reach of a second-level TLB is often larger still.
-const MOST_HUGE: u64 = 1 << 30;
-
 /// A power of two.
 fn within(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
@@ -171,7 +168,7 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     // The size of a cache shows in regions of twice and four times as much.
     let beyond = (4 * largest).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
     all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory.max(beyond)));
-    all.extend(ladders::pages(memory, MOST_HUGE.min(within(host.memory_bytes / 8))));
+    all.extend(ladders::pages(memory, MOST_BEYOND.min(within(host.memory_bytes / 8))));
     if cores > 1 {
         all.extend(ladders::loaded(memory, cores));
         all.extend(network());

@@ -41,10 +41,9 @@ pub fn node(host: &Host, cores: usize) -> Vec<Probe> {
         let probe = Probe::new(number, "calibrate.stream", cores).with("access", access).with("bytes", bytes);
         all.push(probe.with("passes", 2u64).from("bytes_per_second"));
     }
-    // The largest power of two within the memory of STREAM's arrays.
-    let total = bytes * cores as u64;
-    let shared = (if total.is_power_of_two() { total } else { total.next_power_of_two() / 2 }) / WORD_BYTES;
+    // As large as one of the arrays, about; all cores' tables together, and their one table, are powers of two.
     let own = bytes / 2 / WORD_BYTES;
+    let shared = super::within(own * cores as u64);
     let updates = |words: u64, count: u64| (count as f64 / words as f64).min(4.0);
     let gups = |word, kernel, ranks| Probe {
         times: 1e-9,

@@ -35,8 +35,9 @@ pub struct Step {
 
 /// A step adds at least this share of the time.
 const RISE: f64 = 0.25;
-/// Regions between 1/4 of a step's size and 4 times it tell of it.
-const REACH: f64 = 4.0;
+/// Regions between one over this of a step's size and this times it tell of it. Where the step is not what it is taken to be, say
+/// rounded, fewer of them tell another size; where it is, the same.
+const REACHES: [f64; 3] = [4.0, 2.8, 2.0];
 /// Sizes at which a bend is sought, evenly spread over them on a log scale: less than 1 % apart.
 const CANDIDATES: usize = 400;
 /// Parameters of a step: the bend, both slopes, and what lies nearer.
@@ -63,7 +64,7 @@ pub fn rungs(card: &Card, number: &str, further: &[Word]) -> Vec<Rung> {
 /// where slopes rise, one rung after the other, the bend lies where two straight lines, of the slopes before and after, have
 /// the same growth.
 pub fn places(rungs: &[Rung]) -> Vec<f64> {
-    let coarse: Vec<Rung> = rungs.iter().copied().filter(|rung| rung.size.log2().fract() == 0.0).collect();
+    let coarse: Vec<Rung> = rungs.iter().copied().filter(coarse).collect();
     let total = |rung: &Rung| rung.part * rung.size;
     let slope = |k: usize| match k {
         0 => coarse[0].part,
@@ -84,10 +85,12 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
     found
 }
 
-/// The step near a place, from all rungs around it and up to half way to other places: the second stage. Times are fitted by
-/// least squares of their relative errors for each possible bend. The 95 % range holds every bend whose sum of squares is within F
-/// of the least (profile likelihood, F with 1 and n - 4 degrees of freedom): it is as wide as the scatter around the bent line asks
-/// for, whether from noise or because the step is rounded. SOURCE: Seber and Wild, Nonlinear Regression, 1989, Section 9.3.
+/// The step near a place, from the rungs of the second stage around it, up to half way to other places; those of the first were
+/// measured in another launch, with other frames of memory. Times are fitted by least squares of their relative errors for each
+/// possible bend. The 95 % range holds every bend whose sum of squares is within F of the least (profile likelihood, F with 1 and
+/// n - 4 degrees of freedom): it is as wide as the scatter around the bent line asks for. SOURCE: Seber and Wild, Nonlinear
+/// Regression, 1989, Section 9.3. That of all regions up to 4 times away is joined with those of fewer regions, up to 2.8 and 2 times
+/// away, where these show a step, too.
 ///
 /// `None` if no bend is visible: without one, times are fitted as well as chance (0.1 %) makes it; the step is low; or its range
 /// reaches the ends or more than a factor of two.
@@ -95,16 +98,26 @@ pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     let half_way = |other: f64| (other * near).sqrt();
     let nearer = places.iter().copied().filter(|&place| place < near).fold(0.0, f64::max);
     let farther = places.iter().copied().filter(|&place| place > near).fold(f64::INFINITY, f64::min);
-    let within = half_way(nearer).max(near / REACH)..=half_way(farther).min(near * REACH);
-    let rungs: Vec<Rung> = rungs.iter().copied().filter(|rung| within.contains(&rung.size)).collect();
-    let ([first, .., last], freedom) = (rungs.as_slice(), rungs.len().checked_sub(PARAMETERS + 1)? + 1) else {
-        return None;
+    let within = |reach: f64| {
+        let within = half_way(nearer).max(near / reach)..=half_way(farther).min(near * reach);
+        rungs.iter().copied().filter(|rung| !coarse(rung) && within.contains(&rung.size)).collect::<Vec<Rung>>()
     };
-    let (without, _) = fitted(&rungs, None)?;
+    let mut found = bend(&within(REACHES[0]))?;
+    for fewer in REACHES[1..].iter().filter_map(|&reach| bend(&within(reach))) {
+        (found.low, found.high) = (found.low.min(fewer.low), found.high.max(fewer.high));
+    }
+    (found.high < WIDEST * found.low).then_some(found)
+}
+
+/// The bend in these rungs, and its range.
+fn bend(rungs: &[Rung]) -> Option<Step> {
+    let freedom = rungs.len().checked_sub(PARAMETERS).filter(|&freedom| freedom > 0)?;
+    let (first, last) = rungs.first().zip(rungs.last())?;
+    let (without, _) = fitted(rungs, None)?;
     let ratio = (last.size / first.size).powf(1.0 / CANDIDATES as f64);
     let bends = (1..CANDIDATES).map(|k| first.size * ratio.powi(k as i32));
     let fits: Vec<(f64, f64, f64)> =
-        bends.filter_map(|bend| fitted(&rungs, Some(bend)).map(|(squares, rise)| (bend, squares, rise))).collect();
+        bends.filter_map(|bend| fitted(rungs, Some(bend)).map(|(squares, rise)| (bend, squares, rise))).collect();
     let &(size, least, rise) = fits.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let chance = 2.0 * f_quantile_beyond(2, freedom, 0.001) / freedom as f64;
     let at = rungs.iter().find(|rung| rung.size >= size)?.seconds;
@@ -114,11 +127,15 @@ pub fn step(rungs: &[Rung], near: f64, places: &[f64]) -> Option<Step> {
     let most = least * (1.0 + f_quantile_beyond(1, freedom, 0.05) / freedom as f64);
     let mut possible = fits.iter().filter(|(_, squares, _)| *squares <= most).map(|(bend, ..)| *bend);
     let low = possible.next()?;
-    let high = possible.next_back().unwrap_or(low);
     // Between candidates, too.
-    let (low, high) = (low / ratio, high * ratio);
+    let (low, high) = (low / ratio, possible.next_back().unwrap_or(low) * ratio);
     let sound = low > first.size * ratio && high < last.size / ratio && high < WIDEST * low;
     sound.then_some(Step { size, low, high, regions: rungs.len(), from: first.size, to: last.size })
+}
+
+/// Of the first stage.
+fn coarse(rung: &Rung) -> bool {
+    rung.size.log2().fract() == 0.0
 }
 
 /// Sum of squares of the relative errors, and by how much the slope rises; `None` if it does not.

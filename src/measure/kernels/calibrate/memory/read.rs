@@ -122,9 +122,11 @@ impl Places {
     fn on_page(self, place: u64) -> u64 {
         match self.page {
             None => place,
+            // Fibonacci hashing: lines of neighbouring pages are as far apart as they can be, and so fall on all sets of a cache
+            // alike (Knuth, The Art of Computer Programming, Volume 3, Section 6.4).
             Some(page) => {
                 let first = place & !(page - 1);
-                first + (mix(first) & (page - 1))
+                first + (first.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - page.ilog2()))
             }
         }
     }
