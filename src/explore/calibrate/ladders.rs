@@ -87,8 +87,8 @@ pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
     }
     for (pages, page) in PAGES {
         for place in places(&page_reads(card, &pages, page)) {
-            // Of at least 1 KiB of lines.
-            for bytes in around(place, 16.0 * page, most) {
+            // The kernel reads 1 KiB of lines at least.
+            for bytes in around(place, 4.0 * page, most).filter(|&bytes| bytes >= 16 * page as u64) {
                 all.push(page_read(bytes, &pages));
                 all.push(read(bytes / page as u64 * 64, &Word::Huge, &Word::Dependent));
             }

@@ -33,8 +33,10 @@ pub struct Step {
     pub to: f64,
 }
 
-/// A step adds at least this share of the time.
+/// A step adds at least this share of the time,
 const RISE: f64 = 0.25;
+/// and where only sizes a factor of two apart are known, multiplies the slope by this at least, from each to the next.
+const STEEPER: f64 = 1.5;
 /// Regions between one over this of a step's size and this times it tell of it. Where the step is not what it is taken to be, say
 /// rounded, fewer of them tell another size; where it is, the same.
 const REACHES: [f64; 3] = [4.0, 2.8, 2.0];
@@ -70,7 +72,9 @@ pub fn places(rungs: &[Rung]) -> Vec<f64> {
         0 => coarse[0].part,
         _ => (total(&coarse[k]) - total(&coarse[k - 1])) / (coarse[k].size - coarse[k - 1].size),
     };
-    let rises = |k: usize| k + 1 < coarse.len() && slope(k + 1) - slope(k) > RISE * coarse[k].seconds;
+    let rises = |k: usize| {
+        k + 1 < coarse.len() && slope(k + 1) - slope(k) > RISE * coarse[k].seconds && slope(k + 1) > STEEPER * slope(k)
+    };
     let (mut found, mut first) = (Vec::new(), 0);
     while first + 1 < coarse.len() {
         let last = (first..).find(|&k| !rises(k)).unwrap_or(first);

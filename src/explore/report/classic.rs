@@ -18,9 +18,7 @@ pub struct Classic {
     pub rows: Vec<Row>,
     /// What the measurements do not tell, and why.
     pub unknown: Vec<String>,
-    /// The first figure of the report.
-    #[serde(skip)]
-    pub staircase: Option<Picture>,
+    /// The staircase first.
     pub pictures: Vec<Picture>,
 }
 
@@ -41,14 +39,11 @@ pub fn of(input: &Input) -> Result<Option<Classic>> {
         let drawn = picture(&input.folder.figures(), &figure, file.into(), title.clone(), caption.into());
         input.if_drawable(&title, drawn)
     };
-    let mut drawn = figures(&card, host).into_iter().map(draw);
-    let staircase = drawn.next().transpose()?.flatten();
-    let pictures: Vec<Option<Picture>> = drawn.collect::<Result<_>>()?;
+    let pictures: Vec<Option<Picture>> = figures(&card, host).into_iter().map(draw).collect::<Result<_>>()?;
     let unknown = card.provenance.get(UNKNOWN).and_then(|text| text.as_str()).map(str::to_owned);
     Ok(Some(Classic {
         rows,
         unknown: unknown.into_iter().collect(),
-        staircase,
         pictures: pictures.into_iter().flatten().collect(),
     }))
 }

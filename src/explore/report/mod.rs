@@ -166,14 +166,13 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
     let viewer = live::viewer(&input.groups, &manifest.machine);
-    let mut classic = classic::of(&input)?;
-    let staircase = classic.as_mut().and_then(|classic| classic.staircase.take());
+    let classic = classic::of(&input)?;
     let context = Context {
         head: Head::of(&input, samples.len() - current.len()),
         overview,
-        lead: match staircase {
+        lead: match &classic {
             None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
-            staircase => staircase,
+            _ => None,
         },
         classic,
         viewer,
