@@ -24,6 +24,7 @@ use crate::units;
 use std::fmt::Write;
 
 pub use card_text::card_text;
+pub use ladders::fine;
 pub use node::node;
 pub use order::contradictions;
 pub use shapes::shapes;

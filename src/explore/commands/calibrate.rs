@@ -3,6 +3,7 @@
 use super::card::CardArguments;
 use super::run::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
+use super::show_card;
 use crate::error::{ErrorKind, Result};
 use crate::explore::calibrate::{self, Probe};
 use crate::explore::launch::{self, LauncherEntry};
@@ -12,7 +13,7 @@ use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
 use crate::provenance;
-use crate::terminal::{print, width};
+use crate::terminal::print;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
       --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
-    /// The machine card to write [default: card.toml in the result folder]
+    /// The machine card to write, beside card.toml in the result folder
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
     /// Folder of the samples [default: results/calibrate]
@@ -94,9 +95,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     card.write(&folder.own_card())?;
     card.write(&path)?;
     let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
-    let (classic, all) = (calibrate::classic::text(&card, width()), calibrate::card_text(&card, width()));
     report::make(&folder, &Samples::from(folder.table()?))?;
-    print(&format!("{classic}\n{all}{odd}machine card: {}\nreport: {}\n", path.display(), folder.report().display()))?;
+    let (card, report) = (show_card::text(&card), folder.report());
+    print(&format!("{card}{odd}machine card: {}\nreport: {}\n", path.display(), report.display()))?;
     measured
 }
 

@@ -8,6 +8,7 @@ use super::drawable::Drawable;
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
+use super::landmark::Landmark;
 use super::legend::{self, Legend};
 use super::sheet::{PAPER_WIDTH, Room, Style as Look};
 use super::table::{FigureTable, column, in_words};
@@ -33,29 +34,6 @@ pub struct Curves {
     pub series: Vec<Series>,
     /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
     pub marks: Vec<Landmark>,
-}
-
-/// A value of x that a vertical line marks, such as the size of a cache.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Landmark {
-    /// Where on the x axis, in its unit.
-    pub x: f64,
-    /// What stands at the line: "L2".
-    pub label: String,
-    /// How it is drawn.
-    pub style: LandmarkStyle,
-}
-
-/// How a [`Landmark`] is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum LandmarkStyle {
-    /// A dashed line, its label at the lower end.
-    #[default]
-    Line,
-    /// A line in a band between these ends of its 95 % interval, its label at the upper end.
-    Range(f64, f64),
-    /// A tick above the axis, without its label.
-    Tick,
 }
 
 /// One curve.
@@ -137,7 +115,7 @@ impl Drawable for CurvePlot<'_> {
         }
         let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
         for mark in curves.marks.iter().filter(spanned) {
-            landmark(canvas, &frame, mark)?;
+            mark.draw(canvas, &frame)?;
         }
         let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
         for (k, points) in sorted.iter().enumerate() {
@@ -221,32 +199,6 @@ impl Curves {
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
-fn landmark(canvas: &mut Canvas, frame: &Frame, mark: &Landmark) -> Result<()> {
-    const DASH: f64 = 5.0;
-    const TICK: f64 = 12.0;
-    let (top, bottom) = (frame.area.top, frame.area.bottom);
-    let (x, _) = frame.at(mark.x, frame.y.low);
-    let kind = Type::new(text::TICK).coloured(GREY);
-    let half = kind.width(&mark.label) / 2.0;
-    match mark.style {
-        LandmarkStyle::Tick => canvas.line(&[(x, bottom - TICK), (x, bottom)], INK, 2.5),
-        LandmarkStyle::Range(low, high) => {
-            let [left, right] = [low.max(frame.x.low), high.min(frame.x.high)].map(|end| frame.at(end, frame.y.low).0);
-            canvas.veil(Rect { left, top, right, bottom }, GREY, 0.2)?;
-            canvas.line(&[(x, top), (x, bottom)], GREY, 1.0)?;
-            canvas.upward(&mark.label, (left.min(x) - 9.0, top + 8.0 + half), kind)
-        }
-        LandmarkStyle::Line => {
-            let mut y = top;
-            while y < bottom {
-                canvas.line(&[(x, y), (x, (y + DASH).min(bottom))], GREY, 1.0)?;
-                y += 2.0 * DASH;
-            }
-            canvas.upward(&mark.label, (x - 9.0, bottom - 8.0 - half), kind)
-        }
-    }
-}
-
 /// The values of a point that the axis must show. The lower end of an interval may be 0 or less where a log axis
 /// ends long before.
 fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {

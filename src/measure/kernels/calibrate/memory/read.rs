@@ -189,22 +189,23 @@ fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u
 /// Each word holds its place, to which what the next one is further is added: the next address waits for the word, and what is
 /// added is drawn meanwhile. An array of it would take a part of the caches.
 fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
-    let walk = |first: u64, count: u64| {
+    // Nothing if a wrong word leads out of the region.
+    let walk = |first: u64, count: u64| -> Option<u64> {
         let (mut draw, mut place, mut word, mut sum) = (first, 0u64, 0u64, 0u64);
         for _ in 0..count {
             let next = places.of(draw);
-            word = memory[word.wrapping_add(next.wrapping_sub(place)) as usize];
+            word = *memory.get(word.wrapping_add(next.wrapping_sub(place)) as usize)?;
             sum = sum.wrapping_add(word);
             (draw, place) = (step(draw), next);
         }
-        sum
+        Some(sum)
     };
     let other = mix(first);
-    let mut wrong = u64::from(black_box(walk(other, BATCH)) != sum_of(places, other, BATCH));
+    let mut wrong = u64::from(black_box(walk(other, BATCH)) != Some(sum_of(places, other, BATCH)));
     let start = comm.now();
     let found = walk(black_box(first), count);
     let seconds = comm.now() - start;
-    wrong += u64::from(black_box(found) != sum_of(places, first, count));
+    wrong += u64::from(black_box(found) != Some(sum_of(places, first, count)));
     (seconds, wrong)
 }
 
