@@ -2,8 +2,9 @@
 //! large machine here is made up, too: two sockets of 64 cores.
 
 use crate::common::{self, Scratch};
+use apexmap::explore::calibrate::ladders::fine;
 use apexmap::explore::calibrate::staircase::{Step, places, rungs, step};
-use apexmap::explore::calibrate::{card_text, classic, contradictions, derived, fine, node};
+use apexmap::explore::calibrate::{card_text, classic, contradictions, derived, node};
 use apexmap::explore::figure::{Figure, LandmarkStyle, svg};
 use apexmap::explore::machine::{Card, Number, NumberName, Word};
 use apexmap::explore::report::classic::figures;
@@ -295,6 +296,9 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     assert!(lines.iter().any(|line| line.starts_with("120 ") && line.ends_with(" 60")), "{text}");
     assert!(!classic::text(&card, Some(60)).contains("From core to core"), "too wide");
     assert_eq!(contradictions(&card, &large()), Vec::<String>::new());
+    let list = card_text(&card, None);
+    let pairs = list.lines().filter(|line| line.contains("core_to_core_seconds")).collect::<Vec<_>>();
+    assert!(pairs.len() == 1 && pairs[0].contains("120 steps"), "{pairs:?}");
 }
 
 #[test]

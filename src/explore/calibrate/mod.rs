@@ -4,7 +4,7 @@ mod card_text;
 pub mod classic;
 pub mod derived;
 mod fitted;
-mod ladders;
+pub mod ladders;
 mod node;
 mod order;
 mod shapes;
@@ -24,7 +24,6 @@ use crate::units;
 use std::fmt::Write;
 
 pub use card_text::card_text;
-pub use ladders::fine;
 pub use node::node;
 pub use order::contradictions;
 pub use shapes::shapes;

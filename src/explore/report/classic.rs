@@ -78,7 +78,7 @@ pub fn figures(card: &Card, host: Option<&Host>) -> Vec<(&'static str, Figure, &
         all.push(("loaded-latency", Figure::Curves(loaded), caption));
     }
     if let Some(grid) = matrix(card) {
-        let caption = "A cache line handed from the core of one rank to that of another: medians. Half of it is measured, as a handover \
+        let caption = "A cache line handed from the core of one rank to that of another: medians, in ns. Half of it is measured, as a handover \
                        takes both directions.";
         all.push(("core-to-core", Figure::Heat(grid), caption));
     }
@@ -181,6 +181,8 @@ fn matrix(card: &Card) -> Option<Grid> {
     let mut values = Array2::from_elem((cores.len(), cores.len()), f64::NAN);
     for ((first, second), seconds) in pairs {
         let (first, second) = at(first).zip(at(second))?;
+        // Whole nanoseconds, so that they fit into the cells.
+        let seconds = if seconds >= 1e-8 { (seconds * 1e9).round() / 1e9 } else { seconds };
         values[[first, second]] = seconds;
         values[[second, first]] = seconds;
     }
