@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test faults loom bench fuzz doc install-deps
+.PHONY: build check test faults loom bench fuzz dist doc install-deps
 
 build:
 	cargo build --release --locked
@@ -38,6 +38,10 @@ bench:
 # Readers of files, flags and lines, a minute each: `FUZZ_SECONDS=600 make fuzz` looks longer. Builds dependencies anew, first.
 fuzz:
 	@.ci/fuzz
+
+# A tarball that builds without a network: target/dist.
+dist:
+	@.ci/dist
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps

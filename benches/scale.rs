@@ -182,6 +182,7 @@ fn launch(name: &str, block: u32) -> Launch {
         host: apexmap::provenance::host(),
         place: None,
         placement: vec![apexmap::provenance::placement(0)],
+        environment: Default::default(),
         oversubscribed: false,
         build: "synthetic".into(),
         unix_seconds: 1.7e9,

@@ -89,7 +89,7 @@ impl From<&str> for Value {
 }
 
 /// How many ranks a launch has, and how they are spread over nodes; the launcher decides what is absent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LaunchSize {
     /// All ranks.
     pub ranks: usize,

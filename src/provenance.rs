@@ -167,6 +167,9 @@ fn processors_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
 pub struct Placement {
     pub rank: usize,
     pub node: String,
+    /// Tells machines apart whatever their nodes are called: of the id that the kernel drew when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// The hardware thread, by the system's number.
     #[serde(alias = "core")]
     pub hardware_thread: Option<u32>,
@@ -341,6 +344,7 @@ pub fn placement(rank: usize) -> Placement {
     Placement {
         rank,
         node: host_name(),
+        machine: read("/proc/sys/kernel/random/boot_id").and_then(|id| Some(id.split('-').next()?.to_owned())),
         hardware_thread: number.map(|number| number as u32),
         physical_core: of(|thread| thread.core),
         package: of(|thread| thread.package),

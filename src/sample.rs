@@ -98,6 +98,9 @@ pub struct Launch {
     pub ranks: usize,
     /// Host of rank 0.
     pub host: Host,
+    /// Environment variables of the driver and of the launch that change how messages are sent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     /// Where ranks that are threads were to be put.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,

@@ -33,7 +33,7 @@ const FLOORS: [&[&str]; 10] = [
     &["kernels", "machine", "models", "fit", "published"],
     &["bounds", "worker"],
     &["store"],
-    &["calibrate", "export", "figure", "html", "launch", "model_fit", "plot", "query", "sweep"],
+    &["batch", "calibrate", "export", "figure", "html", "launch", "model_fit", "plot", "query", "submit", "sweep"],
     &["report", "compare", "validate"],
     &["commands"],
     &["cli", "facade"],

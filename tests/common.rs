@@ -93,6 +93,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
             .map(|rank| Placement {
                 rank,
                 node: "node1".into(),
+                machine: None,
                 hardware_thread: Some(0),
                 physical_core: Some(0),
                 package: Some(0),
@@ -101,6 +102,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
                 memory: None,
             })
             .collect(),
+        environment: Default::default(),
         oversubscribed: false,
         build: build.into(),
         unix_seconds: 1.7e9,

@@ -167,6 +167,7 @@ fn simulated(costs: [&[f64]; 2], clocked: f64, noise: f64, asked: Repeat, seed: 
             seed,
             repeat: asked,
             preflight_seconds: 0.0,
+            environment: Default::default(),
             tasks: (0..costs.len()).map(task).collect(),
         };
         let mut schedule = Schedule::new(&job);

@@ -22,7 +22,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         ranks,
         nodes: None,
         ranks_per_node,
-        here: Here { cores: 4, hardware_threads: 8, nodes: 1, root: false },
+        here: Here { cores: 4, hardware_threads: 8, nodes: 1, allocated: false, root: false },
     }
 }
 

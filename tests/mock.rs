@@ -107,6 +107,7 @@ impl Mock {
         if !matches!(script, Script::NeverStarts) {
             let mut hello = launch(&job.launch, job.ranks, build);
             hello.block = job.block;
+            (hello.transport, hello.launcher) = (job.transport.clone(), job.launcher.clone());
             say(Event::Hello(Box::new(hello)))?;
         }
         match script {
@@ -188,6 +189,8 @@ impl Watcher for Recorder {
     fn started(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());
     }
+
+    fn say(&mut self, _: &str) {}
 
     fn waiting(&mut self) {
         self.waits += 1;

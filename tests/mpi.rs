@@ -8,7 +8,7 @@ use apexmap::measure::kernels;
 use apexmap::point::Point;
 use apexmap::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 fn point(kernel: &str, ranks: usize, block: u64) -> Point {
     let point = Point::new(kernel, ranks).with("M", (ranks as u64) << 15).with("L", block).with("I", 16);
@@ -126,6 +126,36 @@ fn verify_nodes(mpi: &Mpi) {
     let (output, table) = run("two", 2);
     assert_eq!((output.status.code(), table.rows), (Some(3), 0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("2 ranks on 2 nodes"));
+}
+
+#[test]
+fn where_open_mpi_cannot_open_windows_the_component_that_can_is_named() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let worker = OPEN_MPI.worker().display();
+    let sweep = format!(
+        "[fixed]\nkernel = \"apex_map.one_sided\"\nranks = 2\nM = \"4 kwords per rank\"\nI = 16\nN = 1\n[launch]\n\
+         transport = \"mpi\"\nlauncher = \"openmpi\"\nworker = \"{worker}\"\n"
+    );
+    std::fs::write(scratch.join("s.toml"), sweep).unwrap();
+    let run = |out: &str, component: Option<&str>| {
+        let _alone = alone();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        command.current_dir(&*scratch).args(["run", "s.toml", "--no-report", "--out", out]);
+        // As between hosts without remote memory.
+        command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
+        component.map(|component| command.env("OMPI_MCA_osc", component));
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = run("default", None);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("MPI_Win_create: MPI_ERR_WIN") && said.contains("OMPI_MCA_osc=pt2pt"), "{said}");
+    assert!(!said.contains("MPI_ERRORS_ARE_FATAL"), "{said}");
+    let (code, said) = run("messages", Some("pt2pt"));
+    assert_eq!(code, Some(0), "{said}");
+    let table = Folder::open(&scratch.join("messages")).unwrap().table().unwrap();
+    assert!(table.word("environment", 0).contains("OMPI_MCA_osc=pt2pt"));
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum Group {
     Browser,
     /// Python with DuckDB and what the notebooks import.
     Python,
+    /// Slurm's controller and node daemons, which this user may start.
+    Slurm,
 }
 
 /// Ends a test, or a function that checks, where a group is missing.
@@ -27,11 +29,12 @@ macro_rules! needs {
 impl Group {
     /// Whether it is here. The first call says if not.
     pub fn is_here(self) -> bool {
-        static FOUND: [OnceLock<bool>; 3] = [const { OnceLock::new() }; 3];
+        static FOUND: [OnceLock<bool>; 4] = [const { OnceLock::new() }; 4];
         *FOUND[self as usize].get_or_init(|| {
             let (name, lacking) = match self {
                 Self::Mpi => ("MPI", mpi_lacks()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
+                Self::Slurm => ("Slurm", slurm_lacks()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
             };
             let Some(lacking) = lacking else { return true };
@@ -49,6 +52,13 @@ fn mpi_lacks() -> Option<String> {
     let programs = ["mpicc.openmpi", "mpirun.openmpi", "mpicc.mpich", "mpiexec.mpich"];
     let missing = programs.into_iter().find(|program| on_path(program).is_none());
     missing.or((!has_libclang()).then_some("libclang")).map(str::to_owned)
+}
+
+fn slurm_lacks() -> Option<String> {
+    // Daemons are installed where only root looks.
+    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"].map(Path::new);
+    let missing = |program: &&str| folders.iter().all(|folder| !folder.join(program).is_file());
+    ["slurmctld", "slurmd", "sbatch", "srun"].into_iter().find(missing).map(str::to_owned)
 }
 
 /// bindgen reads MPI's headers with it.

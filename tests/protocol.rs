@@ -36,6 +36,7 @@ fn job() -> Job {
         seed: 1,
         repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
         preflight_seconds: 0.0,
+        environment: Default::default(),
         tasks: [1, 2].map(task).to_vec(),
     }
 }

@@ -533,9 +533,9 @@ fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
     let sweep = sweep(&sequential("")).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));
     assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, 60.0));
-    assert_eq!(sweep.launch.start_timeout_seconds, 300.0);
+    assert_eq!(sweep.launch.start_limit(false), 300.0);
     let watched = self::sweep(&sequential("[launch]\npreflight = \"200 s\"")).unwrap();
-    assert_eq!(watched.launch.start_timeout_seconds, 400.0, "the ranks watch the machine in that time");
+    assert_eq!(watched.launch.start_limit(false), 400.0, "the ranks watch the machine in that time");
     assert_eq!(
         (sweep.repeat.min, sweep.repeat.max, sweep.repeat.width, sweep.repeat.budget_seconds),
         (6, 6, None, None)

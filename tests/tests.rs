@@ -46,6 +46,9 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `batch`: scripts of batch systems as text, and what their answers mean
+//! - `submit`: sweeps as jobs, whose cluster is a script: however jobs end
+//! - `slurm`: a real Slurm, started by the test, and jobs as users submit them
 //! - `launchers`: launchers that misbehave, and that nothing of them stays behind
 //! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
@@ -83,6 +86,7 @@ mod apex_map;
 mod architecture;
 mod arena;
 mod baseline;
+mod batch;
 mod bounds;
 mod breaks;
 mod browser;
@@ -142,10 +146,12 @@ mod ratio;
 mod report;
 mod resume;
 mod samples;
+mod slurm;
 mod spec;
 mod staircase;
 mod stamping;
 mod store;
+mod submit;
 mod subsample;
 mod terminal;
 mod text_table;

@@ -29,6 +29,7 @@ fn job(ranks: usize, repeat: Repeat) -> Job {
         seed: 11,
         repeat,
         preflight_seconds: 0.0,
+        environment: Default::default(),
         tasks: tasks.into(),
     }
 }

@@ -1,5 +1,6 @@
 //! The exploring wing: sweeps, results, models, figures and reports. It runs on a laptop without MPI.
 
+pub mod batch;
 pub mod bounds;
 pub mod calibrate;
 pub mod commands;
@@ -21,6 +22,7 @@ pub mod published;
 pub mod query;
 pub mod report;
 pub mod store;
+pub mod submit;
 pub mod sweep;
 pub mod toml_file;
 pub mod trade;

@@ -22,6 +22,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -39,6 +40,9 @@ pub struct Job {
     /// Time for which the machine is watched before the first sample.
     #[serde(default)]
     pub preflight_seconds: f64,
+    /// To be recorded with the launch.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     pub tasks: Vec<Task>,
 }
 
@@ -203,7 +207,7 @@ fn serve<C: Collectives>(
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
-    let placement = gather_placement(comm);
+    let placement = gather_placement(comm, &job.launcher);
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
     let mut observer = Observer::new(comm)?;
     preflight(comm, job, &mut observer, root.is_some())?;
@@ -260,6 +264,13 @@ struct Root<'a> {
     memory: Vec<Option<MemoryPlacement>>,
 }
 
+/// Ranks of the fullest machine. Nodes of different names may share one, which MPI does not see.
+pub fn most_on_a_machine(placement: &[Placement]) -> usize {
+    let mut ranks = BTreeMap::<&str, usize>::new();
+    placement.iter().filter_map(|place| place.machine.as_deref()).for_each(|id| *ranks.entry(id).or_default() += 1);
+    ranks.into_values().max().unwrap_or(0)
+}
+
 impl<'a> Root<'a> {
     fn new<C: Collectives>(
         comm: &C,
@@ -269,6 +280,8 @@ impl<'a> Root<'a> {
         place: Option<Place>,
     ) -> Result<Self> {
         let host = provenance::host();
+        let threads = host.processors.machine_hardware_threads;
+        let crowded = threads.is_some_and(|threads| most_on_a_machine(&placement) > threads as usize);
         emit(&Event::Hello(Box::new(Launch {
             schema: SCHEMA_VERSION,
             launch: job.launch.clone(),
@@ -276,11 +289,12 @@ impl<'a> Root<'a> {
             transport: job.transport.clone(),
             library: comm::library(transport.kind()).unwrap_or_default(),
             launcher: job.launcher.clone(),
+            environment: job.environment.clone(),
             ranks: comm.size(),
             host,
             place,
             placement,
-            oversubscribed: comm.oversubscribed(),
+            oversubscribed: comm.oversubscribed() || crowded,
             build: provenance::build().fingerprint,
             unix_seconds: unix_seconds(),
         })))?;

@@ -1,7 +1,7 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::run::{Conduct, carry_out};
+use super::conduct::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
 use super::show_card;
 use crate::error::{ErrorKind, Result};
@@ -118,6 +118,7 @@ fn measure(
             out: Some(folder.to_owned()),
             worker: arguments.worker.clone(),
             machine: arguments.machine.clone(),
+            ranks_per_node: None,
         },
     )?;
     match carry_out(&setup, &CardArguments::default(), Conduct::default()) {

@@ -6,6 +6,7 @@ use super::predict::pretty;
 use super::samples;
 use super::shell;
 use crate::error::{Error, ErrorKind, Result};
+use crate::explore::compare::about;
 use crate::explore::compare::decisions::Decision;
 use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
@@ -112,6 +113,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             format!("{one} and {other} are the same samples, which are never slower than themselves"),
             "name the result of another run",
         ));
+    }
+    if let Some(text) = about::environments(&machines) {
+        note(&format!("note: {text}"));
     }
     let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {

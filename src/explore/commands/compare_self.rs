@@ -1,8 +1,9 @@
 //! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
 
 use super::card::CardArguments;
+use super::conduct::{Conduct, carry_out};
 use super::predict::pretty;
-use super::run::{Conduct, carry_out, keep_apart};
+use super::run::keep_apart;
 use super::setup::{Setup, SweepArguments};
 use crate::error::Result;
 use crate::explore::compare::machine::Machine;

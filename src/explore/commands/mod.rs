@@ -1,14 +1,17 @@
 //! The commands of the exploring wing: one file each, and one line in `commands!`.
 
 mod calibrate;
+mod cancel;
 mod card;
 mod compare;
 mod compare_self;
+mod conduct;
 pub mod diagnostics;
 mod export;
 mod fit;
 mod interrupt;
 mod models;
+mod part;
 mod plan;
 mod plan_time;
 mod plot;
@@ -23,6 +26,7 @@ mod shell;
 mod show_card;
 mod snippet;
 mod status;
+mod submit;
 mod sweeps;
 mod validate;
 
@@ -58,6 +62,8 @@ commands! {
     Plan => plan,
     /// Show what a result holds, what failed and why
     Status => status,
+    /// End the batch jobs of a result
+    Cancel => cancel,
     /// Draw a surface, contours, a heat map or curves from a result
     Plot => plot,
     /// Show medians with 95 % intervals of any columns, by groups of samples

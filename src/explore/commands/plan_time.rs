@@ -53,6 +53,13 @@ impl PlanTime {
         if own.is_empty() { "done".into() } else { about(seconds(self.unlimited(), &own)) }
     }
 
+    /// Wall time of the launches of these sizes, in seconds, and how many they are.
+    pub fn of_sizes(&self, sizes: &[LaunchSize]) -> (f64, usize) {
+        let own: Vec<OpenLaunch> =
+            self.launches.iter().filter(|launch| sizes.contains(&launch.size)).cloned().collect();
+        (seconds(self.unlimited(), &own), own.len())
+    }
+
     fn unlimited(&self) -> Repeat {
         Repeat { budget_seconds: None, ..self.repeat }
     }

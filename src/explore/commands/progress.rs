@@ -130,13 +130,6 @@ impl Progress {
         let pause = if self.bar.is_some() { FRAME } else { QUIET };
         self.due = begun + pause.max(begun.elapsed() * REST);
     }
-
-    fn say(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(printable(line)),
-            None => note(line),
-        }
-    }
 }
 
 /// Width of the bar, in characters.
@@ -214,6 +207,13 @@ impl Watcher for Progress {
     fn started(&mut self, point: &Point, seconds: &[f64]) {
         self.point = Some(point.clone());
         self.seconds = seconds.to_vec();
+    }
+
+    fn say(&mut self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(printable(line)),
+            None => note(line),
+        }
     }
 
     fn preflight(&mut self, verdict: Quietness, text: &str) {

@@ -31,6 +31,9 @@ pub struct SweepArguments {
     /// Name of this machine in results [default: its host name]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
+    /// Ranks on each node of a cluster, for the launcher and for batch jobs [default: the sweep's]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks_per_node: Option<u32>,
 }
 
 /// A sweep with its plan, before anything is launched.
@@ -40,22 +43,36 @@ pub struct Setup {
     pub worker: PathBuf,
     pub worker_info: WorkerInfo,
     pub folder: PathBuf,
+    /// For which the sweep was read.
+    pub machine: Machine,
 }
 
 impl Setup {
     pub fn new(arguments: &SweepArguments) -> Result<Self> {
+        Self::on(arguments, Machine::here())
+    }
+
+    /// For another machine than this one.
+    pub fn on(arguments: &SweepArguments, machine: Machine) -> Result<Self> {
         let sweep = arguments.sweep.as_deref().unwrap_or(Path::new(ready::QUICKSTART));
-        Self::of(ready::open(sweep, Machine::here())?, arguments)
+        let setup = Self::of(ready::open(sweep, machine)?, arguments)?;
+        Ok(Self { machine, ..setup })
     }
 
     /// For a sweep that is not the one in the arguments.
     pub fn of(sweep: Sweep, arguments: &SweepArguments) -> Result<Self> {
+        if let (Some(number), TransportKind::Threads) = (arguments.ranks_per_node, sweep.launch.transport) {
+            return Err(Error::input(
+                format!("--ranks-per-node {number}: the ranks of this sweep are threads, all on this machine"),
+                "remove it, or choose a sweep with transport = \"mpi\"",
+            ));
+        }
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
         let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
-            ranks_per_node: sweep.launch.ranks_per_node,
+            ranks_per_node: arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node),
             place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
@@ -69,7 +86,7 @@ impl Setup {
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder })
+        Ok(Self { sweep, plan, worker, worker_info, folder, machine: Machine::here() })
     }
 
     /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another

@@ -1,17 +1,20 @@
 //! `apexmap status`: what a result holds, what failed and why.
 
 use crate::error::Result;
+use crate::explore::batch::{self, JobState};
 use crate::explore::store::estimate::METHOD_COLUMNS;
 use crate::explore::store::folder::read_text;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
+use crate::explore::submit::follow::ASK_EVERY;
+use crate::explore::submit::{Jobs, Queue, System};
 use crate::explore::sweep;
 use crate::explore::sweep::plan::Progress;
 use crate::measure::worker::Repeat;
 use crate::terminal::{note, print};
 use crate::units::plural;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -47,6 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         progress.stale
     );
     records.iter().for_each(|record| launch(record, &mut text));
+    jobs(&folder, &mut text)?;
     failures(&records, &keys, &mut text);
     intervals(&folder, &mut text);
     print(&text)
@@ -82,6 +86,40 @@ fn launch(record: &Record<SampleOutcome>, text: &mut String) {
     if let Some(damage) = record.damage() {
         let _ = writeln!(text, "{}", damage.sentence());
     }
+}
+
+/// A line per job of a batch system. Its own driver tells most; the batch system is asked if nobody did so of late.
+fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
+    let store = Jobs::of(folder);
+    if !store.exist() {
+        return Ok(());
+    }
+    let (options, jobs) = store.read()?;
+    let ids: Vec<String> = jobs.iter().filter(|job| job.ended.is_none()).filter_map(|job| job.id.clone()).collect();
+    let mut answers = BTreeMap::new();
+    if let (Some(options), false, true) = (options, ids.is_empty(), store.may_ask(ASK_EVERY)?) {
+        let mut system = System { template: batch::find(&options.system)?, folder: folder.path.clone() };
+        match system.ask(&ids) {
+            Ok(found) => answers = found,
+            Err(error) => note(&format!("note: {error}")),
+        }
+    }
+    for job in jobs {
+        let id = job.id.as_deref().unwrap_or("without an id");
+        let answer = job.id.as_ref().and_then(|id| answers.get(id));
+        let state = match (&job.ended, answer) {
+            (Some((state, why, _)), _) => words(*state, why),
+            (None, Some(answer)) => words(answer.state, &answer.reason),
+            (None, None) if job.started && job.own_end.is_none() => "has started".to_owned(),
+            (None, None) => "was submitted".to_owned(),
+        };
+        let _ = writeln!(text, "job {id}, {}: {state}", job.part);
+    }
+    Ok(())
+}
+
+fn words(state: JobState, why: &str) -> String {
+    if why.is_empty() || why == "None" { state.words().to_owned() } else { format!("{} ({why})", state.words()) }
 }
 
 /// How intervals of the samples come about, and how alike successive samples are.

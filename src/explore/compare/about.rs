@@ -5,6 +5,7 @@ use super::overview;
 use crate::explore::html;
 use crate::units;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// One machine in the table of what is compared.
 #[derive(Serialize)]
@@ -12,6 +13,28 @@ pub struct About {
     name: String,
     given: String,
     facts: Vec<(&'static str, String)>,
+}
+
+/// Environment variables that were not the same on all measured machines, each with its values; `None` if there are none.
+pub fn environments(machines: &[Machine]) -> Option<String> {
+    let measured = machines.iter().filter(|machine| machine.origin == Origin::Measured);
+    let of = |machine: &Machine| -> BTreeSet<String> {
+        machine
+            .words("environment")
+            .iter()
+            .flat_map(|text| text.split(' '))
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let each: Vec<(&str, BTreeSet<String>)> = measured.map(|machine| (machine.name.as_str(), of(machine))).collect();
+    let common = each.iter().map(|(_, set)| set.clone()).reduce(|a, b| &a & &b)?;
+    let own = |(name, set): &(&str, BTreeSet<String>)| {
+        let own: Vec<&str> = set.difference(&common).map(String::as_str).collect();
+        format!("{name}: {}", if own.is_empty() { "nothing else".into() } else { own.join(" ") })
+    };
+    let differ = each.iter().any(|(_, set)| *set != common);
+    differ.then(|| format!("environment variables differ: {}", each.iter().map(own).collect::<Vec<_>>().join("; ")))
 }
 
 pub fn about(machine: &Machine) -> About {
@@ -35,6 +58,7 @@ pub fn about(machine: &Machine) -> About {
         ("Transport", "transport"),
         ("Library", "library"),
         ("Launcher", "launcher"),
+        ("Environment", "environment"),
         ("Page size requested", "pages"),
         ("Measuring code", "build"),
     ] {

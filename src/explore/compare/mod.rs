@@ -5,7 +5,7 @@
 //! The first machine is the base: ratios are speeds of the others by its speed. Speeds are what a kernel is judged by, or one
 //! over it where that is a time.
 
-mod about;
+pub mod about;
 pub mod cards;
 pub mod comparability;
 pub mod control;

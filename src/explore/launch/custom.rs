@@ -9,6 +9,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
     summary: "the command line in `command`",
     transport: TransportKind::Mpi,
     remote: true,
+    allocation: None,
     takes_command: true,
     make: |command| Ok(Box::new(Custom::new(command.to_vec())?)),
 };

@@ -8,6 +8,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
     summary: "this machine: the ranks are threads of one process",
     transport: TransportKind::Threads,
     remote: false,
+    allocation: None,
     takes_command: false,
     make: |_| Ok(Box::new(Local)),
 };

@@ -32,10 +32,19 @@ pub struct LauncherEntry {
     pub transport: TransportKind,
     /// It may start ranks on nodes that this process knows nothing about.
     pub remote: bool,
+    /// The environment variable that is set where it has an allocation: elsewhere each launch waits in the queue.
+    pub allocation: Option<&'static str>,
     /// It takes its command line from the sweep's `command`, which the others refuse.
     pub takes_command: bool,
     /// The launcher, from the sweep's `command` (empty for those that take none).
     pub make: fn(command: &[String]) -> Result<Box<dyn Launcher>>,
+}
+
+impl LauncherEntry {
+    /// Whether each launch will be a job of its own, which waits in the queue.
+    pub fn waits_in_queue(&self) -> bool {
+        self.allocation.is_some_and(|variable| env::var_os(variable).is_none())
+    }
 }
 
 impl PartialEq for LauncherEntry {
@@ -103,16 +112,20 @@ pub struct Here {
     pub hardware_threads: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
+    /// This process runs in an allocation whose nodes are known.
+    pub allocated: bool,
     pub root: bool,
 }
 
 impl Here {
     pub fn look() -> Self {
         let hardware = Hardware::here();
+        let nodes = env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok());
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
-            nodes: env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok()).unwrap_or(1),
+            nodes: nodes.unwrap_or(1),
+            allocated: nodes.is_some(),
             root: nix::unistd::geteuid().is_root(),
         }
     }
@@ -143,13 +156,7 @@ pub trait Launcher {
 /// Checks, before anything is started, that the worker is an executable file and the launcher is installed. Returns the
 /// program that starts the ranks. `search` is the PATH.
 pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<String> {
-    if !is_program(worker) {
-        let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
-        return Err(Error::environment(
-            format!("the worker {} {what}", worker.display()),
-            "name a build of apexmap; for MPI: cargo build --release --no-default-features --features mpi",
-        ));
-    }
+    check_worker(worker)?;
     let programs = launcher.programs();
     if programs.is_empty() {
         let worker = worker.to_str().ok_or_else(|| {
@@ -169,6 +176,19 @@ pub fn check(launcher: &dyn Launcher, worker: &Path, search: &OsStr) -> Result<S
             launcher.install(),
         )),
     }
+}
+
+/// # Errors
+/// If the worker is not an executable file.
+pub fn check_worker(worker: &Path) -> Result<()> {
+    if is_program(worker) {
+        return Ok(());
+    }
+    let what = if worker.exists() { "is not an executable file" } else { "does not exist" };
+    Err(Error::environment(
+        format!("the worker {} {what}", worker.display()),
+        "name a build of apexmap; for MPI: cargo build --release --no-default-features --features mpi",
+    ))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -8,6 +8,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
     summary: "mpiexec (Hydra) of MPICH and MPIs derived from it",
     transport: TransportKind::Mpi,
     remote: false,
+    allocation: None,
     takes_command: false,
     make: |_| Ok(Box::new(Mpich)),
 };

@@ -8,6 +8,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
     summary: "mpirun of Open MPI",
     transport: TransportKind::Mpi,
     remote: false,
+    allocation: None,
     takes_command: false,
     make: |_| Ok(Box::new(OpenMpi)),
 };

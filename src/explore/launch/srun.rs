@@ -11,6 +11,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
     summary: "srun of Slurm, in an allocation or waiting for one",
     transport: TransportKind::Mpi,
     remote: true,
+    allocation: Some("SLURM_JOB_ID"),
     takes_command: false,
     make: |_| Ok(Box::new(Srun)),
 };

@@ -373,6 +373,10 @@ fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> 
     facts.push(("Kernels", distinct("kernel").join(", ")));
     facts.push(("Ranks", distinct("ranks").join(", ")));
     facts.push(("Transport", distinct("library").join(", ")));
+    let environment = distinct("environment").join("; ");
+    if !environment.is_empty() {
+        facts.push(("Environment", environment));
+    }
     facts
 }
 

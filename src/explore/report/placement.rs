@@ -5,7 +5,7 @@ use crate::explore::store::manifest::{LaunchEnd, Manifest};
 use crate::provenance::Placement;
 use crate::units::plural;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A larger share of a rank's pages on other NUMA nodes than its own is told.
 const PAGES_ELSEWHERE: f64 = 0.05;
@@ -51,7 +51,16 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
     let shared = which(&settled, share_cores).map(|launches| {
         format!("Ranks shared cores in {launches}, each on a hardware thread of its own. Rates per rank are not rates of a core.")
     });
-    unpinned.into_iter().chain(shared).chain(memory_elsewhere(&launches, samples)).collect()
+    let one_machine = which(&launches, |ranks| nodes_on_one_machine(ranks).is_some()).map(|which| {
+        let of = |end: &&LaunchEnd| nodes_on_one_machine(&end.launch.placement);
+        let nodes = launches.iter().find_map(of).unwrap_or_default();
+        format!(
+            "Several nodes are one machine in {which}: {}. What went between them did not pass a network between machines, and \
+             their ranks share its processors.",
+            nodes.join(", ")
+        )
+    });
+    unpinned.into_iter().chain(shared).chain(one_machine).chain(memory_elsewhere(&launches, samples)).collect()
 }
 
 /// The launches whose ranks are so, as text.
@@ -63,6 +72,16 @@ fn which(launches: &[&LaunchEnd], are: impl Fn(&[Placement]) -> bool) -> Option<
         [one] => Some(format!("launch {one}")),
         [first, ..] => Some(format!("{} (the first is {first})", plural(found.len(), "launch"))),
     }
+}
+
+/// Nodes of different names with one kernel below them.
+fn nodes_on_one_machine(ranks: &[Placement]) -> Option<Vec<String>> {
+    let mut nodes = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for rank in ranks {
+        nodes.entry(rank.machine.as_deref()?).or_default().insert(&rank.node);
+    }
+    let several = nodes.into_values().find(|nodes| nodes.len() > 1)?;
+    Some(several.into_iter().map(str::to_owned).collect())
 }
 
 fn share_cores(ranks: &[Placement]) -> bool {

@@ -72,7 +72,7 @@ const SAMPLE: [(&str, Unit, &str); 13] = [
     ),
 ];
 
-const LAUNCH: [(&str, Unit, &str); 9] = [
+const LAUNCH: [(&str, Unit, &str); 10] = [
     ("launch", Unit::None, "name of the launch and of its journal"),
     ("transport", Unit::None, "threads or mpi"),
     ("library", Unit::None, "message library, with its version"),
@@ -80,6 +80,11 @@ const LAUNCH: [(&str, Unit, &str); 9] = [
     ("host", Unit::None, "host of rank 0"),
     ("cpu_model", Unit::None, "processor model of that host"),
     ("build", Unit::None, "fingerprint of the measuring code"),
+    (
+        "environment",
+        Unit::None,
+        "environment variables that change how messages are sent: UCX_*, OMPI_*, FI_* and the like",
+    ),
     ("place", Unit::None, "order in which ranks that are threads took hardware threads"),
     ("oversubscribed", Unit::None, "1 if some node had more ranks than hardware threads"),
 ];

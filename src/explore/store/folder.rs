@@ -1,5 +1,6 @@
 //! A result folder: its paths, its lock, and files that are replaced whole or not at all.
 
+use super::journal::Journal;
 use super::reader::Reader;
 use super::record::{Record, SampleOutcome};
 use crate::error::{Error, Result};
@@ -148,6 +149,20 @@ impl Folder {
         Reader::default().outcomes(&self.journal_files()?)
     }
 
+    /// The journal of the next launch with its name, such as `0003`, which nobody else gets: drivers of several jobs may write to
+    /// one folder.
+    ///
+    /// # Errors
+    /// If the folder of the journals cannot be listed, or the file cannot be created.
+    pub(crate) fn begin_launch(&self) -> Result<(String, Journal)> {
+        loop {
+            let launch = self.next_launch()?;
+            if let Some(journal) = Journal::create_new(&self.journal(&launch))? {
+                return Ok((launch, journal));
+            }
+        }
+    }
+
     /// The name of the next launch, such as `0003`: one more than the highest there is.
     ///
     /// # Errors
@@ -162,17 +177,23 @@ impl Folder {
     /// # Errors
     /// If another driver holds the lock, or its file cannot be created.
     pub fn lock(&self) -> Result<Flock<File>> {
-        let path = self.path.join(".lock");
-        // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed, nor waited for.
-        let flags = O_NOFOLLOW | O_NONBLOCK;
-        let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(&path);
-        let file = file.map_err(|e| Error::file("create", &path, e))?;
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, cause)| match cause {
-            Errno::EWOULDBLOCK => Error::environment(
+        self.locked(FlockArg::LockExclusiveNonblock)
+    }
+
+    /// As [`Folder::lock`], but shared with the other jobs of a sweep and with who follows them.
+    ///
+    /// # Errors
+    /// If a driver has the folder to itself, or the lock's file cannot be created.
+    pub fn share(&self) -> Result<Flock<File>> {
+        self.locked(FlockArg::LockSharedNonblock)
+    }
+
+    fn locked(&self, how: FlockArg) -> Result<Flock<File>> {
+        lock_file(&self.path.join(".lock"), how)?.ok_or_else(|| {
+            Error::environment(
                 format!("another apexmap is writing to {}", self.path.display()),
                 "wait for it to end, or write to another folder with --out",
-            ),
-            _ => Error::file("lock", &path, cause),
+            )
         })
     }
 
@@ -225,6 +246,22 @@ impl Folder {
     /// If the file cannot be written or renamed.
     pub fn replace_text(&self, path: &Path, text: &str) -> Result<()> {
         self.replace(path, |file| file.write_all(text.as_bytes()).map_err(|e| Error::file("write", path, e)))
+    }
+}
+
+/// A lock on a file, which the system frees when its holder dies; `None` if somebody else holds it.
+///
+/// # Errors
+/// If the file cannot be created or locked.
+pub(crate) fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
+    // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed, nor waited for.
+    let flags = O_NOFOLLOW | O_NONBLOCK;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(path);
+    let file = file.map_err(|e| Error::file("create", path, e))?;
+    match Flock::lock(file, how) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Ok(None),
+        Err((_, cause)) => Err(Error::file("lock", path, cause)),
     }
 }
 

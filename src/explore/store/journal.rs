@@ -6,7 +6,7 @@ pub use super::record::{Record, Run, SampleOutcome};
 use crate::error::{Error, Result};
 use crate::sample::Event;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,16 @@ pub struct Journal {
 impl Journal {
     /// Fails if the file exists: a journal is never written over.
     pub fn create(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().create_new(true).append(true).open(path);
-        let file = file.map_err(|e| Error::file("create the journal", path, e))?;
-        Ok(Self { file, path: path.to_owned(), synced: Instant::now() })
+        Self::create_new(path)?.ok_or_else(|| Error::file("create the journal", path, "it exists"))
+    }
+
+    /// `None` if the file exists.
+    pub fn create_new(path: &Path) -> Result<Option<Self>> {
+        match OpenOptions::new().create_new(true).append(true).open(path) {
+            Ok(file) => Ok(Some(Self { file, path: path.to_owned(), synced: Instant::now() })),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(Error::file("create the journal", path, error)),
+        }
     }
 
     /// Appends one event as one line, in one write.

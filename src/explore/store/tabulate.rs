@@ -53,6 +53,7 @@ pub struct Tabulation {
     launch: [Handle; LAUNCH.len()],
     place: Handle,
     oversubscribed: Handle,
+    environment: Handle,
     rates: [Handle; derive::COLUMNS.len()],
     facts: [Handle; Fact::COUNT],
     bounds: [Handle; derive::BOUNDS.len()],
@@ -76,6 +77,7 @@ impl Tabulation {
             launch: LAUNCH.map(|name| builder.column(name)),
             place: builder.column("place"),
             oversubscribed: builder.column("oversubscribed"),
+            environment: builder.column("environment"),
             rates: derive::COLUMNS.map(|derived| builder.column(derived.column)),
             facts: std::array::from_fn(|at| builder.column(Fact::ALL[at].about().column)),
             bounds: derive::BOUNDS.map(|bound| builder.column(bound.column)),
@@ -181,6 +183,10 @@ impl Tabulation {
         }
         if let Some(place) = launch.place {
             self.builder.set_word(self.place, place.name());
+        }
+        if !launch.environment.is_empty() {
+            let each: Vec<String> = launch.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            self.builder.set_word(self.environment, &each.join(" "));
         }
         self.builder.set_integer(self.oversubscribed, u64::from(launch.oversubscribed));
     }

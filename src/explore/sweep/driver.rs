@@ -17,6 +17,8 @@ use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
 use crate::sample::{Event, Sample, Status};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
 
@@ -31,6 +33,8 @@ pub trait Watcher {
     fn preflight(&mut self, verdict: Quietness, text: &str);
     /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.
     fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
+    /// A line about what happened.
+    fn say(&mut self, text: &str);
     /// Nothing has come for a moment.
     fn waiting(&mut self);
     fn ended(&mut self, ending: &Ending);
@@ -164,8 +168,8 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if left.is_some_and(|left| left <= 0.0) {
             return Ok(None);
         }
-        let launch = setting.folder.next_launch()?;
-        let (mut attempt, ending) = launch_once(plan, &mut group, &launch, left, setting)?;
+        let (launch, journal) = setting.folder.begin_launch()?;
+        let (mut attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return break_off(attempt, error, setting.watcher),
@@ -224,7 +228,7 @@ struct Attempt {
 fn launch_once(
     plan: &Plan,
     group: &mut Group,
-    launch: &str,
+    (launch, journal): (&str, Journal),
     budget: Option<f64>,
     setting: &mut Setting,
 ) -> Result<(Attempt, Result<Ending>)> {
@@ -238,7 +242,7 @@ fn launch_once(
     let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
     let mut attempt = Attempt {
-        journal: Journal::create(&path)?,
+        journal,
         protocol: Protocol::new(job),
         faulty: false,
         samples: 0,
@@ -265,6 +269,17 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
+/// What begins like this changes how messages are sent.
+const MESSAGING: [&str; 10] =
+    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "UCX_"];
+
+/// Of the environment, what changes how messages are sent.
+fn messaging() -> BTreeMap<String, String> {
+    let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
+    let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
+    std::env::vars_os().map(text).filter(|(name, _): &(String, String)| changes(name)).collect()
+}
+
 fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
@@ -281,6 +296,7 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, pr
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         preflight_seconds,
+        environment: messaging(),
         tasks: group.pending.iter().map(task).collect(),
     }
 }

@@ -23,5 +23,5 @@ mod values;
 pub mod watch;
 
 pub use read::{Sweep, parse, read, repeat, schema};
-pub use settings::LaunchSpec;
+pub use settings::{LaunchSpec, time};
 pub use spec::Machine;

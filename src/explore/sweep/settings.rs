@@ -3,6 +3,7 @@
 use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::{Error, Result};
+use crate::explore::batch::{self, Submit};
 use crate::explore::launch::{self, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
@@ -32,10 +33,22 @@ pub struct LaunchSpec {
     pub worker: Option<PathBuf>,
     /// Longest time of one sample, and from there to the next one's start, in seconds.
     pub timeout_seconds: f64,
-    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds.
-    pub start_timeout_seconds: f64,
+    /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds;
+    /// `None` if the sweep does not say.
+    pub start_timeout_seconds: Option<f64>,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
+    /// How the sweep becomes jobs of a batch system; `None` if it runs here.
+    pub submit: Option<Submit>,
+}
+
+impl LaunchSpec {
+    /// Longest time of a start, in seconds. A launcher that waits in a queue may wait for ever, unless the sweep says otherwise.
+    pub fn start_limit(&self, queued: bool) -> f64 {
+        let usual =
+            if queued { LONGEST_SECONDS } else { DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * self.preflight_seconds) };
+        self.start_timeout_seconds.unwrap_or(usual)
+    }
 }
 
 const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
@@ -118,11 +131,34 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
         start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
+        submit: submit(file, page)?,
     })
 }
 
+/// What `submit` says, if it can be done.
+fn submit(file: &File, page: &Page) -> Result<Option<Submit>> {
+    let Some(submit) = &file.launch.submit else { return Ok(None) };
+    let table = submit.get_ref().table();
+    if let Some(system) = &table.system {
+        batch::find(system).map_err(|error| page.wrong(submit.span(), error.what, error.next))?;
+    }
+    table.options("", time).map_err(|(what, next)| page.wrong(submit.span(), format!("submit: {what}"), next))?;
+    Ok(Some(submit.get_ref().clone()))
+}
+
+/// A time such as "2 h", in seconds.
+///
+/// # Errors
+/// If the text is none.
+pub fn time(text: &str) -> std::result::Result<f64, String> {
+    match quantity(&Scalar::Text(text.to_owned()), Unit::Seconds)?.as_f64() {
+        Some(seconds) if (0.0..=LONGEST_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err(format!("\"{text}\" is not a time")),
+    }
+}
+
 /// Longer than the ranks watch the machine before their first sample.
-fn start_timeout(file: &File, page: &Page) -> Result<f64> {
+fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
     let launch = &file.launch;
     let preflight = seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS);
     match (seconds(&launch.start_timeout, "start_timeout", page)?, &launch.start_timeout) {
@@ -130,7 +166,7 @@ fn start_timeout(file: &File, page: &Page) -> Result<f64> {
             let what = format!("start_timeout must be longer than preflight, which is {preflight} s");
             Err(page.wrong(place.span(), what, "write a longer start_timeout, or preflight = \"0 s\""))
         }
-        (limit, _) => Ok(limit.unwrap_or(DEFAULT_START_TIMEOUT_SECONDS.max(2.0 * preflight))),
+        (limit, _) => Ok(limit),
     }
 }
 

@@ -1,12 +1,13 @@
 //! The shape of a sweep file. What stands here as documentation becomes the JSON schema for editors.
 
+use crate::explore::batch::Submit;
 use crate::explore::launch::LauncherEntry;
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::{Hardware, Place};
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use toml::Spanned;
@@ -169,6 +170,9 @@ pub struct Launch {
     /// from them. "0 s" leaves it out.
     #[schemars(with = "Option<Scalar>")]
     pub preflight: Option<Spanned<Scalar>>,
+    /// `apexmap run` submits the sweep as jobs of this batch system, and follows them.
+    #[schemars(with = "Option<Submit>")]
+    pub submit: Option<Spanned<Submit>>,
 }
 
 /// How often each point is measured.
@@ -248,7 +252,7 @@ impl<'de> Deserialize<'de> for Axis {
 }
 
 /// The machine that a sweep is read for: what words for `ranks` and a share of memory are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Machine {
     /// Cores that this process may use, hardware threads where the system does not report cores: `ranks = "cores"`.
     pub cores: usize,

@@ -43,8 +43,11 @@ pub fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
 /// Words that carry a rank's placement.
 const PLACEMENT_WORDS: usize = 64;
 
-pub fn gather_placement<C: Collectives>(comm: &C) -> Option<Vec<Placement>> {
+/// Where all ranks are; on rank 0. Several nodes of Slurm may be one host: srun tells each rank its node.
+pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Option<Vec<Placement>> {
     let mut own = provenance::placement(comm.rank());
+    let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
+    own.node = node.unwrap_or(own.node);
     own.node.truncate(255);
     let text = serde_json::to_vec(&own).unwrap_or_default();
     let all = comm.gather(&pack(&text, PLACEMENT_WORDS))?;

@@ -69,12 +69,33 @@ impl Lock {
         // SAFETY: the callers have borrowed the memory for longer than the window is open, exclusively if MPI writes it.
         unsafe {
             let world = comm.world.as_raw();
-            ffi::MPI_Win_create(start.cast(), bytes, unit, ffi::RSMPI_INFO_NULL, world, window.as_mut_ptr());
+            // An error would end all ranks before any could say what is to be done.
+            ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
+            let code = ffi::MPI_Win_create(start.cast(), bytes, unit, ffi::RSMPI_INFO_NULL, world, window.as_mut_ptr());
+            ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_ARE_FATAL);
+            assert!(code == ffi::MPI_SUCCESS as c_int, "{}", no_window(code));
             let window = window.assume_init();
             ffi::MPI_Win_lock_all(ffi::MPI_MODE_NOCHECK as c_int, window);
             Some(Self(window))
         }
     }
+}
+
+/// Why one-sided communication is not to be had, and what may help.
+fn no_window(code: c_int) -> String {
+    let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: the text is as long as MPI may write.
+    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &mut length) };
+    let text = String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned();
+    let library = mpi::environment::library_version().unwrap_or_default();
+    // Over TCP its default needs what only networks with remote memory have.
+    let next = if library.starts_with("Open MPI") {
+        "set OMPI_MCA_osc=pt2pt in the environment: that component of Open MPI needs messages only"
+    } else {
+        "see which one-sided communication this MPI has on this network"
+    };
+    format!("MPI_Win_create: {text}; {next}")
 }
 
 impl Drop for Lock {

@@ -1,0 +1,43 @@
+# A recipe for Spack. Put this folder into a repository of recipes as packages/apexmap, or try it with
+#   spack repo create myrepo; cp -r packaging/spack myrepo/packages/apexmap; spack repo add myrepo; spack install apexmap
+# `spack install apexmap +mpi ^openmpi` also builds the worker that MPI launchers start. Untested on a site so far.
+
+from spack.package import *
+
+
+class Apexmap(CargoPackage):
+    """Maps the memory and network of a machine: Apex-Map sweeps, analytic models, locality surfaces."""
+
+    # The tarball of `make dist` has all crates, and builds without a network.
+    url = "file:///path/to/apexmap-0.1.0.tar.gz"
+
+    license("MIT OR Apache-2.0")
+
+    version("0.1.0")
+
+    variant("mpi", default=True, description="Build the worker for this MPI")
+
+    depends_on("rust@1.95:", type="build")
+    depends_on("c", type="build")
+    depends_on("mpi", when="+mpi")
+    depends_on("llvm+clang", type="build", when="+mpi")
+
+    def setup_build_environment(self, env):
+        if self.spec.satisfies("+mpi"):
+            env.set("MPICC", self.spec["mpi"].mpicc)
+            env.set("LIBCLANG_PATH", self.spec["llvm"].prefix.lib)
+
+    def build(self, spec, prefix):
+        cargo = which("cargo")
+        cargo("build", "--release", "--locked", "--offline")
+        if spec.satisfies("+mpi"):
+            cargo(
+                "build", "--release", "--locked", "--offline", "--no-default-features", "--features", "mpi",
+                "--target-dir", "target-mpi",
+            )
+
+    def install(self, spec, prefix):
+        mkdirp(prefix.bin, prefix.libexec)
+        install("target/release/apexmap", prefix.bin)
+        if spec.satisfies("+mpi"):
+            install("target-mpi/release/apexmap", prefix.libexec.join("apexmap-mpi"))

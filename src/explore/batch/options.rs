@@ -1,0 +1,184 @@
+//! What a user asks of the batch system: `[launch] submit` of a sweep, and the flags of the same names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The value of `submit`: the system's name, or a table with what its jobs need.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Submit {
+    /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template.
+    System(String),
+    /// With further settings.
+    Table(Box<SubmitTable>),
+}
+
+/// How jobs are submitted.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubmitTable {
+    /// "slurm", "pbs", "torque", "lsf", "flux", or the path of a template; the one whose programs are here if absent.
+    pub system: Option<String>,
+    /// Account or project that pays.
+    pub account: Option<String>,
+    /// Partition or queue.
+    pub partition: Option<String>,
+    /// Quality of service.
+    pub qos: Option<String>,
+    /// Features that the nodes must have.
+    pub constraint: Option<String>,
+    /// A reservation to run in.
+    pub reservation: Option<String>,
+    /// Longest time of one job, such as "2 h"; a sweep that takes longer becomes a chain of jobs. Absent: as long as the plan takes.
+    pub time_limit: Option<String>,
+    /// "per node count" (the default) or "one": a job for each number of nodes, or one on the most nodes for all.
+    pub jobs: Option<Jobs>,
+    /// Whether nodes are for these jobs only; true by default.
+    pub exclusive: Option<bool>,
+    /// Environment modules to load.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// Environment variables to set.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Further directives of the system, such as "--mail-type=END".
+    #[serde(default)]
+    pub directives: Vec<String>,
+    /// Most jobs for one number of nodes; 10 by default.
+    pub tries: Option<u32>,
+}
+
+/// How a sweep is divided into jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Jobs {
+    /// A job for each number of nodes.
+    #[default]
+    #[serde(rename = "per node count")]
+    PerNodeCount,
+    /// One job for all.
+    #[serde(rename = "one")]
+    One,
+}
+
+/// What every job is submitted with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobOptions {
+    /// The system's name, or the path of its template.
+    pub system: String,
+    pub account: Option<String>,
+    pub partition: Option<String>,
+    pub qos: Option<String>,
+    pub constraint: Option<String>,
+    pub reservation: Option<String>,
+    /// Longest time of one job, in seconds.
+    pub time_limit_seconds: Option<f64>,
+    pub jobs: Jobs,
+    pub exclusive: bool,
+    pub modules: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+    pub directives: Vec<String>,
+    pub tries: u32,
+}
+
+/// Most jobs for one number of nodes, unless the user says otherwise.
+pub const TRIES: u32 = 10;
+
+impl Submit {
+    /// The table that it stands for.
+    pub fn table(&self) -> SubmitTable {
+        match self {
+            Submit::System(system) => SubmitTable { system: Some(system.clone()), ..SubmitTable::default() },
+            Submit::Table(table) => (**table).clone(),
+        }
+    }
+}
+
+impl SubmitTable {
+    /// This, and what it leaves open from another.
+    pub fn or(self, other: SubmitTable) -> SubmitTable {
+        let longer = |own: Vec<String>, other: Vec<String>| [other, own].concat();
+        SubmitTable {
+            system: self.system.or(other.system),
+            account: self.account.or(other.account),
+            partition: self.partition.or(other.partition),
+            qos: self.qos.or(other.qos),
+            constraint: self.constraint.or(other.constraint),
+            reservation: self.reservation.or(other.reservation),
+            time_limit: self.time_limit.or(other.time_limit),
+            jobs: self.jobs.or(other.jobs),
+            exclusive: self.exclusive.or(other.exclusive),
+            modules: longer(self.modules, other.modules),
+            environment: other.environment.into_iter().chain(self.environment).collect(),
+            directives: longer(self.directives, other.directives),
+            tries: self.tries.or(other.tries),
+        }
+    }
+
+    /// Checked, for this system. `seconds` reads a time.
+    ///
+    /// # Errors
+    /// What is wrong, and what to write instead.
+    pub fn options(
+        self,
+        system: &str,
+        seconds: impl Fn(&str) -> Result<f64, String>,
+    ) -> Result<JobOptions, (String, String)> {
+        let words = [
+            ("account", &self.account),
+            ("partition", &self.partition),
+            ("qos", &self.qos),
+            ("constraint", &self.constraint),
+            ("reservation", &self.reservation),
+        ];
+        for (name, value) in words.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            let odd = |c: char| c.is_whitespace() || c.is_control() || "'\"\\`$".contains(c);
+            if value.is_empty() || value.contains(odd) {
+                let next = "write it as the batch system takes it: one word, without blanks, quotes, $ and backslashes";
+                return Err((format!("{name} = {value:?} cannot stand in a job's script"), next.into()));
+            }
+        }
+        let lines = self.modules.iter().map(|line| ("modules", line));
+        for (name, line) in lines.chain(self.directives.iter().map(|line| ("directives", line))) {
+            if line.trim().is_empty() || line.contains(char::is_control) {
+                return Err((format!("{name}: {line:?} is not one line of text"), "write one line for each".into()));
+            }
+        }
+        for (name, value) in &self.environment {
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                let next = "write letters, digits and _, as in UCX_TLS";
+                return Err((format!("environment: {name:?} cannot be the name of a variable"), next.into()));
+            }
+            if value.contains(char::is_control) {
+                return Err((format!("environment: {name} = {value:?} is not one line"), "write one line".into()));
+            }
+        }
+        if self.tries == Some(0) {
+            return Err(("tries = 0 allows no job".into(), "write tries = 1 or more".into()));
+        }
+        let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
+            None => None,
+            Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
+            Some(Ok(_)) => {
+                return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into()));
+            }
+            Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
+        };
+        Ok(JobOptions {
+            system: system.to_owned(),
+            account: self.account,
+            partition: self.partition,
+            qos: self.qos,
+            constraint: self.constraint,
+            reservation: self.reservation,
+            time_limit_seconds,
+            jobs: self.jobs.unwrap_or_default(),
+            exclusive: self.exclusive.unwrap_or(true),
+            modules: self.modules,
+            environment: self.environment,
+            directives: self.directives,
+            tries: self.tries.unwrap_or(TRIES),
+        })
+    }
+}

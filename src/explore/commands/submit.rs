@@ -1,0 +1,292 @@
+//! `apexmap run --submit`: the sweep as jobs of a batch system, followed until they are done.
+
+use super::card::CardArguments;
+use super::conduct::{self, Conduct};
+use super::interrupt::Interrupt;
+use super::plan_time::PlanTime;
+use super::progress::Progress;
+use super::setup::Setup;
+use crate::error::{Error, ErrorKind, Result};
+use crate::explore::batch::options::{Jobs as Division, SubmitTable};
+use crate::explore::batch::{self, JobOptions, JobScript, Template};
+use crate::explore::launch;
+use crate::explore::store::Folder;
+use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, follow};
+use crate::explore::submit::parts::{chain, parts};
+use crate::explore::submit::record::Line;
+use crate::explore::submit::{Jobs, Part, PartFile, System};
+use crate::explore::sweep::plan::{Entry, Progress as Done};
+use crate::explore::sweep::{self, cost};
+use crate::provenance;
+use crate::terminal::{note, print};
+use crate::units::{self, NumberStyle};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Batch jobs")]
+pub struct SubmitArguments {
+    /// Submit the sweep as jobs of a batch system and follow them; Ctrl-C leaves the jobs, the same command follows again.
+    /// slurm, pbs, torque, lsf, flux, or a template file [default: the one whose programs are here]
+    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", require_equals = true)]
+    pub submit: Option<String>,
+    /// Show the scripts of the jobs, and submit nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Account or project that pays for the jobs
+    #[arg(long, value_name = "NAME")]
+    account: Option<String>,
+    /// Partition or queue of the jobs
+    #[arg(long, value_name = "NAME", visible_alias = "queue")]
+    partition: Option<String>,
+    /// Quality of service of the jobs
+    #[arg(long, value_name = "NAME")]
+    qos: Option<String>,
+    /// Features that the nodes must have
+    #[arg(long, value_name = "FEATURES")]
+    constraint: Option<String>,
+    /// Reservation to run in
+    #[arg(long, value_name = "NAME")]
+    reservation: Option<String>,
+    /// Longest time of one job, such as 2h: longer sweeps become chains of jobs
+    #[arg(long, value_name = "TIME")]
+    time_limit: Option<String>,
+    /// One job on the most nodes for all launches, instead of one for each number of nodes
+    #[arg(long)]
+    one_job: bool,
+    /// Environment module to load; may be given several times
+    #[arg(long, value_name = "NAME")]
+    module: Vec<String>,
+    /// Environment variable to set in the jobs; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    environment: Vec<String>,
+    /// Further directive of the batch system, such as --mail-type=END; may be given several times
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    directive: Vec<String>,
+}
+
+impl SubmitArguments {
+    fn table(&self) -> Result<SubmitTable> {
+        let mut environment = BTreeMap::new();
+        for text in &self.environment {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                Error::input(format!("--environment {text}: there is no ="), "write --environment NAME=VALUE")
+            })?;
+            environment.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(SubmitTable {
+            system: self.submit.clone().filter(|system| !system.is_empty()),
+            account: self.account.clone(),
+            partition: self.partition.clone(),
+            qos: self.qos.clone(),
+            constraint: self.constraint.clone(),
+            reservation: self.reservation.clone(),
+            time_limit: self.time_limit.clone(),
+            jobs: self.one_job.then_some(Division::One),
+            exclusive: None,
+            modules: self.module.clone(),
+            environment,
+            directives: self.directive.clone(),
+            tries: None,
+        })
+    }
+}
+
+/// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
+/// jobs before that have not ended.
+pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
+    if arguments.submit.is_some() || arguments.dry_run {
+        return Ok(true);
+    }
+    let folder = Folder { path: setup.folder.clone() };
+    let jobs = Jobs::of(&folder);
+    let inside = batch::VARIABLES.iter().find(|name| std::env::var_os(name).is_some());
+    match (inside, setup.sweep.launch.submit.is_some()) {
+        (Some(name), true) => {
+            note(&format!(
+                "note: this is a job already ({name} is set): the sweep runs here, `submit` is not followed"
+            ));
+            Ok(false)
+        }
+        (None, true) => Ok(true),
+        (_, false) => Ok(jobs.exist() && jobs.read()?.1.iter().any(|job| job.ended.is_none())),
+    }
+}
+
+/// Submits what is missing, follows, then draws figures and writes the report if asked.
+pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, conduct: Conduct) -> Result<()> {
+    let folder =
+        Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
+    let store = Jobs::of(&folder);
+    let earlier = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = options(setup, given, earlier)?;
+    let parts = parts(&setup.plan, options.jobs)?;
+    let found = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
+    let measuring = |progress: &Done, sizes: &[_]| -> (f64, usize) {
+        let records = folder.outcomes().unwrap_or_default();
+        PlanTime::new(&setup.plan, &records, progress, found.clone()).of_sizes(sizes)
+    };
+    if given.dry_run {
+        return show(setup, &folder, &template, &options, &parts, &measuring);
+    }
+    // The launcher is looked for where the jobs run.
+    launch::check_worker(&setup.worker)?;
+    Folder::create(&folder.path)?;
+    store.create()?;
+    let _shared = folder.share()?;
+    let _follower = store.lock()?;
+    if let Some(card) = &found {
+        folder.replace_card(card)?;
+    }
+    conduct::describe(setup, &folder)?;
+    store.append(&Line::Options { options: Box::new(options.clone()), command: super::shell::words() })?;
+
+    let interrupt = Interrupt::catch();
+    let records = folder.outcomes()?;
+    let costs = cost::measured(&records);
+    drop(records);
+    let mut queue = System { template: template.clone(), folder: folder.path.clone() };
+    let mut watcher = Progress::new(&setup.plan);
+    let stopped = follow(&mut Follower {
+        plan: &setup.plan,
+        folder: &folder,
+        parts: &parts,
+        options: &options,
+        queue: &mut queue,
+        watcher: &mut watcher,
+        prepare: &|job, part, seconds| prepare(setup, &folder, &template, &options, job, part, seconds),
+        measuring: &measuring,
+        cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
+        interrupted: &|| interrupt.check(),
+        ask_every: ASK_EVERY,
+        look_every: LOOK_EVERY,
+    });
+    drop(watcher);
+    let stopped = stopped.map_err(|error| left(error, &folder))?;
+    drop(interrupt);
+    for (part, why) in &stopped {
+        note(&format!("{part}: {why}"));
+    }
+    conduct::finish(setup, &folder, conduct)
+}
+
+/// The error of a follower that was interrupted: the jobs go on.
+fn left(error: Error, folder: &Folder) -> Error {
+    let ErrorKind::Interrupted(_) = error.kind else { return error };
+    let path = folder.path.display();
+    Error::new(
+        error.kind,
+        "interrupted: the jobs go on",
+        format!(
+            "follow them with: {}; `apexmap status {path}` shows them, `apexmap cancel {path}` ends them",
+            super::shell::command()
+        ),
+    )
+}
+
+/// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
+fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) -> Result<(JobOptions, Template)> {
+    let flags = given.table()?;
+    let of_sweep = setup.sweep.launch.submit.as_ref().map(batch::Submit::table);
+    if let (Some(earlier), None, true) = (earlier, &of_sweep, flags == SubmitTable::default()) {
+        let template = batch::find(&earlier.system)?;
+        return Ok((earlier, template));
+    }
+    let table = flags.or(of_sweep.unwrap_or_default());
+    let template = match &table.system {
+        Some(system) => batch::find(system)?,
+        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
+    };
+    let system = match &table.system {
+        Some(path) if Path::new(path).is_file() => {
+            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
+        }
+        _ => template.name.clone(),
+    };
+    let options =
+        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
+    Ok((options, template))
+}
+
+/// The text of a job's script, and what its driver is given.
+fn job(
+    setup: &Setup,
+    folder: &Folder,
+    template: &Template,
+    options: &JobOptions,
+    job: &str,
+    part: &Part,
+    seconds: f64,
+) -> Result<(String, PartFile)> {
+    let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let command = [
+        text(&driver),
+        "run".into(),
+        text(&folder.sweep()),
+        "--out".into(),
+        text(&folder.path),
+        "--worker".into(),
+        text(&setup.worker),
+        "--machine".into(),
+        setup.plan.context.machine.clone(),
+        "--part".into(),
+        text(&Jobs::of(folder).part_file(job)),
+    ];
+    let ranks = setup.plan.context.ranks_per_node.filter(|ranks| Some(*ranks) != setup.sweep.launch.ranks_per_node);
+    let ranks = ranks.map(|ranks| format!("--ranks-per-node={ranks}"));
+    let command: Vec<String> = command.into_iter().chain(ranks).collect();
+    let script = JobScript {
+        name: job,
+        nodes: part.nodes,
+        ranks_per_node: part.ranks_per_node,
+        seconds,
+        log: &Jobs::log(job),
+        folder: &folder.path,
+        command: &command,
+    };
+    let part = PartFile { job: job.to_owned(), part: part.clone(), machine: setup.machine, seconds };
+    Ok((script.text(template, options), part))
+}
+
+fn prepare(
+    setup: &Setup,
+    folder: &Folder,
+    template: &Template,
+    options: &JobOptions,
+    name: &str,
+    part: &Part,
+    seconds: f64,
+) -> Result<()> {
+    let (script, part) = job(setup, folder, template, options, name, part, seconds)?;
+    Jobs::of(folder).prepare(&script, &part)
+}
+
+/// What would be submitted.
+fn show(
+    setup: &Setup,
+    folder: &Folder,
+    template: &Template,
+    options: &JobOptions,
+    parts: &[Part],
+    measuring: &dyn Fn(&Done, &[crate::point::LaunchSize]) -> (f64, usize),
+) -> Result<()> {
+    let records = folder.outcomes().unwrap_or_default();
+    let progress = Done::new(&setup.plan, &records);
+    let mut text = String::new();
+    for part in parts {
+        let (seconds, launches) = measuring(&progress, &part.sizes);
+        if launches == 0 {
+            text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
+            continue;
+        }
+        let (limit, count) = chain(seconds, launches, options.time_limit_seconds);
+        let chain = if count > 1 { format!(", {count} in a chain, each after the one before") } else { String::new() };
+        let (seconds, most) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
+        text.push_str(&format!("# {}: about {seconds} s of measuring, {most} at most{chain}\n", part.name));
+        text.push_str(&job(setup, folder, template, options, "am-001-000000", part, limit)?.0);
+        let submit = batch::script::submit(template, "SCRIPT", (count > 1).then_some("JOB"))?;
+        text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
+    }
+    print(&text)
+}

@@ -1,0 +1,304 @@
+//! Batch systems: scripts as text, arguments, and what answers mean.
+
+use apexmap::explore::batch::options::{Jobs, SubmitTable};
+use apexmap::explore::batch::script::{about, quoted, submit};
+use apexmap::explore::batch::template::filled;
+use apexmap::explore::batch::{self, ALL, JobOptions, JobScript, JobState, Template, answer};
+use apexmap::explore::sweep;
+use proptest::prelude::*;
+use std::path::Path;
+use std::process::Command;
+
+fn template(name: &str) -> Template {
+    batch::find(name).expect("a template of the program")
+}
+
+fn table() -> SubmitTable {
+    let word = |text: &str| Some(text.to_owned());
+    SubmitTable {
+        account: word("a123"),
+        partition: word("batch"),
+        qos: word("low"),
+        constraint: word("haswell&ib"),
+        reservation: word("maintenance"),
+        time_limit: word("90 min"),
+        modules: vec!["gcc/13".into(), "open mpi/4".into()],
+        environment: [("UCX_TLS".to_owned(), "rc, it's".to_owned())].into(),
+        directives: vec!["--mail-type=END".into()],
+        ..SubmitTable::default()
+    }
+}
+
+fn options(system: &str) -> JobOptions {
+    table().options(system, sweep::time).expect("options that hold")
+}
+
+fn script(system: &str, options: &JobOptions) -> String {
+    let command: Vec<String> = ["/opt/apexmap", "run", "it's $HOME.toml"].map(str::to_owned).into();
+    let script = JobScript {
+        name: "am-001-abc",
+        nodes: 4,
+        ranks_per_node: Some(2),
+        seconds: 5400.0,
+        log: "jobs/am-001-abc.log",
+        folder: Path::new("/scratch/a b"),
+        command: &command,
+    };
+    script.text(&template(system), options)
+}
+
+#[test]
+fn a_slurm_script_says_what_was_asked() {
+    assert_eq!(
+        script("slurm", &options("slurm")),
+        "#!/bin/bash -l
+#SBATCH --job-name=am-001-abc
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=2
+#SBATCH --time=01:30:00
+#SBATCH --output=jobs/am-001-abc.log
+#SBATCH --open-mode=append
+#SBATCH --requeue
+#SBATCH --account=a123
+#SBATCH --partition=batch
+#SBATCH --qos=low
+#SBATCH --constraint=haswell&ib
+#SBATCH --reservation=maintenance
+#SBATCH --exclusive
+#SBATCH --mail-type=END
+# Written by apexmap. What was measured is kept, however this job ends.
+module load gcc/13
+module load 'open mpi/4'
+export UCX_TLS='rc, it'\\''s'
+cd '/scratch/a b' || exit 3
+exec /opt/apexmap run 'it'\\''s $HOME.toml'
+"
+    );
+}
+
+#[test]
+fn scripts_of_other_systems_say_the_same_in_their_words() {
+    let bare = SubmitTable::default().options("pbs", sweep::time).expect("options that hold");
+    let head = |system: &str| {
+        let text = script(system, &bare);
+        let lines: Vec<&str> = text.lines().skip(1).take_while(|line| !line.starts_with("# Written")).collect();
+        lines.join("\n")
+    };
+    assert_eq!(
+        head("pbs"),
+        "#PBS -N am-001-abc\n#PBS -l select=4:ncpus=2:mpiprocs=2\n#PBS -l walltime=01:30:00\n#PBS -j oe\n\
+         #PBS -o jobs/am-001-abc.log\n#PBS -r y\n#PBS -l place=scatter:excl"
+    );
+    assert_eq!(
+        head("torque"),
+        "#PBS -N am-001-abc\n#PBS -l nodes=4:ppn=2\n#PBS -l walltime=01:30:00\n#PBS -j oe\n#PBS -o jobs/am-001-abc.log\n\
+         #PBS -r y\n#PBS -n"
+    );
+    assert_eq!(
+        head("lsf"),
+        "#BSUB -J am-001-abc\n#BSUB -nnodes 4\n#BSUB -W 1:30\n#BSUB -o jobs/am-001-abc.log\n#BSUB -r\n#BSUB -x"
+    );
+    assert_eq!(
+        head("flux"),
+        "# flux: --job-name=am-001-abc\n# flux: --nodes=4\n# flux: --time-limit=90m\n# flux: --output=jobs/am-001-abc.log\n\
+         # flux: --exclusive"
+    );
+}
+
+#[test]
+fn jobs_are_submitted_after_others_and_cancelled_by_argument_lists() {
+    let line = |system: &str, after| submit(&template(system), "/j.sh", after).expect("a command").join(" ");
+    assert_eq!(line("slurm", None), "sbatch --parsable /j.sh");
+    assert_eq!(line("slurm", Some("7")), "sbatch --parsable --dependency=afterany:7 /j.sh");
+    assert_eq!(line("pbs", Some("7.srv")), "qsub -W depend=afterany:7.srv /j.sh");
+    assert_eq!(line("lsf", Some("7")), "bsub -w ended(7)");
+    assert_eq!(line("flux", Some("fA")), "flux batch --dependency=afterany:fA /j.sh");
+    let slurm = template("slurm");
+    let ids = ["7".to_owned(), "8".to_owned()];
+    let cancel = about(&slurm, &slurm.cancel, "me", &ids).expect("a command");
+    assert_eq!(cancel, ["scancel", "7", "8"]);
+    let ended = about(&slurm, &slurm.ask_ended.clone().expect("a question").command, "me", &ids).expect("a command");
+    assert!(ended.contains(&"--jobs=7,8".to_owned()), "{ended:?}");
+}
+
+#[test]
+fn ids_are_found_in_what_systems_say_of_a_new_job() {
+    let id = |system: &str, output: &str| answer::submitted(&template(system), output);
+    assert_eq!(id("slurm", "12345\n").as_deref(), Some("12345"));
+    assert_eq!(id("slurm", "maintenance on Monday\n12345;cluster\n").as_deref(), Some("12345"));
+    assert_eq!(id("pbs", "12345.server.site\n").as_deref(), Some("12345.server.site"));
+    assert_eq!(id("lsf", "Job <77> is submitted to queue <normal>.\n").as_deref(), Some("77"));
+    assert_eq!(id("lsf", "no job\n"), None);
+    assert_eq!(id("flux", "ƒ2NJWKd9\n").as_deref(), Some("ƒ2NJWKd9"));
+    assert_eq!(id("slurm", ""), None);
+}
+
+/// The states of squeue(1) and sacct(1) of Slurm 23.11, and what they mean here.
+const SLURM: &[(&str, JobState)] = &[
+    ("BOOT_FAIL", JobState::NodeFailure),
+    ("CANCELLED", JobState::Cancelled),
+    ("COMPLETED", JobState::Completed),
+    ("CONFIGURING", JobState::Waiting),
+    ("COMPLETING", JobState::Running),
+    ("DEADLINE", JobState::Deadline),
+    ("FAILED", JobState::Failed),
+    ("LAUNCH_FAILED", JobState::Failed),
+    ("NODE_FAIL", JobState::NodeFailure),
+    ("OUT_OF_MEMORY", JobState::OutOfMemory),
+    ("PENDING", JobState::Waiting),
+    ("POWER_UP_NODE", JobState::Waiting),
+    ("PREEMPTED", JobState::Preempted),
+    ("RECONFIG_FAIL", JobState::Failed),
+    ("REQUEUED", JobState::Waiting),
+    ("REQUEUE_FED", JobState::Waiting),
+    ("REQUEUE_HOLD", JobState::Waiting),
+    ("RESIZING", JobState::Running),
+    ("RESV_DEL_HOLD", JobState::Waiting),
+    ("REVOKED", JobState::Cancelled),
+    ("RUNNING", JobState::Running),
+    ("SIGNALING", JobState::Running),
+    ("SPECIAL_EXIT", JobState::Waiting),
+    ("STAGE_OUT", JobState::Running),
+    ("STOPPED", JobState::Running),
+    ("SUSPENDED", JobState::Running),
+    ("TIMEOUT", JobState::TimeLimit),
+    ("UPDATE_DB", JobState::Running),
+];
+
+#[test]
+fn every_state_of_slurm_has_a_meaning() {
+    let slurm = template("slurm");
+    for (word, state) in SLURM {
+        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|{word}|am-1|None|N/A\n"));
+        assert_eq!((found["7"].state, found["7"].name.as_str()), (*state, "am-1"), "{word}");
+    }
+}
+
+#[test]
+fn answers_say_who_cancelled_and_what_never_starts() {
+    let slurm = template("slurm");
+    let ended = slurm.ask_ended.clone().expect("a question");
+    let own = nix::unistd::Uid::effective();
+    let of = |text: &str| answer::jobs(&slurm, &ended, text).remove("9").expect("the job");
+    assert_eq!(of(&format!("9|CANCELLED by {own}\n")).state, JobState::Cancelled);
+    let other = of("9|CANCELLED by 4711\n");
+    assert_eq!((other.state, other.reason.as_str()), (JobState::Removed, "by user 4711"));
+    assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "what is not known may still run");
+    let never = answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
+    assert_eq!(never["7"].state, JobState::NeverStarts);
+    let waits =
+        answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|Priority|2026-11-22T21:29:48\nslurm: news of the site\n");
+    assert_eq!(waits.len(), 1);
+    assert_eq!((waits["7"].state, waits["7"].start.as_str()), (JobState::Waiting, "2026-11-22T21:29:48"));
+}
+
+#[test]
+fn answers_of_other_systems_are_read() {
+    let state = |system: &str, text: &str, id: &str| {
+        let template = template(system);
+        let found = answer::jobs(&template, &template.ask, text);
+        found.get(id).map(|job| job.state)
+    };
+    let pbs = "Job id            Name             User              Time Use S Queue\n\
+               ----------------  ---------------- ----------------  -------- - -----\n\
+               12.srv            am-001-abc       anna              00:00:03 F workq\n\
+               13.srv            am-002-abc       anna                     0 Q workq\n";
+    assert_eq!(state("pbs", pbs, "12.srv"), Some(JobState::Ended));
+    assert_eq!(state("pbs", pbs, "13.srv"), Some(JobState::Waiting));
+    assert_eq!(state("torque", pbs, "13.srv"), Some(JobState::Waiting));
+    let lsf = "5|EXIT|am-1|TERM_RUNLIMIT: job killed after reaching LSF run time limit\n6|RUN|am-2|-\n7|EXIT|am-3|TERM_ADMIN: x\n";
+    assert_eq!(state("lsf", lsf, "5"), Some(JobState::TimeLimit));
+    assert_eq!(state("lsf", lsf, "6"), Some(JobState::Running));
+    assert_eq!(state("lsf", lsf, "7"), Some(JobState::Removed));
+    let flux = "ƒA|SCHED|am-1|\nƒB|TIMEOUT|am-2|timeout\nƒC|COMPLETED|am-3|\n";
+    assert_eq!(state("flux", flux, "ƒA"), Some(JobState::Waiting));
+    assert_eq!(state("flux", flux, "ƒB"), Some(JobState::TimeLimit));
+    assert_eq!(state("flux", flux, "ƒC"), Some(JobState::Completed));
+}
+
+#[test]
+fn what_cannot_stand_in_a_script_is_refused() {
+    let wrong = |change: fn(&mut SubmitTable)| {
+        let mut table = table();
+        change(&mut table);
+        table.options("slurm", sweep::time).expect_err("a refusal").0
+    };
+    assert_eq!(wrong(|t| t.account = Some("a\nb".into())), "account = \"a\\nb\" cannot stand in a job's script");
+    assert_eq!(wrong(|t| t.partition = Some("$(id)".into())), "partition = \"$(id)\" cannot stand in a job's script");
+    assert_eq!(wrong(|t| t.qos = Some(String::new())), "qos = \"\" cannot stand in a job's script");
+    assert_eq!(
+        wrong(|t| t.directives.push("a\nrm -r x".into())),
+        "directives: \"a\\nrm -r x\" is not one line of text"
+    );
+    assert_eq!(wrong(|t| t.modules.push(" ".into())), "modules: \" \" is not one line of text");
+    assert_eq!(
+        wrong(|t| {
+            t.environment.insert("A;B".into(), String::new());
+        }),
+        "environment: \"A;B\" cannot be the name of a variable"
+    );
+    assert_eq!(wrong(|t| t.time_limit = Some("10 s".into())), "time_limit is shorter than a minute");
+    assert_eq!(wrong(|t| t.tries = Some(0)), "tries = 0 allows no job");
+    assert!(wrong(|t| t.time_limit = Some("soon".into())).starts_with("time_limit: "));
+}
+
+#[test]
+fn flags_come_before_the_sweep_and_lists_are_joined() {
+    let flags = SubmitTable {
+        account: Some("mine".into()),
+        jobs: Some(Jobs::One),
+        modules: vec!["b".into()],
+        ..Default::default()
+    };
+    let sweep = SubmitTable {
+        account: Some("its".into()),
+        qos: Some("q".into()),
+        modules: vec!["a".into()],
+        ..Default::default()
+    };
+    let joined = flags.or(sweep);
+    assert_eq!(
+        (joined.account.as_deref(), joined.qos.as_deref(), joined.jobs),
+        (Some("mine"), Some("q"), Some(Jobs::One))
+    );
+    assert_eq!(joined.modules, ["a", "b"]);
+}
+
+#[test]
+fn unknown_systems_and_broken_templates_are_refused() {
+    let error = batch::find("slrum").expect_err("a refusal");
+    assert!(error.next.contains("slurm"), "{error}");
+    let parse = |text: &str| Template::parse(text, Path::new("x.toml")).expect_err("a refusal").what;
+    let slurm = ALL[0].1;
+    assert!(parse(&slurm.replace("{script}", "{scrpit}")).contains("{scrpit} is not known here"));
+    assert!(parse(&slurm.replace("prefix =", "prefxi =")).contains("prefxi"));
+    assert!(parse(&slurm.replace("\"completed\"", "\"complete\"")).contains("complete"));
+    assert!(parse(&slurm.replace("cancel = [\"scancel\", \"{ids}\"]", "cancel = []")).contains("cancel is empty"));
+}
+
+#[test]
+fn braces_are_placeholders_unless_they_are_doubled() {
+    let value = |name: &str| (name == "a").then(|| "1".to_owned());
+    assert_eq!(filled("x{a}y{{a}}{", value).as_deref(), Some("x1y{a}{"));
+    assert_eq!(filled("{b}", value), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+    /// A shell gives back what was quoted.
+    #[test]
+    fn whatever_is_quoted_is_one_word_of_a_shell(word in "[^\u{0}]{0,20}") {
+        let output = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(&word))]).output().expect("a shell");
+        prop_assert_eq!(String::from_utf8_lossy(&output.stdout), word);
+    }
+
+    #[test]
+    fn no_answer_is_too_odd(text in ".{0,200}") {
+        for (name, _) in ALL {
+            let template = template(name);
+            answer::submitted(&template, &text);
+            answer::jobs(&template, &template.ask, &text);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A real Slurm: its controller and four node daemons on this machine, started by the test, and jobs as users submit them.
+
+use super::common::Scratch;
+use super::mpi_worker::OPEN_MPI;
+use apexmap::explore::store::Folder;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, Uid, User};
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// One cluster at a time: jobs would share the machine's two cores.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Four nodes of two processors, which end with this.
+struct Cluster {
+    scratch: Scratch,
+    daemons: Vec<Child>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a port").port()
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = Scratch::new();
+        let mut cluster = Self { scratch, daemons: Vec::new(), _alone: alone };
+        let user = User::from_uid(Uid::effective()).expect("users").expect("this user").name;
+        let host = apexmap::provenance::host_name();
+        let path = cluster.scratch.display();
+        let mut conf = format!(
+            "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={port}\nSlurmUser={user}\nSlurmdUser={user}\n\
+             AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             JobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\nMpiDefault=pmix\nSelectType=select/cons_tres\n\
+             SelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\nReturnToService=2\nKillWait=1\n\
+             SlurmdSpoolDir={path}/spool.%n\nSlurmdPidFile={path}/%n.pid\nSlurmctldPidFile={path}/controller.pid\n\
+             StateSaveLocation={path}/state\nTmpFS={path}/tmp.%n\nSlurmdLogFile={path}/%n.log\n\
+             SlurmctldLogFile={path}/controller.log\n",
+            port = free_port()
+        );
+        fs::create_dir(cluster.scratch.join("state")).expect("a folder");
+        for node in 1..=4 {
+            let port = free_port();
+            conf += &format!(
+                "NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=2000\n"
+            );
+            fs::create_dir(cluster.scratch.join(format!("spool.n{node}"))).expect("a folder");
+            fs::create_dir(cluster.scratch.join(format!("tmp.n{node}"))).expect("a folder");
+        }
+        conf += "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=10 State=UP\n";
+        fs::write(cluster.conf(), conf).expect("a file");
+        cluster.daemon("slurmctld", &["-D"]);
+        for node in 1..=4 {
+            cluster.daemon("slurmd", &["-D", "-N", &format!("n{node}")]);
+        }
+        let idle = || {
+            let output = cluster.command("sinfo", &["--noheader", "--format=%t %D"]).output().expect("sinfo");
+            String::from_utf8_lossy(&output.stdout).contains("idle 4")
+        };
+        wait("four idle nodes", idle);
+        cluster
+    }
+
+    fn conf(&self) -> std::path::PathBuf {
+        self.scratch.join("slurm.conf")
+    }
+
+    fn daemon(&mut self, program: &str, arguments: &[&str]) {
+        let mut command = self.command(program, arguments);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.daemons.push(command.spawn().unwrap_or_else(|error| panic!("{program}: {error}")));
+    }
+
+    /// With what Slurm and Open MPI need where all nodes are one host.
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments).env("SLURM_CONF", self.conf()).current_dir(&*self.scratch);
+        command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
+        command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
+        command
+    }
+
+    fn apexmap(&self, arguments: &[&str]) -> Output {
+        self.command(env!("CARGO_BIN_EXE_apexmap"), arguments).output().expect("the program")
+    }
+
+    fn slurm(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments[0], &arguments[1..]).output().expect("a program of Slurm");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn follow(&self) -> Child {
+        let mut command =
+            self.command(env!("CARGO_BIN_EXE_apexmap"), &["run", "s.toml", "--no-report", "--out", "result"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
+    }
+
+    fn samples(&self) -> usize {
+        let folder = Folder { path: self.scratch.join("result") };
+        folder.records().map_or(0, |records| records.iter().map(|record| record.samples.len()).sum())
+    }
+
+    /// Lets whoever follows ask again at once.
+    fn ask_again(&self) {
+        let file = fs::File::options().write(true).open(self.scratch.join("result/jobs/asked")).expect("a file");
+        file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("a time");
+    }
+
+    fn assert_whole(&self, samples: usize) {
+        let records = Folder { path: self.scratch.join("result") }.records().expect("journals");
+        let mut all: Vec<_> = records.iter().flat_map(|record| &record.samples).collect();
+        assert_eq!(all.len(), samples);
+        all.sort_by_key(|sample| (&sample.key, sample.block, sample.repetition));
+        all.dedup_by_key(|sample| (&sample.key, sample.block, sample.repetition));
+        assert_eq!(all.len(), samples, "samples were doubled");
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The daemons of steps end with their jobs, and nobody else ends them.
+        self.slurm(&["scancel", "--user", &Uid::effective().to_string()]);
+        let begun = Instant::now();
+        while !self.slurm(&["squeue", "--noheader"]).is_empty() && begun.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        for daemon in &mut self.daemons {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+    }
+}
+
+fn wait(what: &str, mut until: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !until() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().expect("an end")
+}
+
+/// One thread, points that take their time.
+fn slow(folder: &Path, repetitions: u32) {
+    let text = format!(
+        "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\nN = 400\n[axes]\nL = [1, 4, 16]\n\
+         [launch]\nsubmit = \"slurm\"\npreflight = \"0 s\"\n[repeat]\nmin = {repetitions}\n"
+    );
+    fs::write(folder.join("s.toml"), text).expect("a file");
+}
+
+#[test]
+fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
+    needs!(Slurm);
+    needs!(Mpi);
+    let cluster = Cluster::start();
+    let worker = OPEN_MPI.worker().display();
+    let sweep = format!(
+        "name = \"jobs\"\n[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\n[axes]\nnodes = [2, 4]\n[launch]\n\
+         transport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 1\nworker = \"{worker}\"\npreflight = \"0 s\"\n\
+         [launch.submit]\nsystem = \"slurm\"\npartition = \"main\"\nenvironment = {{ UCX_TLS = \"tcp\" }}\n"
+    );
+    fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
+    let shown = text(&cluster.apexmap(&["run", "s.toml", "--out", "result", "--dry-run"]));
+    assert!(shown.contains("#SBATCH --nodes=4\n") && shown.contains("export UCX_TLS=tcp\n"), "{shown}");
+    assert!(!cluster.scratch.join("result").exists(), "what is only shown leaves nothing behind");
+
+    let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
+    assert!(output.status.success(), "{}", text(&output));
+    cluster.assert_whole(12);
+    let said = text(&output);
+    assert!(said.contains("submitted job 1: 2 nodes") && said.contains("submitted job 2: 4 nodes"), "{said}");
+    // It is told that these nodes share a machine.
+    assert!(said.contains("Several nodes are one machine"), "{said}");
+    let status = text(&cluster.apexmap(&["status", "result"]));
+    assert!(status.contains("job 1, nodes-2: has ended") && status.contains("job 2, nodes-4: has ended"), "{status}");
+    assert!(cluster.scratch.join("result/report.html").is_file());
+}
+
+#[test]
+fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    slow(&cluster.scratch, 2000);
+    let follower = cluster.follow();
+    wait("a sample", || cluster.samples() > 3);
+    kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
+    let output = ended(follower);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output));
+    assert!(text(&output).contains("the jobs go on"), "{}", text(&output));
+    let before = cluster.samples();
+    wait("another sample", || cluster.samples() > before);
+
+    let cancelled = text(&cluster.apexmap(&["cancel", "result"]));
+    assert!(cancelled.contains("cancelled 1 job: 1"), "{cancelled}");
+    wait("an empty queue", || cluster.slurm(&["squeue", "--noheader"]).is_empty());
+    cluster.ask_again();
+    let output = ended(cluster.follow());
+    // The job was cancelled; the same command submits what is left, when its end is known.
+    let kept = cluster.samples();
+    assert!(kept >= before && text(&output).contains("was cancelled"), "{}", text(&output));
+}
+
+#[test]
+fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    slow(&cluster.scratch, 150);
+    let follower = cluster.follow();
+    wait("a sample", || cluster.samples() > 3);
+    cluster.slurm(&["scontrol", "requeue", "1"]);
+    // Slurm keeps a job for a while before it starts again.
+    cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
+    wait("the second start", || {
+        cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
+        let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();
+        let own = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
+        own.flat_map(|entry| fs::read_to_string(entry.path())).any(|text| text.matches("\"started\"").count() == 2)
+    });
+    let output = ended(follower);
+    assert!(output.status.success(), "{}", text(&output));
+    cluster.assert_whole(450);
+    assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
+}

@@ -1,0 +1,479 @@
+//! A sweep as jobs: divided, submitted, followed, and submitted again however jobs end. The cluster is a script; the jobs' drivers
+//! are real, their launches scripted.
+
+use super::common::{Scratch, small_point};
+use super::mock::{LIMITS, Mock, Recorder};
+use apexmap::error::{Error, ErrorKind, Result};
+use apexmap::explore::batch::answer::Answer;
+use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
+use apexmap::explore::batch::{JobOptions, JobState};
+use apexmap::explore::launch::{self, CommandLine};
+use apexmap::explore::store::Folder;
+use apexmap::explore::submit::decide::{Next, next};
+use apexmap::explore::submit::follow::{Follower, Stopped, follow};
+use apexmap::explore::submit::parts::{chain, parts};
+use apexmap::explore::submit::record::{Job, Line, Own};
+use apexmap::explore::submit::{Jobs, Part, PartFile, Queue};
+use apexmap::explore::sweep::driver::{Setting, drive};
+use apexmap::explore::sweep::plan::{Context, Plan, Progress};
+use apexmap::explore::sweep::{Machine, time};
+use apexmap::measure::comm::TransportKind;
+use apexmap::measure::hardware::Place;
+use apexmap::measure::worker::Repeat;
+use apexmap::point::LaunchSize;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+const REPEAT: Repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
+
+/// Points of two and of four nodes, twelve each; 2 launches.
+fn plan() -> Plan {
+    let context = Context {
+        transport: TransportKind::Mpi,
+        launcher: launch::find("srun").expect("a launcher"),
+        ranks_per_node: Some(1),
+        place: Place::default(),
+        machine: "m".into(),
+        build: "b1".into(),
+        builds: Default::default(),
+        library: "MPI".into(),
+    };
+    let point = |ranks: usize, block: u64| small_point("apex_map.two_sided", ranks).with("L", block);
+    let points = [2, 4].iter().flat_map(|&ranks| [1, 2, 4].map(|block| point(ranks, block))).collect();
+    Plan::new(context, points, 2, REPEAT, 5).expect("a plan")
+}
+
+fn options(tries: u32) -> JobOptions {
+    SubmitTable { tries: Some(tries), ..SubmitTable::default() }.options("slurm", time).expect("options that hold")
+}
+
+/// How a job ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    /// With all its points.
+    Well,
+    /// Killed after so many samples; the system then says this.
+    Killed(usize, JobState),
+    /// After so many samples its driver stops in order.
+    InOrder(usize),
+    /// Killed after so many samples and put back into the queue, where it starts once more.
+    Requeued(usize),
+    /// It never starts.
+    Never(JobState),
+    /// Its driver refuses to work.
+    Refuses,
+    /// Killed after so many samples, and the system forgets it.
+    Forgotten(usize),
+}
+
+/// A cluster of this process: a job runs when it is first asked for.
+struct Cluster {
+    plan: Plan,
+    folder: Folder,
+    ends: Vec<End>,
+    /// Id, script's job, what it waits for, state.
+    jobs: Vec<(String, String, Option<String>, Option<JobState>)>,
+    requeued: HashSet<String>,
+    asked: usize,
+    cancelled: Vec<String>,
+    fails: usize,
+}
+
+impl Cluster {
+    /// Runs the driver of a job until it has so many samples.
+    fn drive(&self, job: &str, samples: usize) {
+        let part = Jobs::read_part(&Jobs::of(&self.folder).part_file(job)).expect("the part");
+        let mut plan = self.plan.clone();
+        plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
+        let count = Cell::new(0);
+        let command = |job: &Path, size: LaunchSize| CommandLine {
+            argv: vec![job.to_string_lossy().into_owned(), size.ranks.to_string()],
+            env: Vec::new(),
+        };
+        let before = self.samples();
+        let interrupted = || {
+            count.set(self.samples() - before);
+            if count.get() < samples { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(9), "killed", "")) }
+        };
+        let mut setting = Setting {
+            folder: &self.folder,
+            executor: &mut Mock::new(&[]),
+            command: &command,
+            limits: LIMITS,
+            retry_failed: false,
+            preflight_seconds: 0.0,
+            ends_if_noisy: false,
+            watcher: &mut Recorder::default(),
+            interrupted: &interrupted,
+        };
+        match drive(&plan, &mut setting) {
+            Ok(()) => {}
+            Err(error) => assert_eq!(error.kind, ErrorKind::Interrupted(9), "{error}"),
+        }
+    }
+
+    fn samples(&self) -> usize {
+        self.folder.records().expect("journals").iter().map(|record| record.samples.len()).sum()
+    }
+
+    fn own(&self, job: &str, line: &Own) {
+        Jobs::of(&self.folder).append_own(job, line).expect("a line");
+    }
+
+    fn run(&mut self, at: usize) -> JobState {
+        let (id, job) = (self.jobs[at].0.clone(), self.jobs[at].1.clone());
+        let started = Own::Started { id: Some(id.clone()), host: "n1".into(), unix_seconds: 1.0 };
+        let end = if self.requeued.contains(&id) { End::Well } else { self.ends.pop().unwrap_or(End::Well) };
+        match end {
+            End::Never(state) => return state,
+            End::Refuses => {
+                self.own(&job, &started);
+                self.own(&job, &Own::Ended { code: 3, message: "no srun".into() });
+                return JobState::Failed;
+            }
+            _ => self.own(&job, &started),
+        }
+        match end {
+            End::Well => {
+                self.drive(&job, usize::MAX);
+                self.own(&job, &Own::Ended { code: 0, message: String::new() });
+                JobState::Completed
+            }
+            End::Killed(samples, state) => {
+                self.drive(&job, samples);
+                state
+            }
+            End::Forgotten(samples) => {
+                self.drive(&job, samples);
+                JobState::Ended
+            }
+            End::InOrder(samples) => {
+                self.drive(&job, samples);
+                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into() });
+                JobState::Completed
+            }
+            End::Requeued(samples) => {
+                self.drive(&job, samples);
+                // Its driver was told to end, and said so.
+                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into() });
+                self.requeued.insert(id);
+                JobState::Waiting
+            }
+            End::Never(_) | End::Refuses => unreachable!("told above"),
+        }
+    }
+}
+
+impl Queue for Cluster {
+    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<String> {
+        let job = script.file_stem().expect("a name").to_string_lossy().into_owned();
+        assert!(script.is_file(), "the script is there before it is submitted");
+        if let Some(after) = after {
+            assert!(self.jobs.iter().any(|(id, ..)| id == after), "the job that it waits for is known");
+        }
+        let id = (100 + self.jobs.len()).to_string();
+        self.jobs.push((id.clone(), job, after.map(str::to_owned), None));
+        Ok(id)
+    }
+
+    fn ask(&mut self, _: &[String]) -> Result<BTreeMap<String, Answer>> {
+        self.asked += 1;
+        if self.fails > 0 {
+            self.fails -= 1;
+            return Err(Error::environment("squeue refused: Unable to contact slurm controller", "wait"));
+        }
+        for at in 0..self.jobs.len() {
+            let (id, _, after, state) = self.jobs[at].clone();
+            let over = |other: &String| {
+                let job = self.jobs.iter().find(|(id, ..)| id == other).expect("a job");
+                job.3.is_some_and(|state| !state.is_alive())
+            };
+            if state.is_none_or(JobState::is_alive) && !self.cancelled.contains(&id) && after.as_ref().is_none_or(over)
+            {
+                self.jobs[at].3 = Some(self.run(at));
+            }
+        }
+        let mut answers = BTreeMap::new();
+        for (id, name, _, state) in &self.jobs {
+            let state = match state {
+                _ if self.cancelled.contains(id) && state.is_none_or(JobState::is_alive) => JobState::Cancelled,
+                Some(JobState::Ended) => continue,
+                Some(state) => *state,
+                None => JobState::Waiting,
+            };
+            let (reason, start) = ("Priority".to_owned(), String::new());
+            answers.insert(id.clone(), Answer { id: id.clone(), name: name.clone(), state, reason, start });
+        }
+        Ok(answers)
+    }
+
+    fn cancel(&mut self, ids: &[String]) -> Result<()> {
+        self.cancelled.extend(ids.iter().cloned());
+        Ok(())
+    }
+}
+
+struct Case {
+    _scratch: Scratch,
+    cluster: Cluster,
+    tries: u32,
+    division: Division,
+    measuring: f64,
+    limit: Option<f64>,
+}
+
+impl Case {
+    /// The last end is that of the first job.
+    fn new(ends: &[End]) -> Self {
+        let scratch = Scratch::new();
+        let folder = Folder::create(&scratch.join("result")).expect("a folder");
+        Jobs::of(&folder).create().expect("a folder of jobs");
+        let mut ends = ends.to_vec();
+        ends.reverse();
+        let cluster = Cluster {
+            plan: plan(),
+            folder,
+            ends,
+            jobs: Vec::new(),
+            requeued: HashSet::new(),
+            asked: 0,
+            cancelled: Vec::new(),
+            fails: 0,
+        };
+        Self { _scratch: scratch, cluster, tries: 10, division: Division::One, measuring: 10.0, limit: None }
+    }
+
+    fn follow(&mut self) -> Result<Stopped> {
+        let (plan, folder) = (self.cluster.plan.clone(), self.cluster.folder.clone());
+        let parts = parts(&plan, self.division).expect("parts");
+        let options = JobOptions { time_limit_seconds: self.limit, ..options(self.tries) };
+        let measuring = self.measuring;
+        follow(&mut Follower {
+            plan: &plan,
+            folder: &folder,
+            parts: &parts,
+            options: &options,
+            queue: &mut self.cluster,
+            watcher: &mut Recorder::default(),
+            prepare: &|job: &str, part: &Part, seconds| {
+                let part =
+                    PartFile { job: job.into(), part: part.clone(), machine: Machine::plain(2, 1 << 30), seconds };
+                Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+            },
+            measuring: &move |_, _| (measuring, 2),
+            cost: &|_| 1.0,
+            interrupted: &|| Ok(()),
+            ask_every: Duration::ZERO,
+            look_every: Duration::from_millis(1),
+        })
+    }
+
+    fn ended(&self) -> Vec<JobState> {
+        let jobs = Jobs::of(&self.cluster.folder).read().expect("the record").1;
+        jobs.into_iter().filter_map(|job| Some(job.ended?.0)).collect()
+    }
+
+    /// All points are done, no sample is there twice, and none is missing.
+    fn assert_whole(&self) {
+        let records = self.cluster.folder.records().expect("journals");
+        let samples: Vec<_> = records.iter().flat_map(|record| &record.samples).collect();
+        let different: HashSet<_> = samples.iter().map(|s| (&s.key, s.block, s.repetition)).collect();
+        assert_eq!((samples.len(), different.len()), (36, 36), "samples lost or doubled");
+        assert!(records.iter().all(|record| record.unreadable == 0 && record.repeated == 0));
+        assert_eq!(Progress::new(&self.cluster.plan, &records).counts(), [6, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn a_sweep_is_done_in_one_job_or_in_one_for_each_number_of_nodes() {
+    for (division, jobs) in [(Division::One, 1), (Division::PerNodeCount, 2)] {
+        let mut case = Case::new(&[]);
+        case.division = division;
+        assert!(case.follow().expect("an end").is_empty());
+        case.assert_whole();
+        assert_eq!(case.ended(), vec![JobState::Completed; jobs]);
+    }
+}
+
+#[test]
+fn however_jobs_end_what_is_left_is_submitted_again_and_no_sample_is_lost_or_doubled() {
+    use JobState::*;
+    // Each of the ways ten times, after 1 to 34 samples.
+    for samples in (0..10).map(|k| 1 + 11 * k % 34) {
+        let killed = [TimeLimit, NodeFailure, Preempted, Removed, OutOfMemory, Deadline, Failed];
+        let mut ends: Vec<(End, Vec<JobState>)> =
+            killed.map(|state| (End::Killed(samples, state), vec![state, Completed])).into();
+        ends.push((End::InOrder(samples), vec![Completed, Completed]));
+        ends.push((End::Requeued(samples), vec![Completed]));
+        ends.push((End::Forgotten(samples), vec![Ended, Completed]));
+        ends.push((End::Never(NeverStarts), vec![NeverStarts, Completed]));
+        for (end, states) in ends {
+            let mut case = Case::new(&[end]);
+            let stopped = case.follow().expect("an end");
+            assert!(stopped.is_empty(), "{end:?}: {stopped:?}");
+            case.assert_whole();
+            assert_eq!(case.ended(), states, "{end:?}");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_its_user_cancels_is_submitted_again_on_demand_only() {
+    for samples in 1..=10 {
+        let mut case = Case::new(&[End::Killed(samples, JobState::Cancelled)]);
+        let stopped = case.follow().expect("an end");
+        assert_eq!(stopped["all"], "the last job was cancelled (Priority): it is not submitted again");
+        assert_eq!(case.cluster.samples(), samples);
+        assert!(case.follow().expect("an end").is_empty());
+        case.assert_whole();
+    }
+}
+
+#[test]
+fn jobs_that_bring_nothing_are_not_submitted_for_ever() {
+    let mut case = Case::new(&[End::Refuses; 5]);
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped["all"], "the last job ended with an error (no srun): 2 jobs in a row brought no sample");
+    assert_eq!(case.cluster.jobs.len(), 2);
+    let mut case = Case::new(&[End::Killed(1, JobState::TimeLimit); 9]);
+    case.tries = 4;
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped["all"], "the last job was ended at its time limit (Priority): 4 jobs were not enough");
+    assert_eq!(case.cluster.samples(), 4);
+}
+
+#[test]
+fn a_plan_longer_than_the_limit_is_a_chain_whose_rest_is_cancelled_when_all_is_done() {
+    let mut case = Case::new(&[End::InOrder(20), End::Well]);
+    (case.measuring, case.limit) = (1000.0, Some(600.0));
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    let after: Vec<Option<&str>> = case.cluster.jobs.iter().map(|job| job.2.as_deref()).collect();
+    assert_eq!(after, [None, Some("100"), Some("101")]);
+    assert_eq!(case.cluster.cancelled, ["102"]);
+}
+
+#[test]
+fn chains_are_as_long_as_their_work() {
+    assert_eq!(chain(10.0, 2, None), (300.0, 1));
+    assert_eq!(chain(10.0, 2, Some(3600.0)), (300.0, 1));
+    assert_eq!(chain(1000.0, 4, None), (1620.0, 1));
+    assert_eq!(chain(1000.0, 4, Some(1800.0)), (1620.0, 1));
+    // 1560 s of work; each job of 600 s has 60 s to start and 30 s to end.
+    assert_eq!(chain(1000.0, 4, Some(600.0)), (600.0, 4));
+}
+
+#[test]
+fn a_batch_system_that_does_not_answer_is_asked_again() {
+    let mut case = Case::new(&[]);
+    case.cluster.fails = 3;
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert!(case.cluster.asked >= 4);
+}
+
+#[test]
+fn whoever_follows_again_neither_submits_nor_measures_twice() {
+    let mut case = Case::new(&[]);
+    let store = Jobs::of(&case.cluster.folder);
+    // A follower that was killed after the batch system took the job, and before it could write that down.
+    let part = parts(&case.cluster.plan, Division::One).expect("parts").remove(0);
+    let file = PartFile { job: "am-001-abc".into(), part, machine: Machine::plain(2, 1 << 30), seconds: 300.0 };
+    store.prepare("#!/bin/sh\n", &file).expect("files");
+    let line =
+        Line::Submitting { job: "am-001-abc".into(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
+    store.append(&line).expect("a line");
+    case.cluster.submit(&store.script("am-001-abc"), None).expect("a job");
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!(case.cluster.jobs.len(), 1, "the job was found by its name");
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!(case.cluster.jobs.len(), 1);
+}
+
+#[test]
+fn a_job_that_was_never_submitted_is_not_waited_for() {
+    let mut case = Case::new(&[]);
+    let line =
+        Line::Submitting { job: "am-001-abc".into(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
+    Jobs::of(&case.cluster.folder).append(&line).expect("a line");
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!(case.ended(), [JobState::Ended, JobState::Completed]);
+}
+
+#[test]
+fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
+    let case = Case::new(&[]);
+    let store = Jobs::of(&case.cluster.folder);
+    std::fs::write(store.asked_file(), "").expect("a file");
+    let mut case = case;
+    let (plan, folder) = (case.cluster.plan.clone(), case.cluster.folder.clone());
+    let parts = parts(&plan, Division::One).expect("parts");
+    let looks = Cell::new(0);
+    let result = follow(&mut Follower {
+        plan: &plan,
+        folder: &folder,
+        parts: &parts,
+        options: &options(10),
+        queue: &mut case.cluster,
+        watcher: &mut Recorder::default(),
+        prepare: &|job: &str, part: &Part, seconds| {
+            let part = PartFile { job: job.into(), part: part.clone(), machine: Machine::plain(2, 1 << 30), seconds };
+            Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+        },
+        measuring: &|_, _| (1.0, 1),
+        cost: &|_| 1.0,
+        interrupted: &|| {
+            looks.set(looks.get() + 1);
+            if looks.get() < 50 { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(2), "interrupted", "")) }
+        },
+        ask_every: Duration::from_secs(3600),
+        look_every: Duration::from_millis(1),
+    });
+    assert!(result.is_err());
+    assert_eq!((case.cluster.jobs.len(), case.cluster.asked), (1, 0));
+}
+
+#[test]
+fn parts_know_their_nodes() {
+    let plan = plan();
+    let found = parts(&plan, Division::PerNodeCount).expect("parts");
+    let told: Vec<_> = found.iter().map(|part| (part.name.as_str(), part.nodes, part.sizes.len())).collect();
+    assert_eq!(told, [("nodes-2", 2, 1), ("nodes-4", 4, 1)]);
+    let one = parts(&plan, Division::One).expect("a part");
+    assert_eq!((one[0].name.as_str(), one[0].nodes, one[0].sizes.len()), ("all", 4, 2));
+    let context = Context { ranks_per_node: None, ..plan.context.clone() };
+    let points = plan.entries.iter().map(|entry| entry.point.clone()).collect();
+    let error =
+        parts(&Plan::new(context, points, 1, REPEAT, 1).expect("a plan"), Division::One).expect_err("a refusal");
+    assert!(error.what.contains("does not say on how many nodes 2 ranks are"), "{error}");
+}
+
+#[test]
+fn decisions_follow_from_how_jobs_ended() {
+    let job = |name: &str, ended: Option<(JobState, usize)>| Job {
+        name: name.into(),
+        part: "all".into(),
+        seconds: 60.0,
+        after: None,
+        id: Some("1".into()),
+        samples_before: 0,
+        cancelling: false,
+        ended: ended.map(|(state, samples)| (state, String::new(), samples)),
+        started: false,
+        own_end: None,
+    };
+    let living = job("a", None);
+    let limit = |name, samples| job(name, Some((JobState::TimeLimit, samples)));
+    assert_eq!(next(true, &[], 0, 3), Next::Submit);
+    assert_eq!(next(false, &[&living], 0, 3), Next::Done);
+    assert_eq!(next(true, &[&limit("b", 3), &living], 0, 3), Next::Wait);
+    assert_eq!(next(true, &[&limit("a", 3), &limit("b", 5)], 0, 3), Next::Submit);
+    assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 3), &limit("c", 3)], 0, 5), Next::Stop(_)));
+    assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), Next::Stop(_)));
+    // Jobs of an earlier command are no tries of this one.
+    assert_eq!(next(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), Next::Submit);
+}
