@@ -4,7 +4,7 @@
 use super::Probe;
 use super::derived::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
-use crate::explore::machine::{Card, NumberName, Word};
+use crate::explore::machine::{Card, DISTURBED, NumberName, Word};
 use crate::provenance::Host;
 use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit, amount, plural, significant};
@@ -66,7 +66,9 @@ pub fn text(card: &Card, width: Option<usize>) -> String {
     let mut table = TextTable::new(columns).indented(2).within(width);
     table.row(["", "", "", "95 % interval", ""]);
     rows.into_iter().for_each(|row| table.row([row.group, row.name, row.value, row.interval, row.note]));
-    let mut text = format!("{}: {}\n{table}", card.name, card.summary);
+    let disturbed = card.provenance.get(DISTURBED).and_then(|text| text.as_str());
+    let disturbed = disturbed.map_or_else(String::new, |text| format!("{text}\n"));
+    let mut text = format!("{disturbed}{}: {}\n{table}", card.name, card.summary);
     let (cores, pairs) = matrix(card);
     if cores.len() > 2 {
         let mut table = TextTable::new(vec![Align::Right; cores.len() + 1]).indented(2);
@@ -234,13 +236,16 @@ fn share(name: &NumberName) -> Option<u64> {
     if let [Word::PerCent(share)] = name.qualifier[..] { Some(share) } else { None }
 }
 
-/// The ranks whose cores were looked at, and the seconds of each pair, the smaller rank first.
-pub fn matrix(card: &Card) -> (Vec<u64>, Vec<((u64, u64), f64)>) {
+/// Two ranks, the smaller first, and the seconds from the core of one to that of the other.
+pub type Handover = ((u64, u64), f64);
+
+/// The ranks whose cores were looked at, and each pair.
+pub fn matrix(card: &Card) -> (Vec<u64>, Vec<Handover>) {
     let pair = |name: NumberName| match name.qualifier[..] {
         [Word::Pair(first, second)] => Some(((first, second), card.get(&name.to_string())?)),
         _ => None,
     };
-    let pairs: Vec<((u64, u64), f64)> = card.variants("core_to_core_seconds").into_iter().filter_map(pair).collect();
+    let pairs: Vec<Handover> = card.variants("core_to_core_seconds").into_iter().filter_map(pair).collect();
     let mut cores: Vec<u64> = pairs.iter().flat_map(|((first, second), _)| [*first, *second]).collect();
     cores.sort_unstable();
     cores.dedup();
