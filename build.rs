@@ -15,7 +15,7 @@ const MEASURING: &str = "src/measure";
 const KERNELS: &str = "src/measure/kernels";
 /// Crates whose code runs inside timed regions, or decides where memory and threads lie.
 const TIMED: &[&str] =
-    &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg", "rtrb"];
+    &["memmap2", "mpi", "mpi-sys", "multiversion", "nix", "rand", "rand_core", "rand_distr", "rand_pcg"];
 /// What the compiler was told, as far as cargo tells.
 const SETTINGS: &[&str] = &[
     "TARGET",

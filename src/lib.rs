@@ -167,6 +167,6 @@ pub use point::{Point, Value};
 /// ```
 pub mod kernels {
     pub use crate::measure::kernels::{
-        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, complete, find, run_here,
+        ALL, About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Rings, Work, complete, find, run_here,
     };
 }

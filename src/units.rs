@@ -5,6 +5,10 @@
 
 /// Bytes per word, in every kernel.
 pub const WORD_BYTES: u64 = 8;
+/// Of a base page, as on x86_64.
+pub const BASE_PAGE_BYTES: u64 = 4 << 10;
+/// Of a huge page, as on x86_64.
+pub const HUGE_PAGE_BYTES: u64 = 2 << 20;
 
 /// What a parameter or column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

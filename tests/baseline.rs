@@ -91,7 +91,7 @@ fn surface(truth: &dyn Fn(&[f64]) -> f64, noise: f64) -> (Fit, Baseline) {
     let mut data = Vec::new();
     for alpha in [0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0] {
         for block in [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0] {
-            let x = [alpha, block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0];
+            let x = [alpha, block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0, 0.0];
             data.push(one(&x, model.predict(&x, &NUMBERS).value * truth(&x) * f64::exp(normal.sample(&mut rng))));
         }
     }

@@ -114,7 +114,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
     for power in (11..=27).step_by(2) {
         for alpha in [0.1, 1.0] {
             for block in [1.0, 64.0, 1024.0] {
-                points.push(vec![alpha, block, f64::from(1 << power), 1.0, 2097152.0, 0.0, 0.0]);
+                points.push(vec![alpha, block, f64::from(1 << power), 1.0, 2097152.0, 0.0, 0.0, 0.0]);
             }
         }
     }

@@ -103,6 +103,7 @@ fn point_data(launches: &[&[f64]]) -> PointData {
         facts,
         exact: false,
         ranks: 1.0,
+        row: None,
         total: Some(false),
     }
 }

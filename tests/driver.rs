@@ -111,6 +111,22 @@ impl Case {
 }
 
 #[test]
+fn a_kill_for_lack_of_memory_is_told_with_the_plan_and_no_point_fails_for_it() {
+    let mut case = Case::new(&[2], 1, times(2));
+    let error =
+        case.drive_with(&[Script::LacksMemoryAfter(1), Script::LacksMemoryAfter(2)], false).expect_err("no memory");
+    assert!(error.what.contains("for lack of memory, twice; the plan promised"), "{error}");
+    assert!(error.what.contains("the node has") && error.next.contains("lower M"), "{error}");
+    assert_eq!(case.jobs.len(), 2);
+    assert_eq!(case.failures(), []);
+    assert_eq!(case.samples().len(), 3);
+    // Once may be another program's doing.
+    case.drive(&[Script::LacksMemoryAfter(1)]);
+    assert_eq!(case.states(0), [State::Done; 3]);
+    assert_eq!(case.failures(), []);
+}
+
+#[test]
 fn there_is_one_launch_per_rank_count_and_block_in_ascending_order() {
     let mut case = Case::new(&[4, 1, 2], 2, times(2));
     case.drive(&[]);

@@ -2,12 +2,14 @@
 
 use super::common::{Scratch, launch, manifest, printed, refused, sample};
 use crate::browser;
+use crate::made_up;
 use apexmap::explore::fit::{self, Options, Role};
 use apexmap::explore::machine::Card;
 use apexmap::explore::model_fit;
 use apexmap::explore::model_fit::card::predict;
-use apexmap::explore::model_fit::groups::groups;
+use apexmap::explore::model_fit::groups::{groups, left_out};
 use apexmap::explore::models;
+use apexmap::explore::models::apex_map::Surface;
 use apexmap::explore::store::journal::Journal;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::{Folder, Samples};
@@ -255,6 +257,44 @@ fn the_table_of_the_papers_names_what_exists_and_has_every_value_once() {
     assert!(
         text.contains("What of each table and figure is reproduced") && text.contains("identities of printed numbers")
     );
+}
+
+#[test]
+fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_says_what_to_do() {
+    let scratch = Scratch::new();
+    let plan = made_up::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..made_up::ONE };
+    let folder = made_up::folder(&scratch, "one-size", plan, &made_up::NUMBERS, false);
+    let path = folder.to_str().expect("a path");
+    let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 64"];
+    let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
+    let error = refused(&[&fit[..], &sizes].concat());
+    assert!(error.contains("cannot identify") && error.contains("--machine CARD"), "{error}");
+    let card = scratch.join("one-size.toml");
+    let text = printed(&[&fit[..], &["--machine", card.to_str().expect("a path")]].concat());
+    assert!(text.contains("the card's: not identified here"), "{text}");
+    assert!(text.contains("These points do not identify ") && text.contains("l3_alone_seconds"), "{text}");
+}
+
+#[test]
+fn a_fit_of_the_surface_to_accesses_that_write_is_refused() {
+    let scratch = Scratch::new();
+    let plan = made_up::Plan { access: "update", words: &[1 << 20], ..made_up::ONE };
+    let folder = made_up::folder(&scratch, "writes", plan, &made_up::NUMBERS, true);
+    let error = refused(&["fit", folder.to_str().expect("a path"), "--model", "apex_map.surface"]);
+    assert!(error.contains("apex_map.surface is about access = \"read\""), "{error}");
+    assert!(error.contains("--where 'access == \"read\"'"), "{error}");
+    // Reports leave such points out, and say how many.
+    let samples = |plan| made_up::machine("a", plan, &made_up::NUMBERS).samples;
+    let (points, why) = left_out(&samples(plan), &Surface).expect("all of them");
+    assert!(points == 25 && why.what.contains("access"), "{points} {why}");
+    assert!(left_out(&samples(made_up::ONE), &Surface).is_none());
+    // Nor is anything predicted of them, whichever comes first.
+    let card = folder.join("machine.toml");
+    let predict = ["predict", "apex_map.surface", "--machine", card.to_str().expect("a path"), "--ranks", "1"];
+    for access in ["access=write", "access=read,write"] {
+        let at = ["--set", "alpha=1", "--set", "L=1", "--set", "M=1048576", "--set", access];
+        assert!(refused(&[&predict[..], &at].concat()).contains("apex_map.surface"), "{access}");
+    }
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Fits: known values from other programs, truths recovered, intervals that cover, designs refused.
 
+use crate::made_up::NUMBERS;
 use apexmap::explore::fit::interval::t_quantile;
 use apexmap::explore::fit::interval::{t_above, t_quantile_at};
 use apexmap::explore::fit::nnls::nnls;
 use apexmap::explore::fit::quality::{aicc, smape};
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role, identify};
 use apexmap::explore::machine::Card;
+use apexmap::explore::model_fit;
 use apexmap::explore::models::scan::{self, Numbers};
 use apexmap::explore::models::{self, Model};
 use apexmap::explore::published;
@@ -175,7 +177,8 @@ fn surface(n: usize) -> Design {
     .concat();
     let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 13] } else { &[9, 13] };
     let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
-    let at = |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0];
+    let at =
+        |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0, 0.0];
     let (memory, words) = (67108864.0, [1.0, 16.0, 256.0, 4096.0]);
     let mut points = Vec::new();
     if n <= 14 {
@@ -504,6 +507,50 @@ fn too_few_points_unknown_numbers_and_impossible_rates_are_refused_with_reasons(
     assert!(refusal.next.contains("several Q"), "{refusal}");
     let zero = [Observation { y: 0.0, ..seen(1.0, 1.0) }];
     assert!(refused(&zero, Role::Hold(1e9)).what.contains("positive"));
+}
+
+/// The surface of one core over alpha and L in one size of memory.
+fn one_surface(blocks: &[f64]) -> Design {
+    let truth = NUMBERS.iter().zip(models::find("apex_map.surface").expect("a model").about().parameters);
+    let truth: Vec<(f64, bool)> = truth.map(|(value, parameter)| (*value, !parameter.given)).collect();
+    let mut points = Vec::new();
+    for alpha in [0.001, 0.01, 0.0316, 0.1, 0.316, 1.0] {
+        points.extend(blocks.iter().map(|block| vec![alpha, *block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0, 0.0]));
+    }
+    Design::new("apex_map.surface", &truth, points)
+}
+
+#[test]
+fn what_the_points_do_not_identify_is_held_at_the_card_s_values_and_named() {
+    let design = one_surface(&[1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0]);
+    let data = design.measured(0.02, &mut Pcg64Mcg::seed_from_u64(21));
+    let refusal = fit::fit(design.model, &data, &design.roles(), QUICK).expect_err("one size of memory");
+    assert!(refusal.what.contains("l3_alone_seconds") && refusal.next.contains("--machine CARD"), "{refusal}");
+    // A card of a machine that is like this one.
+    let role = |(value, fitted): &(f64, bool)| if *fitted { Role::OrHold(1.1 * value) } else { Role::Hold(*value) };
+    let roles: Vec<Role> = design.truth.iter().map(role).collect();
+    let found = fit::fit(design.model, &data, &roles, QUICK).expect("a fit");
+    assert!(found.not_identified.contains(&"l3_alone_seconds"), "{:?}", found.not_identified);
+    let parameters = design.model.about().parameters;
+    let truth = |name: &str| design.truth[parameters.iter().position(|p| p.number == name).expect("its own")].0;
+    for name in &found.not_identified {
+        let held = found.held.iter().find(|(held, _)| held == name).expect("held").1;
+        near(held, 1.1 * truth(name), 1e-12);
+        assert!(found.estimates.iter().all(|estimate| estimate.number != *name), "{name}");
+    }
+    for name in ["issue_seconds", "memory_line_seconds", "memory_alone_seconds"] {
+        let estimate = found.estimates.iter().find(|estimate| estimate.number == name).expect(name);
+        near(estimate.value, truth(name), 0.15);
+    }
+    assert!(found.quality.smape < 0.03, "{}", found.quality.smape);
+    assert_eq!(found.estimates.len() + found.not_identified.len() + found.absent.len(), 19);
+    let said = model_fit::sentence(design.model, &found, None);
+    assert!(said.contains("do not identify") && said.contains("l3_alone_seconds"), "{said}");
+    // Fewer points than numbers: most have the card's value.
+    let few = one_surface(&[1.0]);
+    let found = fit::fit(few.model, &few.measured(0.02, &mut Pcg64Mcg::seed_from_u64(22)), &roles, QUICK);
+    let found = found.expect("a fit");
+    assert!(!found.estimates.is_empty() && found.estimates.len() < 6, "{:?}", found.estimates);
 }
 
 #[test]

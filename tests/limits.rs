@@ -2,7 +2,6 @@
 
 use super::common::{Scratch, apexmap, refused};
 use super::terminal::TINY;
-use apexmap::measure::comm::{Collectives, Mailboxes, PointToPoint, Tag, UNEXPECTED_MESSAGES, threads};
 use proptest::prelude::*;
 
 /// What `plan` says of a changed sweep, which it refuses.
@@ -27,60 +26,6 @@ fn more_ranks_than_threads_that_a_machine_runs_are_refused() {
         "calibrate.get\"\nranks = 16777216",
     );
     assert!(said.contains("16777216 ranks as threads"), "{said}");
-}
-
-/// Set for the process that allocates: ranks, receives and sends.
-const RINGS: &str = "APEXMAP_TEST_RINGS";
-
-/// Bytes that are allocated, in all of this process.
-fn allocated() -> usize {
-    // SAFETY: reads counters of the allocator.
-    let about = unsafe { nix::libc::mallinfo2() };
-    about.uordblks + about.hblkhd
-}
-
-#[test]
-#[ignore = "the process that the next test starts"]
-fn rings_of_threads() {
-    let Ok(text) = std::env::var(RINGS) else { return };
-    let [ranks, receives, sends] = text.split(' ').map(|n| n.parse().unwrap()).collect::<Vec<usize>>()[..] else {
-        panic!("{text}")
-    };
-    let bytes = threads::run(ranks, |comm, _| {
-        let measured = || {
-            comm.barrier();
-            let bytes = allocated();
-            comm.barrier();
-            bytes
-        };
-        let before = measured();
-        let ends = comm.mailbox(Tag::Request, receives, sends, 1);
-        let between = measured();
-        let messages = comm.messages(Tag::Reply, 1, 1).unwrap();
-        let after = measured();
-        drop((ends, messages));
-        [between - before, after - between]
-    });
-    println!("{:?}", bytes[0].as_ref().unwrap());
-}
-
-#[test]
-fn the_rings_of_threads_take_the_memory_that_plans_expect() {
-    for (ranks, receives, sends) in [(24usize, 16, 1), (48, 64, 1), (96, 16, 1)] {
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args(["limits::rings_of_threads", "--exact", "--ignored", "--nocapture"]);
-        let output = child.env(RINGS, format!("{ranks} {receives} {sends}")).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let found = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).expect(&text).0;
-        let found: Vec<f64> = found.split(", ").map(|n| n.parse().unwrap()).collect();
-        for (found, places) in found.iter().zip([receives.max(sends), UNEXPECTED_MESSAGES]) {
-            let expected = (ranks * ranks) as f64 * threads::ring_bytes(places as u64) as f64;
-            assert!(
-                (0.85..1.15).contains(&(found / expected)),
-                "{ranks} ranks, {places} places: {found} of {expected}"
-            );
-        }
-    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use apexmap::explore::sweep::forecast::OpenLaunch;
 use apexmap::explore::sweep::watch::Watch;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Event, Sample, Status};
+use apexmap::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub enum Script {
         samples: usize,
         in_a_run: bool,
     },
+    /// So many samples, then the system ends it in a run for lack of memory.
+    LacksMemoryAfter(usize),
     /// So many samples, then a run that takes too long.
     TimesOutAfter(usize),
     /// So many samples, then a word of farewell in the middle of a run.
@@ -119,6 +121,10 @@ impl Mock {
             }
             Script::DiesAfter { samples, in_a_run: true } => Self::begin(job, say, samples).and(died),
             Script::DiesAfter { samples, .. } => Self::measure(job, samples, None, say).and(died),
+            Script::LacksMemoryAfter(samples) => {
+                let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
+                Self::begin(job, say, samples).and(Ok(Ending { abrupt: true, lacked_memory: true, ..ending }))
+            }
             Script::TimesOutAfter(samples) => {
                 Self::begin(job, say, samples).and(Ok(Ending::new(Status::TimedOut, "no sign of life")))
             }
@@ -185,6 +191,8 @@ impl Watcher for Recorder {
     fn launched(&mut self, launch: &str, _: u32, size: LaunchSize, points: usize) {
         self.launched.push((launch.to_owned(), size.ranks, points));
     }
+
+    fn greeted(&mut self, _: &Launch) {}
 
     fn started(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());

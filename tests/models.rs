@@ -266,8 +266,9 @@ const MACHINE: [f64; 26] = [
 #[test]
 fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_latency() {
     let model = models::find("apex_map.surface").expect("a model");
-    let rate =
-        |alpha: f64, block: f64, words: f64| model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0], &MACHINE);
+    let rate = |alpha: f64, block: f64, words: f64| {
+        model.predict(&[alpha, block, words, 1.0, 2097152.0, 0.0, 0.0, 0.0], &MACHINE)
+    };
     // 16 KiB are in the first level: 0.6 ns and 5 ps for each of the block's further bytes.
     let found = rate(0.5, 64.0, 2048.0);
     let expected = 512.0 / (0.6e-9 + 5e-12 * 504.0);
@@ -290,12 +291,13 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
         for (words, ranks) in [(4096.0, 1.0), (67108864.0, 1.0), (1048576.0, 16.0)] {
             for block in [1.0, 64.0, 4096.0] {
                 for by in [0.0, 1.0] {
-                    let x = [alpha, block, words, ranks, 4096.0, 0.0, by];
+                    let x = [alpha, block, words, ranks, 4096.0, 0.0, by, 0.0];
                     let terms: Vec<f64> = model.budget(&x, &MACHINE).into_iter().map(|term| term.1).collect();
                     let (sum, found) = (terms.iter().sum::<f64>(), model.predict(&x, &MACHINE));
                     assert!(terms.iter().all(|term| *term >= 0.0), "{terms:?}");
-                    let shared = found.bottleneck == "node bandwidth";
-                    assert!(shared || (8.0 * block / found.value / sum - 1.0).abs() < 1e-12, "{found:?} {terms:?}");
+                    assert!((8.0 * block / found.value / sum - 1.0).abs() < 1e-12, "{found:?} {terms:?}");
+                    // Only they wait for what ranks share.
+                    assert_eq!(found.bottleneck == "node bandwidth", terms[7] > 0.0, "{terms:?}");
                     // A single rank looks for nobody.
                     assert_eq!(ranks == 1.0, terms[5] + terms[6] == 0.0, "{terms:?}");
                 }
@@ -307,7 +309,8 @@ fn the_terms_of_a_surface_add_up_to_its_time() {
 #[test]
 fn what_ranks_share_bounds_them_together() {
     let model = models::find("apex_map.surface").expect("a model");
-    let at = |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0], p);
+    let at =
+        |p: &[f64], on_node: f64| model.predict(&[1.0, 4096.0, 2f64.powi(40), 64.0, 2097152.0, on_node, 1.0, 0.0], p);
     // 64 ranks read all from memory: each has a part of 100 GB/s.
     let found = at(&MACHINE, 0.0);
     assert!((found.value * 64.0 / 1e11 - 1.0).abs() < 1e-3 && found.bottleneck == "node bandwidth", "{found:?}");
@@ -327,13 +330,13 @@ fn reads_and_requests_are_the_surface_where_it_is_uniform() {
     // alpha = 1 in what no cache holds a part of worth mentioning, and in what the second level holds.
     for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
         let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..16]).value * 8.0 * block;
-        let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0], &MACHINE).value;
+        let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
         assert!((rate / whole - 1.0).abs() < 0.01, "{rate} {whole}");
     }
     // Two ranks, half of the accesses to the other one.
     for by in [0.0, 1.0] {
         let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..24]).value;
-        let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by], &MACHINE).value;
+        let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
         assert!((rate / whole - 1.0).abs() < 1e-9, "{rate} {whole}");
     }
 }

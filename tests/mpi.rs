@@ -5,7 +5,7 @@ use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
 use apexmap::disturbance::Fact;
 use apexmap::explore::store::Folder;
 use apexmap::measure::kernels;
-use apexmap::point::Point;
+use apexmap::point::{Point, Value};
 use apexmap::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -13,6 +13,18 @@ use std::process::{Command, Output};
 fn point(kernel: &str, ranks: usize, block: u64) -> Point {
     let point = Point::new(kernel, ranks).with("M", (ranks as u64) << 15).with("L", block).with("I", 16);
     point.with("N", 2).with("pages", "base")
+}
+
+/// Given shares of remote accesses, by messages and by gets, some and all of them.
+fn requests(ranks: usize) -> Vec<Point> {
+    let mut points = Vec::new();
+    for by in ["messages", "gets"] {
+        for (share, block) in [(0.25, 1), (0.5, 64), (1.0, 8192)] {
+            let point = point("calibrate.request", ranks, block).with("by", by).with("given_remote_share", share);
+            points.push(kernels::complete(point).unwrap());
+        }
+    }
+    points
 }
 
 /// Every variant that runs on so many ranks, with short and long messages, and with as few buffers as there can be.
@@ -33,7 +45,13 @@ fn variants(ranks: usize) -> Vec<Point> {
         if has("SMSG") {
             choices.push(base.with("L", 8192).with("B", 4).with("SMSG", 1).with("NSER", 1));
         }
+        // Memory on a NUMA node of choice: the first is everywhere.
+        choices.push(choices[0].clone().with("memory_node", 0));
         points.extend(choices.into_iter().map(|point| kernels::complete(point).unwrap()));
+    }
+    match ranks {
+        1 => assert!(kernels::complete(point("calibrate.request", 1, 1)).is_err(), "nobody to ask"),
+        _ => points.extend(requests(ranks)),
     }
     points
 }
@@ -68,7 +86,9 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
             let accesses = (ranks as u64 * point.integer("I") * point.integer("N")) as f64;
             let remote = output("remote_share") * accesses;
             assert_eq!(remote > 0.0, ranks > 1, "{}", point.label());
-            let expected = if point.kernel == "apex_map.two_sided" { remote } else { 0.0 };
+            let asks = point.kernel == "apex_map.two_sided"
+                || point.params.get("by").is_some_and(|by| *by == Value::from("messages"));
+            let expected = if asks { remote } else { 0.0 };
             assert_eq!(output("requests_served"), expected.round(), "{}", point.label());
         }
     }

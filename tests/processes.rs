@@ -3,7 +3,8 @@
 use super::common::{Scratch, launch, sample, small_point};
 use apexmap::error::{Error, Result};
 use apexmap::explore::launch::CommandLine;
-use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes};
+use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
+use apexmap::measure::hardware::Below;
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::sample::{Event, Status};
 use nix::sys::signal::{Signal, kill};
@@ -195,4 +196,27 @@ fn a_worker_that_is_killed_ends_abruptly_and_its_samples_count() {
     let ending = ending.expect("an ending");
     assert!(ending.abrupt && ending.message.contains("killed by signal 9"), "{ending:?}");
     assert!(samples >= 10);
+}
+
+#[test]
+fn a_kill_while_the_system_counts_one_more_for_lack_of_memory_is_told_as_such() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.join("proc")).unwrap();
+    let counts = scratch.join("proc/vmstat");
+    for (script, kills, lacked) in [
+        ("kill -9 $$", 1, true),
+        ("kill -9 $$", 0, false),
+        ("exit 137", 1, true),
+        ("echo 'mpirun noticed that process rank 1 exited on signal 9 (Killed).' >&2; exit 137", 1, true),
+        ("exit 1", 1, false),
+    ] {
+        std::fs::write(&counts, "oom_kill 4\n").unwrap();
+        let script = format!("echo oom_kill {} > {}; {script}", 4 + kills, counts.display());
+        let command = CommandLine { argv: ["sh", "-c", &script].map(String::from).into(), env: Vec::new() };
+        let mut executor = ProcessesOn(&Below(&scratch));
+        let limits = limits(PATIENT, PATIENT, PATIENT);
+        let ending = executor.execute(&command, &scratch.join("stderr"), limits, &mut |_| Ok(())).expect("an ending");
+        assert_eq!((ending.lacked_memory, ending.abrupt), (lacked, true), "{script}: {ending:?}");
+        assert_eq!(ending.message.contains("lack of memory"), lacked, "{ending:?}");
+    }
 }

@@ -39,6 +39,7 @@ impl Cluster {
              AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
              JobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\nMpiDefault=pmix\nSelectType=select/cons_tres\n\
              SelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\nReturnToService=2\nKillWait=1\n\
+             SchedulerParameters=sched_interval=1,bf_interval=1\n\
              SlurmdSpoolDir={path}/spool.%n\nSlurmdPidFile={path}/%n.pid\nSlurmctldPidFile={path}/controller.pid\n\
              StateSaveLocation={path}/state\nTmpFS={path}/tmp.%n\nSlurmdLogFile={path}/%n.log\n\
              SlurmctldLogFile={path}/controller.log\n",
@@ -189,6 +190,14 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     let status = text(&cluster.apexmap(&["status", "result"]));
     assert!(status.contains("job 1, nodes-2: has ended") && status.contains("job 2, nodes-4: has ended"), "{status}");
     assert!(cluster.scratch.join("result/report.html").is_file());
+
+    // In a job of two nodes the launches of four are refused before anything runs.
+    let mut inside = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &["run", "s.toml", "--out", "other"]);
+    let output = inside.env("SLURM_JOB_ID", "1").env("SLURM_JOB_NUM_NODES", "2").output().expect("the program");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("take 4 nodes, this job has 2 nodes"), "{}", text(&output));
+    assert!(text(&output).contains("SLURM_JOB_ID is set"), "{}", text(&output));
+    assert!(!cluster.scratch.join("other").exists());
 }
 
 #[test]
@@ -223,8 +232,9 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     let follower = cluster.follow();
     wait("a sample", || cluster.samples() > 3);
     cluster.slurm(&["scontrol", "requeue", "1"]);
-    // Slurm keeps a job for a while before it starts again.
-    cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
+    // Slurm keeps a job for two minutes before it starts again. In the second in which it was put back it would be refused, as
+    // its credential is revoked by then.
+    std::thread::sleep(Duration::from_secs(2));
     wait("the second start", || {
         cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
         let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();

@@ -403,11 +403,11 @@ fn the_memory_of_apex_map_lies_beyond_the_caches_unless_told_otherwise() {
     assert_eq!(words(two, 64 << 30, 32 * MIB), [64 << 20]);
     assert_eq!(words(two, 64 << 30, 129 * MIB), [128 << 20]);
     assert_eq!(words(two, 23 << 30, 480 * MIB), [256 << 20]);
-    // A quarter of 8 GiB for two ranks, for three, and for two on each of many nodes.
-    assert_eq!(words(two, 8 << 30, 480 * MIB), [128 << 20]);
+    // A quarter of 8 GiB, less 2 GiB for others, for two ranks, for three, and for two on each of many nodes.
+    assert_eq!(words(two, 8 << 30, 480 * MIB), [64 << 20]);
     assert_eq!(words(&two.replace("ranks = 2", "ranks = 3"), 8 << 30, 480 * MIB), [64 << 20]);
     let cluster = "[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 2";
-    assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [128 << 20]);
+    assert_eq!(words(&format!("{two}6\n{cluster}").replace("L = 16", "L = 1"), 8 << 30, 480 * MIB), [64 << 20]);
     // Nothing is known of the memory; and the word itself, among others.
     assert_eq!(words(two, 0, 480 * MIB), [256 << 20]);
     let list = two.to_owned() + "\n[axes]\nM = [\"beyond caches\", \"1 Mwords per rank\"]";

@@ -193,6 +193,7 @@ impl Queue for Cluster {
             if state.is_none_or(JobState::is_alive) && !self.cancelled.contains(&id) && after.as_ref().is_none_or(over)
             {
                 self.jobs[at].3 = Some(self.run(at));
+                break;
             }
         }
         let mut answers = BTreeMap::new();

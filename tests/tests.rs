@@ -4,6 +4,7 @@
 //! - `architecture`: imports go downwards, nothing is too long
 //! - `contributing`: the worked examples of docs/extending.md compile and run
 //! - `docs`: commands, snippets and links of README and guide hold; generated parts are up to date; examples run
+//! - `recipes`: recipes for Spack, EasyBuild and Apptainer are of this version and can be parsed
 //! - `licences`: what all dependencies permit
 //! - `cli`: every command has help, examples and a manual page
 //!
@@ -42,6 +43,7 @@
 //! - `damage`: results whose files are damaged, copied or of other hands: what is readable is read, and the rest is told
 //! - `samples`: what varies, groups, grids, mixtures, the registry of columns
 //! - `spec`: sweep files, their expansion and their errors
+//! - `quickstart`: on machines of several kinds
 //! - `driver`: launches, retries, budgets, resuming
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
@@ -55,6 +57,7 @@
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
 //! - `limits`: sizes that no machine has are refused
+//! - `memory`: what launches take of memory is what plans say; a kill for lack of memory
 //! - `new_file`: files are written whole, and no link is followed
 //! - `in_order`: work on all processors, its results in order
 //! - `crash`: a panic that escapes is one message
@@ -72,11 +75,13 @@
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
+//! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of one thing
 //! - `placement`: warnings about ranks and memory that are not where they should be
 //! - `report`: the report in a real browser, and `apexmap plot`
 //!
 //! `browser` opens HTML pages and queries them; `common` holds what several of them need, `faulty` a faulty transport,
+//! `made_up` machines that behave as a model says,
 //! `mock` a scripted launcher for the driver, `mpi_worker` MPI programs and their launches, `needs` what is installed here.
 
 #[macro_use]
@@ -97,6 +102,7 @@ mod comm;
 mod common;
 mod compare;
 mod compare_sides;
+mod compare_terms;
 mod condition;
 mod contributing;
 mod control;
@@ -124,6 +130,8 @@ mod licences;
 mod limits;
 mod lru;
 mod machine;
+mod made_up;
+mod memory;
 mod message_rate;
 mod message_rate_mpi;
 mod mock;
@@ -139,10 +147,12 @@ mod placement;
 mod processes;
 mod protocol;
 mod query;
+mod quickstart;
 mod random_access;
 mod random_access_mpi;
 mod random_access_shared;
 mod ratio;
+mod recipes;
 mod report;
 mod resume;
 mod samples;

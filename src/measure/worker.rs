@@ -209,7 +209,7 @@ fn serve<C: Collectives>(
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
     let placement = gather_placement(comm, &job.launcher);
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
-    let mut observer = Observer::new(comm)?;
+    let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;
     let mut world = World { transport, arena };
     loop {

@@ -5,7 +5,7 @@ use super::staircase::{Rung, Step, places, rungs, step};
 use crate::error::Result;
 use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::provenance::Host;
-use crate::units;
+use crate::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 
 /// A cache that serves less than this share of what the system reports is not what it reports.
 const LEAST_SHARE: f64 = 0.6;
@@ -14,7 +14,7 @@ const MOST_SHARE: f64 = 1.6;
 /// A TLB of so many pages is a first-level one.
 const FIRST_TLB: f64 = 256.0;
 /// Pages, and their bytes.
-pub const PAGES: [(Word, f64); 2] = [(Word::Base, 4096.0), (Word::Huge, 2097152.0)];
+pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
 
 /// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
 /// both. What is not to be seen though the system reports it is said, a sentence each.

@@ -8,6 +8,7 @@ use crate::explore::models::apex_map::{Reads, Requests, last_cache};
 use crate::explore::models::{Model, Parameter};
 use crate::explore::store::Samples;
 use crate::provenance::Host;
+use crate::units::BASE_PAGE_BYTES;
 
 /// Regions between these multiples of the last cache tell its size, not what it costs.
 const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
@@ -16,7 +17,7 @@ const PARTLY_CACHED: std::ops::Range<f64> = 0.3..6.0;
 /// said, a sentence each.
 pub fn add(card: &mut Card, samples: &Samples, host: &Host) -> Result<Vec<String>> {
     let reach = card.get(&NumberName::new("tlb_reach_bytes").with([Word::Base]).to_string());
-    let reach = reach.map(|bytes| (bytes / 4096.0, "tlb_reach_bytes--base in pages of 4 KiB"));
+    let reach = reach.map(|bytes| (bytes / BASE_PAGE_BYTES as f64, "tlb_reach_bytes--base in pages of 4 KiB"));
     let told = host.tlb_entries_4k.map(|entries| (f64::from(entries), "as the processor reports"));
     if let Some((entries, how)) = reach.or(told) {
         card.set("tlb_entries", Number::new(entries, "", how))?;

@@ -41,7 +41,7 @@ pub struct Arguments {
     inputs: Vec<String>,
     /// Measure this sweep in launches that are alternately called A and B, compare A with B, and print the rate of differences
     /// found, all of which are false; a sweep file or the name of a ready sweep
-    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "condition", "ignore", "fail_if"])]
+    #[arg(long = "self", value_name = "SWEEP", conflicts_with_all = ["inputs", "names", "cards", "condition", "ignore", "fail_if"])]
     control: Option<PathBuf>,
     /// Launches of A, and of B, of each rank count [default: those of the sweep, at least 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=50))]
@@ -52,6 +52,10 @@ pub struct Arguments {
     /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
+    /// Machine cards of the results, in their order, comma-separated, for those that hold none or another; an empty one leaves a
+    /// result its own
+    #[arg(long, value_delimiter = ',', value_name = "CARDS")]
+    cards: Vec<String>,
     /// Accept these differences, which are then printed on every figure: page-size, oversubscription, transport, version,
     /// kernel, one-launch
     #[arg(long, value_delimiter = ',', value_name = "DIFFERENCES")]
@@ -105,6 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ));
     }
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
+    give_cards(&mut machines, &arguments.cards)?;
     name_all(&mut machines, &arguments.names)?;
     let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
     let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
@@ -222,6 +227,20 @@ fn all(inputs: &[String], condition: Option<&str>) -> Result<Vec<Machine>> {
     let (mut measured, mut published) = (measured.into_iter(), published.into_iter());
     let next = |card: &Option<Card>| if card.is_some() { published.next() } else { measured.next() };
     Ok(cards.iter().filter_map(next).collect())
+}
+
+/// Gives machines the cards that were asked for.
+fn give_cards(machines: &mut [Machine], cards: &[String]) -> Result<()> {
+    if !cards.is_empty() && cards.len() != machines.len() {
+        return Err(Error::input(
+            format!("--cards has {} for {}", plural(cards.len(), "card"), plural(machines.len(), "machine")),
+            "give one card per machine, separated by commas; nothing between two commas leaves a result its own",
+        ));
+    }
+    for (machine, card) in machines.iter_mut().zip(cards).filter(|(_, card)| !card.is_empty()) {
+        machine.card = Some(Card::find(card)?);
+    }
+    Ok(())
 }
 
 /// The card of a published machine, or of a file that is one.

@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
       --format toml > my-machine.toml
   apexmap predict random_access.hypercube --machine my-machine.toml --ranks 1..8192
 
-Parameters that are not fitted (sizes, or anything the data cannot identify) are taken from --hold, then --machine, then \
-the result's host.")]
+Parameters that are not fitted (sizes) are taken from --hold, then --machine, then the result's host. Those that the data do not \
+identify are held at the values of the card of --machine, and named; without a card the fit is refused.")]
 pub struct Arguments {
     /// A result folder
     result: PathBuf,
@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Samples to fit to, such as 'P <= 64 && pages == "huge"'
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Machine card with values of parameters that are not fitted
+    /// Machine card with values of parameters that are not fitted, or that the data do not identify
     #[arg(long, value_name = "CARD")]
     machine: Option<String>,
     /// Hold this parameter at a value, in base units or with a unit
@@ -141,6 +141,9 @@ fn roles(model: &dyn Model, arguments: &Arguments, manifest: &Manifest, samples:
 /// Head of the column of bootstrap intervals.
 const BOOTSTRAP: &str = "bootstrap over launches, without lack of fit";
 
+/// Why a number that is usually fitted has none but the card's value.
+const NOT_IDENTIFIED: &str = "the card's: not identified here";
+
 /// Points shown at most in the table of residuals.
 const MOST_POINTS: usize = 24;
 
@@ -202,7 +205,8 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
         ]);
     }
     for (name, value) in &fit.held {
-        table.row([*name, &amount(*value, unit(name)), "given"]);
+        let how = if fit.not_identified.contains(name) { NOT_IDENTIFIED } else { "given" };
+        table.row([*name, &amount(*value, unit(name)), how]);
     }
     for name in &fit.absent {
         table.row([*name, "", "no point depends on it"]);

@@ -8,8 +8,7 @@ use crate::explore::machine::Card;
 use crate::explore::store::Folder;
 use crate::explore::sweep::Machine;
 use crate::explore::sweep::memory::beyond_caches;
-use crate::explore::sweep::memory::per_rank;
-use crate::explore::sweep::plan::{Entry, Progress, largest_memory};
+use crate::explore::sweep::plan::{Entry, Progress, largest_memory, launch_memory};
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels::{self, Domain};
 use crate::point::{Point, Value};
@@ -113,8 +112,7 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     for (size, entries) in plan.by_size() {
-        let memory = |entry: &usize| per_rank(&plan.entries[*entry].point, context.transport);
-        let largest = entries.iter().map(memory).max().unwrap_or(0);
+        let (bytes, ranks) = launch_memory(plan, size, &entries);
         let elsewhere =
             context.launcher.remote || context.ranks_per_node.is_some() || size.nodes.is_some_and(|nodes| nodes > 1);
         let oversubscribed = size.ranks > hardware.hardware_threads() && !elsewhere;
@@ -124,7 +122,7 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
                 None => format!("P = {}", size.ranks),
             },
             plural(entries.len(), "point"),
-            format!("{} per rank", units::bytes(largest as f64)),
+            format!("{} per rank", units::bytes(bytes as f64 / ranks as f64)),
             forecast.of_size(size) + if oversubscribed { "  OVERSUBSCRIBED on this machine" } else { "" },
         ]);
     }
@@ -132,6 +130,7 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let total = if ranks == 1 { "on one rank".into() } else { format!("on {ranks} ranks together") };
     let _ = writeln!(text, "{table}largest launch: {} {total}", units::bytes(bytes as f64));
     inside_caches(setup, text);
+    setup.crowd().into_iter().for_each(|note| _ = writeln!(text, "{note}"));
     let _ = write!(text, "{}", forecast.total());
 }
 

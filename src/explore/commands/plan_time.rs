@@ -37,8 +37,8 @@ impl PlanTime {
             let by_card = || limits.as_ref().and_then(|limits| bounded(&entry.point, limits, &plan.context));
             let (at, cost) = match (costs.get(&entry.key), by_card()) {
                 (Some(measured), _) => (0, *measured),
-                (None, Some(bounded)) => (1, bounded),
-                (None, None) => (2, cost::rough(&entry.point)),
+                (None, Some(bounded)) => (1, bounded + cost::of_crowd(&plan.context, entry.point.ranks)),
+                (None, None) => (2, cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks)),
             };
             sources[at].set(sources[at].get() + 1);
             cost

@@ -6,14 +6,15 @@ use crate::explore::sweep::execute::Ending;
 use crate::explore::sweep::forecast::{Forecast, OpenLaunch};
 use crate::explore::sweep::plan::Plan;
 use crate::explore::sweep::watch::Watch;
+use crate::measure::comm::TransportKind;
 use crate::measure::numerics::statistics::Summary;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point, Value};
-use crate::sample::{Sample, Status};
+use crate::sample::{Launch, Sample, Status};
 use crate::terminal::{note, printable};
 use crate::units::{self, NumberStyle, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,8 @@ pub struct Progress {
     position: u64,
     /// How quiet the machine is.
     health: String,
+    /// What was said of launches that began.
+    arrivals: BTreeSet<String>,
 }
 
 impl Progress {
@@ -72,6 +75,7 @@ impl Progress {
             seconds: Vec::new(),
             position: 0,
             health: String::new(),
+            arrivals: BTreeSet::new(),
         }
     }
 
@@ -165,6 +169,24 @@ fn label(point: &Point, varied: &BTreeSet<String>) -> String {
     text
 }
 
+/// `4 ranks of Open MPI v4.1.4 on 2 nodes, the first on n1, 2 on the fullest; each may run on one core only`.
+fn arrival(launch: &Launch) -> String {
+    let mut nodes = BTreeMap::<&str, usize>::new();
+    launch.placement.iter().for_each(|place| *nodes.entry(&place.node).or_default() += 1);
+    let library = launch.library.split(',').next().unwrap_or_default();
+    let (ranks, first) = (plural(launch.ranks, "rank"), launch.placement.first().map_or("", |place| &place.node));
+    let most = nodes.values().max().copied().unwrap_or(0);
+    let bound = match (launch.oversubscribed, launch.placement.iter().filter(|place| place.pinned).count()) {
+        (true, _) => "OVERSUBSCRIBED: more ranks than hardware threads".to_owned(),
+        (false, pinned) if pinned == launch.ranks => "each may run on one core only".to_owned(),
+        (false, pinned) => format!("{} of them may be moved between cores", launch.ranks - pinned.min(launch.ranks)),
+    };
+    format!(
+        "{ranks} of {library} on {}, the first on {first}, {most} on the fullest; {bound}",
+        plural(nodes.len(), "node")
+    )
+}
+
 /// A time in two digits.
 pub fn about(seconds: f64) -> String {
     if seconds < 1.0 {
@@ -202,6 +224,14 @@ impl Watcher for Progress {
             note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
         }
         self.show();
+    }
+
+    fn greeted(&mut self, launch: &Launch) {
+        let text = arrival(launch);
+        // Launches of one size seldom differ.
+        if launch.transport == TransportKind::Mpi.name() && self.arrivals.insert(text.clone()) {
+            self.say(&text);
+        }
     }
 
     fn started(&mut self, point: &Point, seconds: &[f64]) {

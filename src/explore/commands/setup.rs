@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::explore::launch::Here;
 use crate::explore::store::Folder;
 use crate::explore::store::manifest::Manifest;
+use crate::explore::sweep::cost;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::explore::sweep::process::{Output, Process};
 use crate::explore::sweep::{Machine, Sweep, ready};
@@ -102,6 +103,18 @@ impl Setup {
         (common == 0 || renamed).then(|| {
             let name = name.map_or_else(|_| "whose name cannot be read".into(), |name| format!("\"{name}\""));
             format!("{name}: it has {}, {common} of them in \"{}\"", plural(there.len(), "point"), self.sweep.name)
+        })
+    }
+
+    /// What is to be known before ranks of MPICH wait for each other on too few cores.
+    pub fn crowd(&self) -> Option<String> {
+        let ranks = self.plan.entries.iter().map(|entry| entry.point.ranks).max()?;
+        cost::crowded(&self.plan.context, ranks).then(|| {
+            format!(
+                "up to {ranks} ranks of MPICH share {} here: they wait without giving up their core, so that every \
+                 barrier takes milliseconds; use fewer ranks, or Open MPI, whose ranks yield",
+                plural(Hardware::here().hardware_threads(), "hardware thread"),
+            )
         })
     }
 

@@ -73,7 +73,9 @@ pub fn of(points: &Points, chosen: &[usize]) -> Vec<MatchedGroup> {
 fn of_class(points: &Points, kernel: &dyn Kernel, class: &str, members: &[usize]) -> Vec<MatchedGroup> {
     let design = points.design(members);
     let surface = [ALPHA, BLOCK];
-    let beyond = |name: &&str| !surface.contains(name) && *name != "ranks" && !design.follows(name, &surface);
+    // The number of index arrays follows from alpha, L and P together.
+    let known = [ALPHA, BLOCK, "ranks"];
+    let beyond = |name: &&str| !known.contains(name) && !design.follows(name, &known);
     let varying: Vec<&str> = std::iter::once("ranks").chain(design.varying().into_iter().filter(beyond)).collect();
     let is_word = |name: &str| members.iter().any(|&at| matches!(points.points[at].value(name), Some(Value::Text(_))));
     let (keys, free): (Vec<&str>, Vec<&str>) =

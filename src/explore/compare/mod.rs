@@ -6,11 +6,13 @@
 //! over it where that is a time.
 
 pub mod about;
+pub mod attribution;
 pub mod cards;
 pub mod comparability;
 pub mod control;
 mod corners;
 pub mod decisions;
+pub mod explained;
 pub mod facts;
 pub mod fits;
 pub mod groups;
@@ -30,6 +32,8 @@ pub mod sensitivity;
 pub mod statistics;
 mod summary;
 mod tables;
+mod term_pictures;
+pub mod terms;
 
 use crate::error::{Error, Result};
 use crate::explore::store::health::Health;

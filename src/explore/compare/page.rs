@@ -2,6 +2,7 @@
 
 use super::Comparison;
 use super::about::{About, about};
+use super::explained::{self, Explained};
 use super::fits::{self, ModelFit};
 use super::groups::{self, MatchedGroup};
 use super::overview::{self, Overview};
@@ -54,6 +55,7 @@ struct Context<'a> {
     shapes: Shapes,
     #[serde(flatten)]
     numbers: Numbers,
+    explained: Vec<Explained>,
     fits: Vec<ModelFit>,
 }
 
@@ -134,7 +136,7 @@ struct Unmatched {
     example: String,
 }
 
-/// Writes `compare.html`, `figures/`, `cells.csv` and `unmatched.csv` into a folder. `command` is what made them.
+/// Writes `compare.html`, `figures/`, `cells.csv`, `unmatched.csv` and, where terms are known, `terms.csv` into a folder. `command` is what made them.
 ///
 /// # Errors
 /// If a file cannot be written or a figure not be drawn.
@@ -155,10 +157,13 @@ pub fn write(
         matching: Matched::of(comparison),
         shapes: Shapes::of(comparison, &groups)?,
         numbers: Numbers::of(comparison, &groups),
+        explained: explained::all(comparison, &groups, &figures, MOST_GROUPS)?,
         fits: fits::all(comparison),
     };
     save(&folder.join("cells.csv"), &tables::cells(comparison))?;
     save(&folder.join("unmatched.csv"), &tables::unmatched(comparison))?;
+    let pairs: Vec<_> = context.explained.iter().filter_map(|explained| explained.pair.as_ref()).collect();
+    tables::save_terms(&folder.join("terms.csv"), comparison, &pairs)?;
     let page = folder.join("compare.html");
     let text = html::render(TEMPLATE, &context)?;
     save(&page, &text)?;
@@ -264,14 +269,16 @@ impl Numbers {
 }
 
 /// The summary for the terminal.
-fn terminal(Context { head, overall, matching, .. }: &Context) -> String {
+fn terminal(Context { head, overall, matching, explained, .. }: &Context) -> String {
     let mut text = head.stamps.iter().map(|stamp| format!("{stamp}\n")).collect::<String>();
     let unmatched = format!(
         "{} matched (cells.csv), {} without a counterpart (unmatched.csv)",
         plural(matching.matched, "point"),
         matching.unmatched_all
     );
-    let lines = head.warnings.iter().chain(&overall.verdicts).chain(&matching.unfinished).chain([&unmatched]);
+    let terms = explained.iter().flat_map(|explained| &explained.sentences);
+    let lines = head.warnings.iter().chain(&overall.verdicts).chain(terms).chain(&matching.unfinished);
+    let lines = lines.chain([&unmatched]);
     lines.for_each(|line| text += &format!("{line}\n"));
     text
 }

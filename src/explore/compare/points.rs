@@ -32,6 +32,8 @@ pub struct PointData {
     pub exact: bool,
     /// On how many ranks it was measured; NaN if unknown.
     pub ranks: f64,
+    /// The first row of its good samples, of the machine's; `None` if there is none.
+    pub row: Option<usize>,
     /// Whether the speed is of all ranks together, `Some(false)` of each; `None` if it is one over a time.
     pub total: Option<bool>,
 }
@@ -360,8 +362,8 @@ fn point_data(
         launches.retain(|launch| !launch.values.is_empty());
         let unusable = cell.samples.len() - launches.iter().map(|launch| launch.values.len()).sum::<usize>();
         let (facts, run) = (Facts::of(&cell.samples), machine.run.clone());
-        let (failures, ranks) = (cell.failures, f64::NAN);
-        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, total }, unusable)
+        let (failures, ranks, row) = (cell.failures, f64::NAN, cell.samples.rows().first().copied());
+        (cell.by, PointData { launches, run, widening, failures, facts, exact, ranks, row, total }, unusable)
     };
     Ok(cells.into_iter().map(found).collect())
 }

@@ -4,8 +4,13 @@ use super::Comparison;
 use super::decisions::{self, Decided};
 use super::points::{Point, PointData};
 use super::scope::Scope;
+use super::terms::{TermCell, TermPair, UNEXPLAINED};
+use crate::error::{Error, Result};
 use crate::explore::export::csv;
+use crate::explore::new_file;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
 
 fn columns<'a>(comparison: &'a Comparison) -> Vec<&'a str> {
     let mut columns: Vec<&str> = Vec::new();
@@ -73,6 +78,46 @@ fn compared(found: Option<&Decided>, both: bool) -> [String; 6] {
     let (low, high) = ratio.interval.map(|(low, high)| (low.to_string(), high.to_string())).unwrap_or_default();
     let number = |p: Option<f64>| p.map(|p| p.to_string()).unwrap_or_default();
     [ratio.value.to_string(), low, high, ratio.basis.name().to_owned(), number(ratio.p), number(*q)]
+}
+
+/// Writes the table of terms; without any, removes what an earlier comparison left there.
+///
+/// # Errors
+/// If it cannot be written or removed.
+pub fn save_terms(path: &Path, comparison: &Comparison, pairs: &[&TermPair]) -> Result<()> {
+    if !pairs.is_empty() {
+        return new_file::replace_by(path, terms(comparison, pairs));
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Every point whose terms are known on both sides: their seconds, and what each makes of the logarithm of the ratio of times.
+fn terms(comparison: &Comparison, pairs: &[&TermPair]) -> String {
+    let columns = columns(comparison);
+    let names = pairs.first().map(|pair| pair.terms.clone()).unwrap_or_default();
+    let mut head = head(&columns);
+    head.extend(["base", "machine", "time / base time", "predicted"].map(str::to_owned));
+    for side in ["base", "machine"] {
+        head.extend(names.iter().map(|term| format!("{term}: seconds of the {side}")));
+    }
+    head.extend(names.iter().chain([&UNEXPLAINED]).map(|term| format!("{term}: part of the logarithm")));
+    let mut rows = vec![head];
+    for pair in pairs {
+        let [base, machine] = [0, pair.of].map(|k| comparison.machines[k].name.clone());
+        let row = |cell: &TermCell| {
+            let mut row = at(&comparison.points.points[cell.at], &columns);
+            row.extend([base.clone(), machine.clone()]);
+            let ratios = [cell.measured.exp(), cell.predicted().exp()];
+            let numbers = ratios.iter().chain(cell.seconds.iter().flatten()).chain(&cell.parts);
+            row.extend(numbers.chain([&cell.unexplained()]).map(f64::to_string));
+            row
+        };
+        rows.extend(pair.cells.iter().map(row));
+    }
+    csv::text(rows)
 }
 
 /// Every point that not all machines have, and who has it.

@@ -79,7 +79,12 @@ impl Drawable for &Classes {
     }
 
     fn table(&self) -> FigureTable {
-        FigureTable::of_grid(&self.grid)
+        let mut table = FigureTable::of_grid(&self.grid);
+        table.head.push("which".into());
+        for (row, at) in table.rows.iter_mut().zip(self.grid.filled_cells()) {
+            row.push(self.classes[at].map_or(String::new(), |class| self.names[class].clone()));
+        }
+        table
     }
 
     fn description(&self) -> String {
@@ -88,6 +93,6 @@ impl Drawable for &Classes {
         let each =
             each.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} at {}", plural(count, "point")));
         let each = each.collect::<Vec<_>>().join(", ");
-        format!("Map of bottlenecks: {each}. {}", table::extremes(&self.grid))
+        format!("Map of classes: {each}. {}", table::extremes(&self.grid))
     }
 }

@@ -34,7 +34,8 @@ impl Palette {
         if self == Palette::Magnitude {
             return Ok(grid.z_scale(range)?.rounded());
         }
-        Scale::around_one(grid.values.iter().copied(), 1.0, &grid.z.label)
+        let ends = range.into_iter().flat_map(|(low, high)| [low, high]);
+        Scale::around_one(grid.values.iter().copied().chain(ends), 1.0, &grid.z.label)
     }
 }
 

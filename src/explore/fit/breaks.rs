@@ -14,7 +14,7 @@ const BESIDE: usize = 3;
 /// The parameter that is a break and is to be fitted, and the variable that it breaks.
 pub fn sought(model: &dyn Model, roles: &[Role]) -> Option<(usize, usize)> {
     let about = model.about();
-    let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_));
+    let fitted = |at: &usize| matches!(roles[*at], Role::Fit | Role::From(_) | Role::OrHold(_));
     (0..roles.len()).filter(fitted).find_map(|at| {
         let Break::At(name) = about.parameters[at].breaks else { return None };
         Some((at, about.variables.iter().position(|variable| variable.name == name)?))

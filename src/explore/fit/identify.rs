@@ -1,4 +1,4 @@
-//! Whether the points of a design identify the parameters.
+//! Whether the points of a design identify the parameters, and what is held instead where they do not.
 
 use super::optimum::Optimum;
 use super::task::Task;
@@ -15,12 +15,58 @@ const SHARE: f64 = 0.1;
 /// than a factor of 10 either way.
 const WIDEST: f64 = 1.17;
 
+/// Holds what the points do not identify at the values that the task has for this, the least identified first, and solves again,
+/// until all others are identified.
+///
+/// # Errors
+/// If one is not identified that has no such value, or no parameters give finite rates.
+pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
+    loop {
+        let errors = relative_errors(task, &optimum.theta, optimum.scale);
+        if !hold_worst(task, &errors, false) {
+            check(task, &optimum)?;
+            return Ok(optimum);
+        }
+        if task.free.is_empty() {
+            return Err(super::nothing_to_fit(task.model));
+        }
+        optimum = super::solve(task)?;
+    }
+}
+
+/// Holds what so many points do not identify even if the values that may be held are the true ones: a fit that has them free would
+/// wander.
+pub fn hold_beforehand(task: &mut Task, points: usize) {
+    while task.free.iter().any(|&at| task.or_hold[at].is_some()) {
+        let theta: Vec<f64> = task.free.iter().map(|&at| task.base[at].ln()).collect();
+        if task.jacobian(&theta).iter().any(|slope| !slope.is_finite()) {
+            // The fit says what is wrong.
+            return;
+        }
+        let errors = relative_errors(task, &theta, NOISE);
+        if !hold_worst(task, &errors, points <= task.free.len()) {
+            return;
+        }
+    }
+}
+
+/// Holds the least identified parameter that may be held, if it is not identified, or any is `too_many`. Whether there was one.
+fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
+    let error = |at: &usize| if errors[*at].is_nan() { f64::INFINITY } else { errors[*at] };
+    let values = (0..task.free.len()).filter_map(|at| Some((at, task.or_hold[task.free[at]]?)));
+    let worst = values.max_by(|a, b| error(&a.0).total_cmp(&error(&b.0)));
+    let Some((worst, value)) = worst.filter(|(at, _)| too_many || error(at) > WIDEST) else { return false };
+    let at = task.free.remove(worst);
+    task.base[at] = value;
+    true
+}
+
 /// Refuses a design that cannot identify a parameter.
 ///
 /// # Errors
 /// Names the least identified parameters, how badly, and the points that would identify them.
 pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
-    let errors = relative_errors(task, optimum);
+    let errors = relative_errors(task, &optimum.theta, optimum.scale);
     let about = task.model.about();
     let unclear: Vec<(usize, f64)> =
         task.free.iter().copied().zip(errors).filter(|(_, e)| e.is_nan() || *e > WIDEST).collect();
@@ -46,12 +92,12 @@ pub fn check(task: &Task, optimum: &Optimum) -> Result<()> {
 ///
 /// In linear models the size of a parameter is at least what makes a tenth of the time of a typical point, so that
 /// one that the data do without is not called unknown.
-fn relative_errors(task: &Task, optimum: &Optimum) -> Vec<f64> {
-    let noise = optimum.scale.max(NOISE);
+fn relative_errors(task: &Task, theta: &[f64], scale: f64) -> Vec<f64> {
+    let noise = scale.max(NOISE);
     if task.linear() {
         let (_, design) = task.design();
         if design.iter().all(|v| v.is_finite()) {
-            let parameters = task.parameters(&optimum.theta);
+            let parameters = task.parameters(theta);
             let size = |(column, &at): (usize, &usize)| {
                 let mut weights: Vec<f64> = design.column(column).iter().copied().filter(|w| *w > 0.0).collect();
                 weights.sort_by(f64::total_cmp);
@@ -64,7 +110,7 @@ fn relative_errors(task: &Task, optimum: &Optimum) -> Vec<f64> {
             return errors(&scaled, noise);
         }
     }
-    errors(&task.jacobian(&optimum.theta), noise)
+    errors(&task.jacobian(theta), noise)
 }
 
 /// Square roots of the diagonal of noise^2 (J^T J)^-1; infinite in directions that the singular values leave open.

@@ -89,6 +89,8 @@ pub struct Fit {
     pub estimates: Vec<Estimate>,
     /// Parameters that were given, in base units.
     pub held: Vec<(&'static str, f64)>,
+    /// Those of them that were to be fitted, but that the points do not identify: [`Role::OrHold`].
+    pub not_identified: Vec<&'static str>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
     /// Every observation that was given, beside its prediction.
@@ -111,6 +113,8 @@ pub enum Role {
     Fit,
     /// Fitted, beginning at this value, in the base unit.
     From(f64),
+    /// Fitted, unless the points do not identify it: then it has this value, in the base unit.
+    OrHold(f64),
     /// Neither known nor to be fitted: the fit is refused if a prediction depends on it.
     Unknown,
 }
@@ -163,9 +167,9 @@ pub fn fit(model: &dyn Model, data: &[Observation], roles: &[Role], options: Opt
 
 /// A fit without breaks to be found, to the observations that are kept.
 fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Role], options: Options) -> Result<Fit> {
-    let (task, absent) = prepare(model, data, kept, roles)?;
-    let optimum = solve(&task)?;
-    identify::check(&task, &optimum)?;
+    let (mut task, absent) = prepare(model, data, kept, roles)?;
+    let first = solve(&task)?;
+    let optimum = identify::settle(&mut task, first)?;
     let mut parameters = task.parameters(&optimum.theta);
     let mut estimates = Vec::new();
     for (at, &index) in task.free.iter().enumerate() {
@@ -188,6 +192,8 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     let free = |at: &usize| task.free.contains(at) || absent.contains(at);
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
+    let not_identified = |at: &usize| matches!(roles[*at], Role::OrHold(_)) && !free(at);
+    let not_identified = (0..parameters.len()).filter(not_identified).map(name).collect();
     let held = given.map(|at| (name(at), parameters[at])).collect();
     let (used, at_used) = interval::within_bounds(&task, &optimum);
     let covariance = interval::covariance(&used, &at_used);
@@ -203,6 +209,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
     Ok(Fit {
         model: model.about().id,
         held,
+        not_identified,
         absent: absent.iter().map(|&at| name(at)).collect(),
         joint: covariance.map(|covariance| card::joint(&used, &at_used, &covariance)),
         quality: quality::of(&task, &optimum, &points, options.leave_out),
@@ -232,11 +239,15 @@ fn prepare<'a>(
     let parameters = about.parameters;
     let value = |(parameter, role): (&Parameter, &Role)| match role {
         Role::Hold(value) | Role::From(value) => *value,
-        Role::Fit | Role::Unknown => parameter.first,
+        // What the data do without on another machine may be zero.
+        Role::OrHold(value) if (parameter.least..=parameter.most).contains(value) => *value,
+        Role::OrHold(_) | Role::Fit | Role::Unknown => parameter.first,
     };
     let base = parameters.iter().zip(roles).map(value).collect();
     let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
-    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone() };
+    let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
+    let or_hold = roles.iter().map(or_hold).collect();
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold };
     let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
     if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
         let parameter = &parameters[at];
@@ -248,11 +259,9 @@ fn prepare<'a>(
     free.retain(|at| !absent.contains(at));
     task.free = free;
     let different = different(data).len();
+    identify::hold_beforehand(&mut task, different);
     if task.free.is_empty() {
-        return Err(Error::input(
-            format!("{}: no point depends on a fitted parameter", about.id),
-            format!("measure {}", about.design),
-        ));
+        return Err(nothing_to_fit(model));
     }
     if different <= task.free.len() {
         let names: Vec<_> = task.free.iter().map(|&at| parameters[at].number).collect();
@@ -263,11 +272,18 @@ fn prepare<'a>(
                 names.len(),
                 names.join(", ")
             ),
-            format!("measure {}, or hold a parameter with --hold NAME=VALUE", about.design),
+            format!("measure {}, or hold a parameter with --hold NAME=VALUE or --machine CARD", about.design),
         ));
     }
     task.data = data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(observation, _)| observation).collect();
     Ok((task, absent))
+}
+
+fn nothing_to_fit(model: &dyn Model) -> Error {
+    Error::input(
+        format!("{}: the points tell nothing of any parameter that is to be fitted", model.about().id),
+        format!("measure {}", model.about().design),
+    )
 }
 
 /// Whether any prediction depends on a parameter, at the first guesses or far from them.

@@ -162,9 +162,9 @@ fn lines_left_out(task: &Task, optimum: &Optimum) -> Vec<LinesLeftOut> {
         for part in parts {
             let out: HashSet<Vec<u64>> = part.into_iter().map(|at| bits(points[at])).collect();
             let is_out = |seen: &Observation| out.contains(&bits(&seen.x));
-            let (rest, found) = without(task, optimum, is_out)?;
+            let (mut rest, found) = without(task, optimum, is_out)?;
             // A parameter that the others leave open would stay where all points put it.
-            identify::check(&rest, &found).ok()?;
+            let found = identify::settle(&mut rest, found).ok()?;
             pairs.extend(predicted(task, &rest.parameters(&found.theta), is_out));
         }
         Some(LinesLeftOut { variable, smape: smape(pairs.into_iter()) })

@@ -15,6 +15,8 @@ pub struct Task<'a> {
     pub base: Vec<f64>,
     /// Which parameters are fitted.
     pub free: Vec<usize>,
+    /// By parameter: what it is where the points do not identify it, if that is known.
+    pub or_hold: Vec<Option<f64>>,
 }
 
 /// Step of the central differences, in logarithms: their error is about the step squared.

@@ -1,7 +1,7 @@
 //! The parts of a store that a model can be fitted to: one kernel each, and alike in all that the model does not know.
 
 use super::{by_point, explained, over_kernels, parts, values_at};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::models::Model;
 use crate::explore::store::Samples;
 use crate::explore::store::columns::{self, label};
@@ -20,7 +20,7 @@ pub struct FitGroup {
 
 /// The groups of the good samples that a model explains; those with the most points first.
 ///
-/// Points that the model is not about are left out.
+/// Points that the model is not about are left out: [`left_out`] says which.
 ///
 /// # Errors
 /// If it is about none of them, or a variable that it needs is no column of the store.
@@ -52,6 +52,14 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
     }
     found.sort_by_key(|group| std::cmp::Reverse(group.points));
     Ok(found)
+}
+
+/// How many points of the sweep a model is not about, though it explains their kernel, and why not.
+pub fn left_out(samples: &Samples, model: &dyn Model) -> Option<(usize, Error)> {
+    let refusal = |part: Samples| values_at(&part, model, &[]).err();
+    let mut refusals = parts(&explained(samples, model.about().explains), model).into_iter().filter_map(refusal);
+    let first = refusals.next()?;
+    Some((1 + refusals.count(), first))
 }
 
 /// Values of some columns, and the samples that have them.

@@ -99,7 +99,10 @@ fn by_point(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Re
 }
 
 /// The model's variables at the first of these samples; `given` come first.
-fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
+///
+/// # Errors
+/// If one is missing, or the model is not about such samples.
+pub fn values_at(samples: &Samples, model: &dyn Model, given: &[(String, f64)]) -> Result<Vec<f64>> {
     let words = |name: &str| model.about().variables.iter().find(|variable| variable.name == name).map(|v| v.words);
     let number = |name: &str| samples.first(name).and_then(|value| value.as_f64());
     let known = |name: &str| {
@@ -184,7 +187,8 @@ pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),
-/// then the card, then what is `reported` by the operating system or the samples.
+/// then the card, then what is `reported` by the operating system or the samples. A number that is fitted has the card's value where
+/// the points do not identify it, unless it is `free`.
 pub fn roles(
     model: &dyn Model,
     reported: &dyn Fn(&str) -> Option<f64>,
@@ -197,7 +201,11 @@ pub fn roles(
         if let Some((_, value)) = held.iter().find(|(known, _)| *known == name) {
             return Role::Hold(*value);
         }
-        let known = card.and_then(|card| on_card(card, name)).or_else(|| reported(name));
+        let on_card = card.and_then(|card| on_card(card, name));
+        if let (Some(value), false, false) = (on_card, parameter.given, free.contains(&name)) {
+            return Role::OrHold(value);
+        }
+        let known = on_card.or_else(|| reported(name));
         if free.contains(&name) || !parameter.given {
             // Sizes are reported well enough to begin at.
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);

@@ -112,6 +112,10 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     }
     text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     text += ".";
+    if !fit.not_identified.is_empty() {
+        let names = fit.not_identified.join(", ");
+        text += &format!(" These points do not identify {names}: held at the values of the machine card.");
+    }
     if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
         text += &compared(&lines, baseline, explains);
     }

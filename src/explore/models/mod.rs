@@ -259,18 +259,24 @@ fn in_parts(card: &Card, number: &str) -> Result<f64> {
     on_card(card, number).map_or_else(|| card.require(number), Ok)
 }
 
+/// The variables of a model that is about one word of a variable only, which is its default.
+fn of_one_word(about: &About, variable: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+    let name = variable.name;
+    if let Some(wanted) = variable.default.filter(|wanted| given(name).is_some_and(|word| word != *wanted)) {
+        let word = variable.words[wanted as usize];
+        return Err(Error::input(
+            format!("{} is about {name} = \"{word}\"", about.id),
+            format!("choose such points with --where '{name} == \"{word}\"'"),
+        ));
+    }
+    about.variables.iter().map(|variable| value_of(about, variable, given)).collect()
+}
+
 /// The variables of a model of tables that cores share, updated in one way only. A point may ask for all cores, without saying how
 /// many they are; its result does.
 fn of_shared_table(about: &About, updates_by: &Variable, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
-    if let Some(wanted) = updates_by.default.filter(|wanted| given("updates_by").is_some_and(|by| by != *wanted)) {
-        let word = updates_by.words[wanted as usize];
-        return Err(Error::input(
-            format!("{} is about updates_by = \"{word}\"", about.id),
-            format!("choose such points with --where 'updates_by == \"{word}\"'"),
-        ));
-    }
     let known = |name: &str| if name == "cores" { given("cores_used").or_else(|| given(name)) } else { given(name) };
-    about.variables.iter().map(|variable| value_of(about, variable, &known)).collect()
+    of_one_word(about, updates_by, &known)
 }
 
 /// Variables or parameters, as many as the model declares.

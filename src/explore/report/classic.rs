@@ -8,7 +8,7 @@ use crate::explore::figure::{Axis, CurvePoint, Curves, Figure, Grid, Landmark, L
 use crate::explore::html::{Picture, picture};
 use crate::explore::machine::{Card, NumberName, UNKNOWN, Word};
 use crate::provenance::Host;
-use crate::units::{self, Unit};
+use crate::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit};
 use ndarray::Array2;
 use serde::Serialize;
 
@@ -128,7 +128,9 @@ fn staircase(card: &Card, host: Option<&Host>) -> Curves {
 fn pages(card: &Card, host: Option<&Host>) -> Curves {
     let mut marks = Vec::new();
     let mut all = Vec::new();
-    for (pages, label, page) in [(Word::Huge, "2 MiB pages", 2097152.0), (Word::Base, "4 KiB pages", 4096.0)] {
+    for (pages, label, page) in
+        [(Word::Huge, "2 MiB pages", HUGE_PAGE_BYTES as f64), (Word::Base, "4 KiB pages", BASE_PAGE_BYTES as f64)]
+    {
         for (level, number) in [("L1 TLB", "l1_tlb_reach_bytes"), ("L2 TLB", "tlb_reach_bytes")] {
             let name = NumberName::new(number).with([pages.clone()]).to_string();
             let mark = measured(card, &name, level);

@@ -8,7 +8,7 @@ use crate::explore::fit::{self, Fit, Options};
 use crate::explore::html::{Picture, picture};
 use crate::explore::machine::Card;
 use crate::explore::model_fit::figures::{self, ModelFigure};
-use crate::explore::model_fit::groups::{FitGroup, groups};
+use crate::explore::model_fit::groups::{FitGroup, groups, left_out};
 use crate::explore::model_fit::{self, Data, card};
 use crate::explore::models::{self, Model};
 use crate::units::{Unit, amount, plural};
@@ -86,6 +86,9 @@ pub fn section(input: &Input) -> Result<Explained> {
                 continue;
             }
         };
+        if let Some((points, why)) = left_out(input.samples, *model).filter(|_| !groups.is_empty()) {
+            section.refuse(*model, plural(points, "point"), &why);
+        }
         for (number, group) in groups.iter().enumerate() {
             if number < MOST_GROUPS {
                 section.add(*model, group)?;
@@ -319,7 +322,11 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
         let bootstrap = estimate.bootstrap.map_or(String::new(), ends);
         number(estimate.number, Some(estimate.value), ends((estimate.low, estimate.high)), bootstrap)
     });
-    let held = fit.held.iter().map(|(name, value)| number(name, Some(*value), "given".into(), String::new()));
+    let held = fit.held.iter().map(|(name, value)| {
+        let card = fit.not_identified.contains(name);
+        let how = if card { "the card's, as these points do not identify it" } else { "given" };
+        number(name, Some(*value), how.into(), String::new())
+    });
     let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
     fitted.chain(held).chain(absent).collect()
 }

@@ -86,6 +86,7 @@ impl Tail {
                 if !std::mem::replace(&mut followed.launched, true) {
                     let (size, points) = launched(path).unwrap_or((alone(launch.ranks), 0));
                     watcher.launched(&launch.launch, launch.block, size, points);
+                    watcher.greeted(&launch);
                 }
             }
             Event::Preflight { canaries } => {

@@ -1,6 +1,8 @@
 //! What a sample is expected to cost, in seconds on the wall clock, before the sweep runs.
 
+use super::plan::Context;
 use crate::explore::store::journal::{Record, SampleOutcome};
+use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels;
 use crate::measure::numerics::power_law::remote_share;
@@ -30,13 +32,36 @@ pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
 /// A rough estimate from the kernel's work, as of a typical machine: 50 ns per operation and 8 GB/s on each rank, five times that
 /// between ranks, half of it on the clock. The fraction of remote accesses is assumed to be Apex-Map's.
 pub fn rough(point: &Point) -> f64 {
+    rough_on(point, Hardware::here().hardware_threads())
+}
+
+/// As [`rough`], on so many hardware threads.
+pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
     let Ok(kernel) = kernels::find(&point.kernel) else { return OVERHEAD };
     let work = kernel.work(point);
     let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
     let far = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
-    let crowded = (point.ranks as f64 / Hardware::here().hardware_threads() as f64).max(1.0);
+    let crowded = (point.ranks as f64 / hardware_threads as f64).max(1.0);
     let seconds = far * crowded * (work.operations * 5e-8 + work.bytes / 8e9) / point.ranks as f64;
     OVERHEAD + bounded(point, seconds / 2.0) * 2.0
+}
+
+/// What a sample takes longer where more ranks of MPICH are on this machine than it has hardware threads: they wait without giving
+/// their core to those that they wait for, so that every barrier lasts until the system has given each rank its turn.
+pub fn of_crowd(context: &Context, ranks: usize) -> f64 {
+    /// In a sample: gathers, broadcasts and barriers; and a turn, in seconds. Together 40 ms for each rank on a core, as measured with
+    /// MPICH 4.0 on two cores.
+    const TURNS: f64 = 10.0;
+    const TURN: f64 = 4e-3;
+    let threads = Hardware::here().hardware_threads();
+    if crowded(context, ranks) { TURNS * TURN * ranks as f64 / threads as f64 } else { 0.0 }
+}
+
+/// Whether ranks of a launch wait for each other without yielding, on too few cores.
+pub fn crowded(context: &Context, ranks: usize) -> bool {
+    let here = !context.launcher.remote && context.ranks_per_node.is_none();
+    let spins = context.transport == TransportKind::Mpi && context.library.contains("MPICH");
+    here && spins && ranks > Hardware::here().hardware_threads()
 }
 
 /// The time of a run within the point's own time bound, if it has one.

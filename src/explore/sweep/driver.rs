@@ -1,6 +1,7 @@
 //! The driver: launches what is missing, keeps every line, continues after failures.
 
 use super::cost;
+use super::environment::messaging;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
 use super::forecast::{OpenLaunch, OpenPoint};
@@ -16,9 +17,7 @@ use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task, unix_seconds};
 use crate::point::{LaunchSize, Point};
-use crate::sample::{Event, Sample, Status};
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use crate::sample::{Event, Launch, Sample, Status};
 use std::path::Path;
 use std::time::Instant;
 
@@ -27,6 +26,8 @@ pub trait Watcher {
     /// What is still to be measured, in the order of the launches.
     fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
     fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
+    /// The ranks are there, and say where.
+    fn greeted(&mut self, launch: &Launch);
     /// A run of this point begins; these are its samples in this block so far.
     fn started(&mut self, point: &Point, seconds: &[f64]);
     /// The machine was watched before the first sample: the verdict about it, and why.
@@ -91,7 +92,10 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let groups = groups(plan, &progress, setting.retry_failed);
     let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let costs = cost::measured(&records);
-    let expected = |entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point));
+    let expected = |entry: &Entry| {
+        (costs.get(&entry.key).copied())
+            .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
+    };
     setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
     let mut budget = plan.repeat.budget_seconds;
     let (mut started, mut failure) = (false, None);
@@ -162,7 +166,7 @@ fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
 /// Launches a group until none of its points is left; returns why it had to give up.
 fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
     let begun = Instant::now();
-    let (mut fruitless, mut unfinished) = (0, 0);
+    let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
         let left = budget.map(|budget| budget - begun.elapsed().as_secs_f64());
         if left.is_some_and(|left| left <= 0.0) {
@@ -181,6 +185,11 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
         if attempt.protocol.done() {
             setting.watcher.ended(&ending);
             return Ok(None);
+        }
+        kills += u32::from(ending.lacked_memory);
+        if kills > 1 {
+            setting.watcher.ended(&ending);
+            return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
         }
         // A run that ended its launch is settled; it does not come a third time.
         let progressed = attempt.samples > 0 || in_flight.is_some();
@@ -269,17 +278,6 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-/// What begins like this changes how messages are sent.
-const MESSAGING: [&str; 10] =
-    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "UCX_"];
-
-/// Of the environment, what changes how messages are sent.
-fn messaging() -> BTreeMap<String, String> {
-    let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
-    let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
-    std::env::vars_os().map(text).filter(|(name, _): &(String, String)| changes(name)).collect()
-}
-
 fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
@@ -320,6 +318,7 @@ fn note(
             }
             faults::check_nodes(size, launch)?;
             attempt.watch.launched(launch);
+            watcher.greeted(launch);
         }
         (Event::Start { .. }, Some(pending)) => {
             watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
@@ -365,7 +364,9 @@ fn conclude(
     setting: &mut Setting,
 ) -> Result<()> {
     if let Some(pending) = attempt.protocol.in_flight().map(|index| &mut group.pending[index]) {
-        if ending.abrupt && !pending.crashed {
+        if ending.lacked_memory {
+            // The point that ran then is not to blame.
+        } else if ending.abrupt && !pending.crashed {
             pending.crashed = true;
         } else {
             pending.failed = true;

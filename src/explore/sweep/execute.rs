@@ -5,7 +5,9 @@ use super::lines::{Lines, event};
 use super::process::{Output, Process};
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
+use crate::measure::hardware::{Below, Files, memory_kills};
 use crate::sample::{Event, Status, shortened};
+use nix::libc::SIGKILL;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
@@ -31,11 +33,13 @@ pub struct Ending {
     pub message: String,
     /// A process died without a word (killed from outside, out of memory): worth one more try.
     pub abrupt: bool,
+    /// The system ended it for lack of memory.
+    pub lacked_memory: bool,
 }
 
 impl Ending {
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: shortened(message.into()), abrupt: false }
+        Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false }
     }
 }
 
@@ -60,7 +64,22 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// Real processes.
 pub struct Processes;
 
+/// Real processes on a machine whose counts stand in these files.
+pub struct ProcessesOn<'a>(pub &'a dyn Files);
+
 impl Executor for Processes {
+    fn execute(
+        &mut self,
+        command: &CommandLine,
+        errors: &Path,
+        limits: LaunchLimits,
+        on_event: &mut Listener,
+    ) -> Result<Ending> {
+        ProcessesOn(&Below(Path::new("/"))).execute(command, errors, limits, on_event)
+    }
+}
+
+impl Executor for ProcessesOn<'_> {
     fn execute(
         &mut self,
         command: &CommandLine,
@@ -73,6 +92,7 @@ impl Executor for Processes {
         let mut errors = Errors::create(errors)?;
         let mut start = Command::new(program);
         start.args(arguments).envs(command.env.iter().cloned());
+        let kills = memory_kills(self.0);
         let mut process = Process::start(start)?;
         let result = follow(&mut process, &mut errors, limits, on_event);
         errors.finish();
@@ -80,7 +100,7 @@ impl Executor for Processes {
         let status = process.end()?;
         Ok(match result? {
             Some(ending) => ending,
-            None => judge(status, &errors),
+            None => judge(status, &errors, memory_kills(self.0) > kills),
         })
     }
 }
@@ -190,7 +210,8 @@ fn hung() -> Ending {
     Ending::new(Status::Hung, "all output was written, but the launch did not end")
 }
 
-fn judge(status: ExitStatus, errors: &Errors) -> Ending {
+/// `kills`: the system has ended something for lack of memory meanwhile.
+fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
     if status.success() {
         return Ending::new(Status::Ok, "");
     }
@@ -200,6 +221,16 @@ fn judge(status: ExitStatus, errors: &Errors) -> Ending {
         (None, None) => "the launch ended abnormally".into(),
     };
     let words = errors.last_words();
+    let killed = status.signal() == Some(SIGKILL) || status.code() == Some(128 + SIGKILL) || tells_of_kill(&words);
+    if kills && killed {
+        let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
+        return Ending { abrupt: true, lacked_memory: true, ..ending };
+    }
     let message = if words.is_empty() { how } else { format!("{how}: {words}") };
     Ending { abrupt: true, ..Ending::new(Status::Failed, message) }
+}
+
+/// Whether a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.
+fn tells_of_kill(words: &str) -> bool {
+    ["signal 9", "Signal: 9", "signal: 9", "Killed", "SIGKILL", "oom"].iter().any(|sign| words.contains(sign))
 }

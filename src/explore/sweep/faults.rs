@@ -1,9 +1,12 @@
 //! What a driver says of launches that do not do what they should.
 
 use super::execute::Ending;
+use super::plan::{Plan, launch_memory};
 use crate::error::{Error, ErrorKind, Result};
+use crate::measure::hardware::Hardware;
 use crate::point::LaunchSize;
 use crate::sample::Launch;
+use crate::units;
 use std::collections::HashSet;
 
 /// `ended`: how many launches ended without what, if the last one said anything.
@@ -25,6 +28,22 @@ pub fn misfit(launch: &str, size: LaunchSize, why: &str) -> Error {
         format!("launch {launch} on {size}: the launch's lines do not fit together: {why}"),
         "see that the launcher starts the worker once, and passes on its output whole and in order; the samples of this \
          launch stay in its journal and do not count: rerun to measure them again",
+    )
+}
+
+/// For a launch that the system ended, again, for lack of memory.
+pub fn lacked_memory(plan: &Plan, size: LaunchSize, launch: &str) -> Error {
+    let entries = plan.by_size().remove(&size).unwrap_or_default();
+    let planned = units::bytes(launch_memory(plan, size, &entries).0 as f64);
+    let here = Some(Hardware::here()).filter(|_| !plan.context.launcher.remote);
+    let has = here.and_then(Hardware::usable_memory_bytes);
+    let has = has.map_or(String::new(), |bytes| format!(", the node has {}", units::bytes(bytes as f64)));
+    Error::environment(
+        format!(
+            "launch {launch} on {size} was killed by the system for lack of memory, twice; the plan promised {planned}{has}"
+        ),
+        "lower M or the number of ranks, or end what else takes memory, and rerun: all samples are kept, and no point is \
+         counted as failed for this",
     )
 }
 

@@ -1,40 +1,54 @@
 //! Memory: what the ranks of a point take, and sizes that follow the machine: shares of its memory, what lies beyond its caches.
 
 use super::spec::{Machine, Scalar};
-use crate::measure::comm::{TransportKind, UNEXPECTED_MESSAGES, threads};
+use crate::measure::comm::TransportKind;
+use crate::measure::comm::arena;
 use crate::measure::kernels::{self, Domain, Parameter};
+use crate::measure::observer;
 use crate::point::{Point, Value};
 use crate::units::WORD_BYTES;
 
-/// Bytes that a rank of a point takes at most: what its kernel says, and on threads the rings to all other ranks.
-pub fn per_rank(point: &Point, transport: TransportKind) -> u64 {
-    let own = kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point));
-    let rings = if transport == TransportKind::Threads { rings(point) } else { 0 };
-    own.saturating_add(rings)
+/// Of a process: the program and its libraries, measured (x86_64, glibc; Open MPI 4.1 and MPICH 4.0 with shared memory).
+fn of_process(transport: TransportKind) -> u64 {
+    match transport {
+        TransportKind::Threads => 20 << 20,
+        TransportKind::Mpi => 24 << 20,
+    }
 }
 
-/// Bytes of a rank's part of the rings of threads at most, by the parameters of all kernels that send messages.
-fn rings(point: &Point) -> u64 {
-    let number = |name| match point.params.get(name) {
-        Some(Value::Integer(number)) => Some(*number),
-        _ => None,
-    };
-    let puts = matches!(point.params.get("operation"), Some(Value::Text(operation)) if operation == "put");
-    let places = match number("SMSG") {
-        Some(handles) => handles.max(number("B").unwrap_or(0)),
-        // Messages without handles, and mailboxes with fewer.
-        None if !puts && ["messages", "rounds", "looks"].iter().any(|name| number(name).is_some()) => {
-            UNEXPECTED_MESSAGES as u64
-        }
-        None => 0,
-    };
-    if places == 0 {
-        return 0;
+/// Of a rank besides what it measures: its canary, what is used of its stack, and what the system and the library keep for it.
+const OF_RANK: u64 = observer::MEMORY + (48 << 10);
+/// Of a rank for each point of its launch.
+const OF_TASK: u64 = 3 << 10;
+
+/// Bytes of memory that the ranks of a launch on one node take together at most. Every rank keeps memory for the largest point, one
+/// for each kind of pages that points ask for; what else a point needs is given back before the next.
+pub fn of_launch<'a>(points: impl IntoIterator<Item = &'a Point>, transport: TransportKind, ranks: usize) -> u64 {
+    let (mut words, mut kinds, mut rest, mut tasks) = (0, [false; 2], 0, 0);
+    for point in points {
+        tasks += 1;
+        let Ok(kernel) = kernels::find(&point.kernel) else { continue };
+        let own = kernel.arena_words(point);
+        let rings: u64 = match transport {
+            TransportKind::Threads => kernel.rings(point).iter().map(|rings| rings.bytes(point.ranks)).sum(),
+            TransportKind::Mpi => 0,
+        };
+        // Where the ranks of several nodes differ, some node may have all that need most.
+        let memory = match ranks < point.ranks {
+            true => kernel.memory(point),
+            false => kernel.memory_of_all(point).div_ceil(point.ranks as u64),
+        };
+        rest = rest.max(memory.saturating_sub(own.saturating_mul(WORD_BYTES)).saturating_add(rings));
+        words = words.max(own);
+        let base = point.params.get("pages") == Some(&Value::from("base"));
+        kinds[usize::from(base)] |= own > 0;
     }
-    // Requests and replies, data and acknowledgements; or one for each dimension of a grid, and one more for what roles pass on.
-    let stages = u64::from(point.ranks.max(1).ilog2()) + 1;
-    let sets = number("dimensions").map_or(2, |dimensions| dimensions.max(3).min(stages) + 1);
-    (point.ranks as u64).saturating_mul(sets).saturating_mul(threads::ring_bytes(places))
+    let [huge, base] = kinds;
+    let on_huge = if huge { arena::taken_bytes(words) } else { 0 };
+    let on_base = if base { words.saturating_mul(WORD_BYTES) } else { 0 };
+    let rank = [OF_RANK, OF_TASK * tasks, on_huge, on_base, rest].into_iter().fold(0, u64::saturating_add);
+    let processes = if transport == TransportKind::Threads { 1 } else { ranks as u64 };
+    rank.saturating_mul(ranks as u64).saturating_add(of_process(transport).saturating_mul(processes))
 }
 
 /// What a value is to be multiplied by, if anything.
@@ -55,8 +69,10 @@ pub const BEYOND_CACHES: &str = "beyond caches";
 const LEAST_WORDS: u64 = 64 << 20;
 /// How many times the last cache memory is, so that little of it is cached.
 const TIMES_CACHE: u64 = 4;
-/// Part of a node's memory that its ranks take at most.
+/// Part of a node's memory that its ranks take at most, for each kind of pages.
 const MOST_OF_MEMORY: f64 = 0.25;
+/// Memory that the system and other programs keep for themselves, in bytes, but not more than half of it.
+const OF_OTHERS: u64 = 2 << 30;
 
 /// That of a parameter which a sweep does not name.
 pub fn default_amount(parameter: &Parameter) -> Amount {
@@ -83,7 +99,10 @@ impl Sizes {
             Amount::BeyondCaches => {
                 let most = match self.machine.memory {
                     0 => u64::MAX,
-                    _ => power_below((self.bytes_per_rank(point, MOST_OF_MEMORY) / WORD_BYTES as f64) as u64),
+                    memory => {
+                        let left = memory.saturating_sub(OF_OTHERS).max(memory / 2) as f64 / memory as f64;
+                        power_below((self.bytes_per_rank(point, left * MOST_OF_MEMORY) / WORD_BYTES as f64) as u64)
+                    }
                 };
                 Some(beyond_caches(&self.machine).min(most).saturating_mul(point.ranks as u64))
             }

@@ -3,6 +3,7 @@
 pub mod cost;
 mod distinct;
 pub mod driver;
+mod environment;
 mod errors;
 pub mod execute;
 mod expand;

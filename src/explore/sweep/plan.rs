@@ -221,12 +221,15 @@ impl Progress {
     }
 }
 
-/// The largest memory of all ranks of one node together, in bytes, with their number; of all ranks where nodes are not given.
+/// Bytes of memory that the ranks of a launch of this size take together on a node, and how many ranks that are: all of them
+/// where nodes are not given.
+pub fn launch_memory(plan: &Plan, size: LaunchSize, entries: &[usize]) -> (u64, usize) {
+    let ranks = size.ranks_per_node.unwrap_or(size.ranks);
+    let points = entries.iter().map(|&entry| &plan.entries[entry].point);
+    (memory::of_launch(points, plan.context.transport, ranks), ranks)
+}
+
+/// The largest of these.
 pub fn largest_memory(plan: &Plan) -> (u64, usize) {
-    let need = |entry: &Entry| {
-        let bytes = memory::per_rank(&entry.point, plan.context.transport);
-        let ranks = entry.point.launch_size().ranks_per_node.unwrap_or(entry.point.ranks);
-        (bytes.saturating_mul(ranks as u64), ranks)
-    };
-    plan.entries.iter().map(need).max().unwrap_or((0, 0))
+    plan.by_size().iter().map(|(&size, entries)| launch_memory(plan, size, entries)).max().unwrap_or((0, 0))
 }

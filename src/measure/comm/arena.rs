@@ -1,7 +1,7 @@
 //! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
 
 use crate::error::{Error, Result};
-use crate::measure::hardware::{Below, bind_memory, memory_nodes, nodes_with_memory};
+use crate::measure::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 use std::fs;
@@ -158,8 +158,9 @@ impl Arena {
 
 impl Region {
     fn allocate(pages: Pages, words: usize, node: Option<usize>) -> Result<Self> {
-        let huge = huge_page_bytes().unwrap_or(2 << 20) as usize;
-        let bytes = words.max(1) * 8 + huge;
+        let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
+        let huge = if pages == Pages::Huge { on_huge_pages(words.max(1) * 8, page) } else { 0 };
+        let bytes = huge.max(words.max(1) * 8) + page;
         let refuse = |cause: std::io::Error| {
             Error::environment(
                 format!("cannot allocate {} of memory: {cause}", crate::units::bytes(bytes as f64)),
@@ -175,14 +176,14 @@ impl Region {
                 )
             })?;
         }
+        let skip = (page - map.as_ptr() as usize % page) % page;
         // The advice may be refused (no huge pages in this kernel); `granted` reads back what came of it.
-        let _ = map.advise(match pages {
-            Pages::Huge => Advice::HugePage,
-            Pages::Base => Advice::NoHugePage,
-        });
-        let skip = (huge - map.as_ptr() as usize % huge) % huge / 8;
+        let _ = map.advise(Advice::NoHugePage);
+        if huge > 0 {
+            let _ = map.advise_range(Advice::HugePage, skip, huge);
+        }
         let unknown = Granted { page_bytes: None, huge_share: None };
-        Ok(Self { map, skip, words: words.max(1), filled: None, changed: false, granted: unknown })
+        Ok(Self { map, skip: skip / 8, words: words.max(1), filled: None, changed: false, granted: unknown })
     }
 
     fn words(&self) -> &[u64] {
@@ -208,6 +209,18 @@ fn require_on(node: Option<usize>, words: &[u64]) -> Result<()> {
     }
 }
 
+/// Bytes of this memory on whole huge pages: of the last page, memory fills at least half.
+fn on_huge_pages(bytes: usize, page: usize) -> usize {
+    (bytes + page / 2) / page * page
+}
+
+/// Bytes that a rank's memory of so many words takes in fact, where huge pages are asked for.
+pub fn taken_bytes(words: u64) -> u64 {
+    let page = huge_page_bytes().unwrap_or(2 << 20) as usize;
+    let bytes = usize::try_from(words.saturating_mul(8)).unwrap_or(usize::MAX / 2).min(usize::MAX / 2);
+    on_huge_pages(bytes, page).max(bytes) as u64
+}
+
 fn huge_page_bytes() -> Option<u64> {
     fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
 }
@@ -215,23 +228,14 @@ fn huge_page_bytes() -> Option<u64> {
 /// What backs these words, from the system's own account of this process's memory.
 fn granted(words: &[u64]) -> Granted {
     let unknown = Granted { page_bytes: None, huge_share: None };
-    let Ok(smaps) = fs::read_to_string("/proc/self/smaps") else { return unknown };
+    let Some(areas) = areas() else { return unknown };
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may keep the memory of neighbouring ranks as one area: the share is that of its resident pages.
-    let (mut inside, mut resident, mut huge, mut base) = (false, 0, 0, 4096);
-    for line in smaps.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
-        if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
-            let bounds = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16));
-            inside = matches!(bounds, (Ok(from), Ok(to)) if from < end && to > start);
-        } else if inside && name == "Rss:" {
-            resident += value.parse::<u64>().unwrap_or(0) * 1024;
-        } else if inside && name == "AnonHugePages:" {
-            huge += value.parse::<u64>().unwrap_or(0) * 1024;
-        } else if inside && name == "KernelPageSize:" {
-            base = value.parse::<u64>().unwrap_or(4) * 1024;
-        }
+    let (mut resident, mut huge, mut base) = (0, 0, 4096);
+    for area in areas.iter().filter(|area| area.start < end && area.end > start) {
+        resident += area.resident;
+        huge += area.huge;
+        base = area.page_bytes;
     }
     if resident == 0 {
         return unknown;

@@ -1,8 +1,9 @@
-//! What [`sync`](super::sync) is made of. The tests in `tests/loom` put loom's types in place of these.
+//! What [`sync`](super::sync) and [`ring`](super::ring) are made of. The tests in `tests/loom` put loom's types in place of these.
 
 pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// `std::cell::UnsafeCell` with the interface of loom's.
+#[repr(transparent)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {

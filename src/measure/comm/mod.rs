@@ -12,6 +12,7 @@ mod mailboxes;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 mod point_to_point;
+pub mod ring;
 mod rma;
 pub mod sync;
 pub mod threads;
@@ -21,6 +22,7 @@ pub use buffer::Buffer;
 pub use mailboxes::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting};
 pub use point_to_point::{Messages, PointToPoint, UNEXPECTED_MESSAGES};
 pub use rma::{GetWindow, Item, Rma, RmaWindow};
+pub use threads::rings::Rings;
 pub use transport::{Transport, TransportKind, abort, library, start};
 
 use crate::measure::hardware::Place;

@@ -1,11 +1,12 @@
 //! The embedded transport: the ranks are threads of one process.
 //!
-//! Messages go through a ring for each pair of ranks (`mailbox`), which grow as P^2: fine for the cores of a node. Waiting
+//! Messages go through a ring for each pair of ranks (`rings`), of which memory is what is used. Waiting
 //! ranks spin while every rank has a core, and yield otherwise.
 
 mod collectives;
 pub mod mailbox;
 pub mod messages;
+pub mod rings;
 pub mod window;
 
 use super::Comm;
@@ -17,10 +18,9 @@ use crate::measure::affinity;
 use crate::measure::hardware::{Hardware, Place, order};
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
@@ -34,16 +34,8 @@ struct Shared {
     finished: AtomicUsize,
     /// What each rank has put down for the others to read.
     words: Vec<RwLock<Vec<u64>>>,
-    /// On their way from a rank to a rank.
-    gifts: Mutex<HashMap<(usize, usize), Box<dyn Any + Send>>>,
-}
-
-/// Bytes of a ring of so many places, with both of its ends. A mailbox has one from every rank to every rank, itself included,
-/// and so has a set of messages, with [`UNEXPECTED_MESSAGES`](super::UNEXPECTED_MESSAGES) places.
-pub fn ring_bytes(places: u64) -> u64 {
-    // A place is a cache line; counters of sender and receiver lie apart.
-    const RING: u64 = 640;
-    places.saturating_mul(64).saturating_add(RING)
+    /// What each rank gives to all.
+    gifts: Vec<RwLock<Option<Box<dyn Any + Send + Sync>>>>,
 }
 
 /// One rank's end of the world of threads.
@@ -82,12 +74,15 @@ pub fn run_placed<R: Send>(
         exposure: Exposure::default(),
         finished: AtomicUsize::new(0),
         words: (0..ranks).map(|_| RwLock::default()).collect(),
-        gifts: Mutex::default(),
+        gifts: (0..ranks).map(|_| RwLock::default()).collect(),
     });
     let hardware = Hardware::here();
     let allowed = affinity::of_thread();
     let places = order(&hardware.threads, allowed.as_ref().unwrap_or(&hardware.allowed), place);
     let spin = ranks <= hardware.granted(places.len());
+    if !spin {
+        give_back_at_once();
+    }
     std::thread::scope(|scope| {
         let start = |rank: usize| {
             let (shared, turns, arrived, exposed) = (shared.clone(), Cell::new(0), Cell::new(0), Cell::new(false));
@@ -164,6 +159,16 @@ pub(super) fn start(
     Err(if consequence(&first) { failures.find(|error| !consequence(error)).unwrap_or(first) } else { first })
 }
 
+/// Lets the allocator take larger buffers from the system and give each back when it is freed. Without, each rank's part of the
+/// heap keeps what one point used from those after it. Pages are then new to each run: only for ranks that take turns on cores.
+fn give_back_at_once() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: sets a number of the allocator: bytes from which on a buffer is mapped, which is the default but does not grow now.
+    unsafe {
+        nix::libc::mallopt(nix::libc::M_MMAP_THRESHOLD, 128 << 10);
+    }
+}
+
 /// As [`super::abort`].
 pub(super) fn abort() {
     // SAFETY: nothing of this process is asked to clean up: its other threads may be anywhere.
@@ -188,22 +193,20 @@ impl ThreadComm {
         }
     }
 
-    /// Collective: gives every rank, this one included, its gift, and returns what each rank gave to this one.
-    fn swap<T: Send + 'static>(&self, gifts: Vec<T>) -> Vec<T> {
-        for (to, gift) in gifts.into_iter().enumerate() {
-            lock(&self.shared.gifts).insert((self.rank, to), Box::new(gift));
-        }
+    /// Collective: gives every rank, this one included, the gift, and returns what each rank gave.
+    fn swap<T: Clone + Send + Sync + 'static>(&self, gift: T) -> Vec<T> {
+        let own = || self.shared.gifts[self.rank].write().unwrap_or_else(PoisonError::into_inner);
+        *own() = Some(Box::new(gift));
         self.wait(&self.shared.barrier);
-        let from = |from| lock(&self.shared.gifts).remove(&(from, self.rank)).and_then(|gift| gift.downcast().ok());
-        let received = (0..self.size()).map(|rank| *from(rank).expect("all ranks give the same")).collect();
+        let from = |gifts: &RwLock<Option<Box<dyn Any + Send + Sync>>>| {
+            let gift = gifts.read().unwrap_or_else(PoisonError::into_inner);
+            gift.as_ref().and_then(|gift| gift.downcast_ref().cloned()).expect("all ranks give the same")
+        };
+        let received = self.shared.gifts.iter().map(from).collect();
         self.wait(&self.shared.barrier);
+        *own() = None;
         received
     }
-}
-
-/// A lock that a panicking rank may have poisoned; the failure of the world deals with that.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl Comm for ThreadComm {

@@ -132,6 +132,24 @@ fn mounts(system: &dyn Files) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
+/// How many processes the system has ended for lack of memory, on this machine and in the control groups of this process: where any
+/// of these counts rises, this rises. `None` where nothing is counted.
+pub fn memory_kills(system: &dyn Files) -> Option<u64> {
+    let count = |file: &str| {
+        let text = system.text(file)?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok())
+    };
+    let own = |group: Group| {
+        let second = group.controllers.is_empty();
+        let memory = second || group.controllers.iter().any(|name| name == "memory");
+        let name = if second { "memory.events" } else { "memory.oom_control" };
+        let folders: Vec<String> = if memory { group.folders } else { Vec::new() };
+        folders.into_iter().map(move |folder| format!("{folder}/{name}"))
+    };
+    let files = groups(system).into_iter().flat_map(own).chain(["proc/vmstat".to_owned()]);
+    files.filter_map(|file| count(&file)).reduce(u64::saturating_add)
+}
+
 /// Where the system counts for how long a limit of processor time stopped the process's control group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Throttling {

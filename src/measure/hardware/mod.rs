@@ -8,9 +8,9 @@ mod pages;
 mod place;
 mod processors;
 
-pub use control_group::Throttling;
+pub use control_group::{Throttling, memory_kills};
 pub use files::{Below, Files};
-pub use pages::{bind_memory, memory_nodes, nodes_with_memory};
+pub use pages::{areas, bind_memory, memory_nodes, nodes_with_memory};
 pub use place::{Place, order};
 pub use processors::{HardwareThread, Kind};
 

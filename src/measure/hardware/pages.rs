@@ -4,6 +4,8 @@ use super::Files;
 use nix::libc;
 use std::collections::BTreeMap;
 use std::ptr::null;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 /// The NUMA nodes that have memory, ascending; nothing where the system does not tell.
 pub fn nodes_with_memory(system: &dyn Files) -> Vec<usize> {
@@ -47,4 +49,51 @@ pub fn memory_nodes(words: &[u64]) -> BTreeMap<usize, usize> {
         }
     }
     nodes
+}
+
+/// A part of this process's memory, all sizes in bytes.
+pub struct Area {
+    pub start: u64,
+    pub end: u64,
+    pub resident: u64,
+    /// On huge pages.
+    pub huge: u64,
+    /// Of a page that is not huge.
+    pub page_bytes: u64,
+}
+
+/// All memory of this process, at some moment since this was called: the system goes through all of it for each account, so that
+/// ranks which ask at the same time share one.
+pub fn areas() -> Option<Arc<[Area]>> {
+    static LAST: Mutex<Option<(Instant, Arc<[Area]>)>> = Mutex::new(None);
+    let asked = Instant::now();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.as_ref().is_none_or(|(begun, _)| *begun < asked) {
+        let begun = Instant::now();
+        let text = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        *last = Some((begun, read_areas(&text)));
+    }
+    last.as_ref().map(|(_, areas)| areas.clone())
+}
+
+fn read_areas(smaps: &str) -> Arc<[Area]> {
+    let mut areas: Vec<Area> = Vec::new();
+    for line in smaps.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let (Some(name), Some(value)) = (fields.next(), fields.next()) else { continue };
+        if let Some((from, to)) = name.split_once('-').filter(|_| !name.ends_with(':')) {
+            if let (Ok(start), Ok(end)) = (u64::from_str_radix(from, 16), u64::from_str_radix(to, 16)) {
+                areas.push(Area { start, end, resident: 0, huge: 0, page_bytes: 4096 });
+            }
+            continue;
+        }
+        let (Some(area), Ok(kib)) = (areas.last_mut(), value.parse::<u64>()) else { continue };
+        match name {
+            "Rss:" => area.resident = kib << 10,
+            "AnonHugePages:" => area.huge = kib << 10,
+            "KernelPageSize:" => area.page_bytes = kib << 10,
+            _ => {}
+        }
+    }
+    areas.into()
 }

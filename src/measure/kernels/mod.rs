@@ -15,6 +15,7 @@ use parameter::parameter;
 pub use parameter::{Domain, Parameter};
 
 use crate::error::{Error, Result};
+pub use crate::measure::comm::Rings;
 use crate::measure::comm::World;
 use crate::point::{Point, Value};
 use crate::source::Source;
@@ -200,11 +201,26 @@ pub trait Kernel: Sync {
     /// # Panics
     /// If the point is not complete.
     fn memory(&self, point: &Point) -> u64;
+    /// Bytes of memory of all ranks together, where some need less than others.
+    ///
+    /// # Panics
+    /// If the point is not complete.
+    fn memory_of_all(&self, point: &Point) -> u64 {
+        self.memory(point).saturating_mul(point.ranks as u64)
+    }
     /// Words (8 bytes) of it from the arena: allocated and filled once per launch, for the largest point.
     ///
     /// # Panics
     /// If the point is not complete.
     fn arena_words(&self, point: &Point) -> u64;
+    /// Rings through which its messages travel where ranks are threads, besides [`Kernel::memory`]; a plan of memory counts them.
+    ///
+    /// # Panics
+    /// If the point is not complete.
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        let _ = point;
+        Vec::new()
+    }
     /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so each draws other values.
     /// [`run_here`] makes a world of threads.
     ///
@@ -243,6 +259,11 @@ pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut W
     };
     world.arena.bind(node)?;
     kernel.run(point, stream, world)
+}
+
+/// For kernels without messages.
+fn no_rings(_: &Point) -> Vec<Rings> {
+    Vec::new()
 }
 
 /// For kernels whose first half of ranks works with the second.

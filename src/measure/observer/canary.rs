@@ -1,8 +1,6 @@
 //! The canary: a fixed short piece of work, and the core clock.
 
 use crate::disturbance::{Fact, Facts};
-use crate::error::Result;
-use crate::measure::comm::arena::{Arena, Pages};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -12,28 +10,33 @@ const CACHE_WORDS: usize = 2048;
 const CACHE_PASSES: usize = 12;
 /// Random reads of memory: some ten microseconds.
 const READS: usize = 1024;
-/// Memory that they are spread over. Its size does not matter where lines can be put out of the caches after each piece.
-const BYTES: usize = 16 << 20;
-const WORDS: usize = BYTES / 8;
+/// Memory that they are spread over. Its size does not matter where lines can be put out of the caches after each piece; every
+/// rank has as much.
+const BYTES: usize = if CAN_FLUSH { 512 << 10 } else { 16 << 20 };
+const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 const LINE_WORDS: usize = 8;
-const CONTENTS: u64 = u64::from_be_bytes(*b"canary\0\0");
+/// Processors fetch pairs of lines: of each pair one word is read, and both lines are put out of the caches.
+const PAIR_WORDS: usize = 2 * LINE_WORDS;
+const PAIRS: usize = BYTES / 8 / PAIR_WORDS;
 /// Additions of one chain, and how many chains: the fastest counts, as an interruption makes one slow.
 const CHAIN: u64 = 20_000;
 const CHAINS: usize = 4;
 
+/// Of both pieces, in bytes.
+pub const MEMORY: usize = BYTES + CACHE_WORDS * 8;
+
 pub struct Canary {
     cache: Vec<u64>,
-    memory: Arena,
-    /// The line that was read last.
-    line: usize,
+    memory: Vec<u64>,
+    /// The pair of lines that was read last.
+    pair: usize,
 }
 
 impl Canary {
-    pub fn new() -> Result<Self> {
-        let mut memory = Arena::default();
-        let (words, _) = memory.words(Pages::Huge, WORDS, CONTENTS, |place| place as u64)?;
-        words.iter().step_by(LINE_WORDS).for_each(flush);
-        Ok(Self { cache: (0..CACHE_WORDS as u64).collect(), memory, line: 0 })
+    pub fn new() -> Self {
+        let memory: Vec<u64> = (0..(PAIRS * PAIR_WORDS) as u64).collect();
+        memory.iter().step_by(LINE_WORDS).for_each(flush);
+        Self { cache: (0..CACHE_WORDS as u64).collect(), memory, pair: 0 }
     }
 
     /// The times of both pieces, now.
@@ -70,23 +73,21 @@ impl Canary {
 
     /// The time of random reads of lines that no cache has.
     fn in_memory(&mut self) -> f64 {
-        let Ok((words, _)) = self.memory.words(Pages::Huge, WORDS, CONTENTS, |place| place as u64) else {
-            return f64::NAN;
-        };
-        let first = self.line;
-        let time = seconds(|| lines(first).fold(0, |sum: u64, line| sum.wrapping_add(words[line * LINE_WORDS])));
-        for line in lines(first) {
-            flush(&words[line * LINE_WORDS]);
-            self.line = line;
+        let (words, first) = (&self.memory, self.pair);
+        let time = seconds(|| pairs(first).fold(0, |sum: u64, pair| sum.wrapping_add(words[pair * PAIR_WORDS])));
+        for pair in pairs(first) {
+            flush(&words[pair * PAIR_WORDS]);
+            flush(&words[pair * PAIR_WORDS + LINE_WORDS]);
+            self.pair = pair;
         }
         time
     }
 }
 
-/// The lines of the next piece: a sequence that comes back to none before it has met all (Hull and Dobell 1962: the factor is 1
-/// modulo 4, the increment odd, the modulus a power of two).
-fn lines(first: usize) -> impl Iterator<Item = usize> {
-    let next = |line: &usize| Some(line.wrapping_mul(0x9E37_79B5).wrapping_add(0x3C6E_F35F) & (WORDS / LINE_WORDS - 1));
+/// The pairs of lines of the next piece: a sequence that comes back to none before it has met all (Hull and Dobell 1962: the factor
+/// is 1 modulo 4, the increment odd, the modulus a power of two).
+fn pairs(first: usize) -> impl Iterator<Item = usize> {
+    let next = |pair: &usize| Some(pair.wrapping_mul(0x9E37_79B5).wrapping_add(0x3C6E_F35F) & (PAIRS - 1));
     std::iter::successors(Some(first), next).skip(1).take(READS)
 }
 

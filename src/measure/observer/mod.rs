@@ -10,7 +10,6 @@ pub mod host;
 mod thread;
 
 use crate::disturbance::{Fact, Facts};
-use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::hardware::{Below, Hardware, Throttling};
 use canary::Canary;
@@ -20,6 +19,9 @@ use host::HostWatch;
 use std::cell::RefCell;
 use std::path::Path;
 use thread::ThreadTimes;
+
+/// Bytes that watching takes on every rank.
+pub const MEMORY: u64 = canary::MEMORY as u64;
 
 thread_local! {
     /// What is watched on this thread; a rank is a thread.
@@ -89,20 +91,19 @@ pub struct Observer {
 
 impl Observer {
     /// For the calling rank.
-    ///
-    /// # Errors
-    /// If there is no memory for the canary.
-    pub fn new<C: Collectives>(comm: &C) -> Result<Self> {
+    pub fn new<C: Collectives>(comm: &C) -> Self {
         let first = comm.first_on_node();
         let energy = if first { Energy::open(Path::new("/")) } else { None };
-        WATCH.set(Some(Watch { counters: Counters::hardware(), energy, started: None, facts: None }));
-        Ok(Self {
-            canary: Canary::new()?,
+        // Where ranks take turns on a core, every turn would have to save and load the counters.
+        let counters = if comm.oversubscribed() { None } else { Counters::hardware() };
+        WATCH.set(Some(Watch { counters, energy, started: None, facts: None }));
+        Self {
+            canary: Canary::new(),
             host: first.then(|| HostWatch::new(comm.ranks_on_node(), Hardware::here().threads.len())),
             throttling: Throttling::find(&Below(Path::new("/"))),
             throttled: None,
             before: Facts::default(),
-        })
+        }
     }
 
     /// Just before a run, on all ranks.

@@ -1,6 +1,8 @@
-//! The threads transport's synchronisation (`src/measure/comm/sync.rs`) under loom: all interleavings of a few threads with
+//! The threads transport's synchronisation (`src/measure/comm/sync.rs` and `ring.rs`) under loom: all interleavings of a few threads with
 //! up to three preemptions, and what the orderings of its atomics allow.
 
+#[path = "../../../src/measure/comm/ring.rs"]
+pub mod ring;
 #[path = "../../../src/measure/comm/sync.rs"]
 pub mod sync;
 

@@ -1,3 +1,4 @@
+use crate::ring::{Consumer, Count, Place, Producer, Ring};
 use crate::sync::{Arrivals, Barrier, Deliveries, Exposure, Failure, Slot};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -180,4 +181,54 @@ fn what_was_delivered_may_be_written_again() {
             }
         });
     });
+}
+
+/// The memory of a ring of two places.
+struct RingMemory([Count; 2], [Place<u64>; 2]);
+
+// SAFETY: loom finds places that are touched by both ends at once.
+unsafe impl Send for RingMemory {}
+unsafe impl Sync for RingMemory {}
+
+impl RingMemory {
+    fn ring(&self) -> Ring<u64> {
+        Ring { put: &self.0[0], taken: &self.0[1], places: self.1.as_ptr(), capacity: 2 }
+    }
+}
+
+#[test]
+fn a_ring_brings_every_item_once_and_in_order() {
+    for together in [false, true] {
+        in_all_interleavings(move || {
+            let place = || Place::new(std::mem::MaybeUninit::uninit());
+            let memory = Arc::new(RingMemory(Default::default(), [place(), place()]));
+            team(2, move |me| {
+                if me == 0 {
+                    // SAFETY: the memory lives, and this is the only producer.
+                    let mut producer = unsafe { Producer::new(memory.ring(), memory.clone()) };
+                    for item in 1..=3 {
+                        while !producer.push(item) {
+                            yield_now();
+                        }
+                    }
+                } else {
+                    // SAFETY: the memory lives, and this is the only consumer.
+                    let mut consumer = unsafe { Consumer::new(memory.ring(), memory.clone()) };
+                    let mut next = 1;
+                    while next <= 3 {
+                        if together {
+                            consumer.pop_together(2, |item| {
+                                assert_eq!(item, next);
+                                next += 1;
+                            });
+                        } else if let Some(item) = consumer.pop() {
+                            assert_eq!(item, next);
+                            next += 1;
+                        }
+                        yield_now();
+                    }
+                }
+            });
+        });
+    }
 }

@@ -15,12 +15,14 @@ mod requests;
 pub use reads::Reads;
 pub use requests::Requests;
 
-use super::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, on_card, variable};
+use super::{
+    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, of_one_word, on_card, variable,
+};
 use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::measure::numerics::power_law::{crossing, remote_share};
 use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use crate::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 use costs::{MEMORY, Memory, REMOTE, Remote, TERMS};
 use hits::{Both, Place, Sizes, by_power_law};
 
@@ -31,12 +33,18 @@ pub struct Surface;
 const ALPHA: Variable = Variable { domain: Domain::Share, ..variable("alpha", Unit::None, "temporal locality", None) };
 const BLOCK: Variable = variable("L", Unit::Words, "spatial locality: consecutive words per access", None);
 const WORDS: Variable = variable("M", Unit::Words, "global memory", None);
-const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(2097152.0));
+const PAGE: Variable = variable("page_bytes", Unit::Bytes, "size of a page", Some(HUGE_PAGE_BYTES as f64));
 const ON_NODE: Variable = variable("ranks_per_node", Unit::None, "ranks on a node; 0 stands for all", Some(0.0));
 const WAYS: &[&str] = &["messages", "gets"];
 const BY: Variable = Variable {
     words: WAYS,
     ..variable("by", Unit::None, "how a remote block is had: by messages or by gets", Some(0.0))
+};
+
+/// The only access that this is about; writes cost what no number here tells.
+const ACCESS: Variable = Variable {
+    words: &["read", "write", "update", "copy", "non_temporal"],
+    ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(0.0))
 };
 
 /// Sizes, which are given.
@@ -131,7 +139,7 @@ struct Served {
 
 impl Served {
     fn at(x: &[f64], p: &[f64]) -> Self {
-        let [alpha, block, memory, ranks, page, on_node, _] = array(x);
+        let [alpha, block, memory, ranks, page, on_node, ..] = array::<8>(x);
         let on_node = if on_node > 0.0 { on_node } else { ranks };
         let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
         Self { both, remote: remote_share(ranks as usize, alpha), on_node }
@@ -139,15 +147,28 @@ impl Served {
 
     /// Seconds of each of [`TERMS`] in an access.
     fn terms(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        let [_, block, _, ranks, _, _, by] = array(x);
+        let [_, block, _, ranks, _, _, by, _] = array(x);
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..OF_RANKS]));
         let budget = costs::access(core, remote, block, (&self.both.own, &self.both.served), self.remote, ranks);
         TERMS.into_iter().zip(budget).collect()
     }
 
+    /// Seconds of all terms: of an access by itself, and what it waits for what ranks share, beyond its own time. The scarcer of the two
+    /// sets the time, and hides the other.
+    fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
+        let mut terms = self.terms(x, p);
+        let shared = if x[3] > 1.0 { self.shared(x, p) } else { self.shared(x, p).map(|(_, name)| (0.0, name)) };
+        let (own, most) = (sum(&terms).0, shared[0].0.max(shared[1].0));
+        let mut waits = (most - own).max(0.0);
+        for (seconds, name) in shared {
+            terms.push((name, if seconds == most { std::mem::take(&mut waits) } else { 0.0 }));
+        }
+        terms
+    }
+
     /// The least time of an access by what ranks share: memory bandwidth of a node, and bandwidth between the halves of all.
     fn shared(&self, x: &[f64], p: &[f64]) -> [(f64, &'static str); 2] {
-        let [alpha, block, _, ranks, ..] = array::<7>(x);
+        let [alpha, block, _, ranks, ..] = array::<8>(x);
         let Both { own, served } = self.both;
         let from_memory = (1.0 - self.remote) * own.served[2] + self.remote * served.served[2];
         let bytes = WORD_BYTES as f64 * block;
@@ -165,7 +186,7 @@ impl Model for Surface {
             summary: "bandwidth over alpha, L, M and P from levels of memory, overlapping misses and messages",
             source: &source::APEX_MAP,
             place: "Section 2",
-            variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY],
+            variables: &[ALPHA, BLOCK, WORDS, RANKS, PAGE, ON_NODE, BY, ACCESS],
             parameters: &PARAMETERS,
             explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
             column: "bytes_per_second_per_rank",
@@ -184,8 +205,12 @@ impl Model for Surface {
         of_card(&PARAMETERS, card)
     }
 
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        of_one_word(self.about(), &ACCESS, given)
+    }
+
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
-        Served::at(x, p).terms(x, p)
+        Served::at(x, p).budget(x, p)
     }
 
     fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
@@ -197,10 +222,11 @@ impl Model for Surface {
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let served = Served::at(x, p);
-        let shared = if x[3] > 1.0 { served.shared(x, p) } else { [(0.0, ""); 2] };
-        let start = sum(&served.terms(x, p));
-        let (seconds, term) = shared.into_iter().fold(start, |most, one| if one.0 > most.0 { one } else { most });
-        bound(WORD_BYTES as f64 * x[1] / seconds, term)
+        let terms = self.budget(x, p);
+        let (seconds, largest) = sum(&terms);
+        // Who waits for others is bound by what they share, however short the wait.
+        let term = terms[TERMS.len()..].iter().find(|term| term.1 > 0.0).map_or(largest, |term| term.0);
+        let reads = x[7] == 0.0;
+        bound(if reads { WORD_BYTES as f64 * x[1] / seconds } else { f64::NAN }, term)
     }
 }

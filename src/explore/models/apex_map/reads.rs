@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::explore::models::{About, Domain, Model, Prediction, Variable, array, bound, variable};
 use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use crate::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 
 /// Reads per second of one core: one over the same time as in [`super::Surface`], with the shares of uniform reads.
 pub struct Reads;
@@ -68,7 +68,7 @@ impl Model for Reads {
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [region, block, share, pages, _, _] = array(x);
-        let page = if pages == 0.0 { 2097152.0 } else { 4096.0 };
+        let page = if pages == 0.0 { HUGE_PAGE_BYTES } else { BASE_PAGE_BYTES } as f64;
         let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
         let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
         let issue = memory.issue(block);

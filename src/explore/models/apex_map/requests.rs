@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::explore::models::{About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, variable};
 use crate::source;
-use crate::units::{Unit, WORD_BYTES};
+use crate::units::{HUGE_PAGE_BYTES, Unit, WORD_BYTES};
 
 /// Bandwidth of a process: the same time as in [`super::Surface`], with a remote share that is given.
 pub struct Requests;
@@ -57,8 +57,8 @@ impl Model for Requests {
 
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [share, block, memory, ranks, by] = array(x);
-        let bytes = WORD_BYTES as f64 * block;
-        let shares = Shares::uniform(memory / ranks * WORD_BYTES as f64, bytes, 1.0, 2097152.0, sizes(p, ranks));
+        let (own, bytes) = (WORD_BYTES as f64 * memory / ranks, WORD_BYTES as f64 * block);
+        let shares = Shares::uniform(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
         super::TERMS.into_iter().zip(costs::access(core, remote, block, (&shares, &shares), share, ranks)).collect()
     }

@@ -1,16 +1,17 @@
-//! Mailboxes of threads: a single-producer ring for each pair of ranks.
+//! Mailboxes of threads: a ring for each pair of ranks.
 //!
 //! A message is copied once, into a slot that its sender owns; a descriptor of the slot travels through the ring, and the
 //! receiver reads the slot in place and gives it back. Messages of up to six words travel in the ring itself. A send handle is
 //! busy until the receiver has taken its message, short or long.
 
+use super::rings::{Consumer, Producer, rings};
 use super::{Shared, ThreadComm};
 use crate::measure::comm::sync::Slot;
-use crate::measure::comm::{Comm, Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
-use rtrb::{Consumer, Producer, RingBuffer};
+use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Posting, Tag};
 use std::sync::Arc;
 
 /// A message on its way: short ones travel in the ring itself, of long ones the slot of their sender.
+#[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parcel {
     words: usize,
@@ -33,8 +34,8 @@ impl Mailboxes for ThreadComm {
     type MemoryOutbox<'m> = ThreadMemoryOutbox<'m>;
 
     fn mailbox(&self, _tag: Tag, receives: usize, sends: usize, words: usize) -> (ThreadInbox, ThreadOutbox) {
-        let (to, ends): (Vec<_>, Vec<_>) = (0..self.size()).map(|_| RingBuffer::new(sends.max(receives))).unzip();
-        let from = self.swap(ends).into_iter().enumerate().filter(|&(from, _)| from != self.rank);
+        let (to, from, _) = rings(self, sends.max(receives), ());
+        let from = from.into_iter().enumerate().filter(|&(from, _)| from != self.rank);
         (ThreadInbox { from: from.collect(), next: 0 }, ThreadOutbox::new(to, sends, words, self.shared.clone()))
     }
 
@@ -91,7 +92,7 @@ impl Inbox for ThreadInbox {
             let at = self.next;
             self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
             let (from, ring) = &mut self.from[at];
-            let Ok(parcel) = ring.pop() else { continue };
+            let Some(parcel) = ring.pop() else { continue };
             return Some(read_parcel(&parcel, |words| read(*from, words)));
         }
         None
@@ -103,10 +104,7 @@ impl Inbox for ThreadInbox {
             let at = self.next;
             self.next = if at + 1 == self.from.len() { 0 } else { at + 1 };
             let (from, ring) = &mut self.from[at];
-            let waiting = ring.slots().min(most);
-            let Ok(parcels) = ring.read_chunk(waiting) else { continue };
-            let taken = parcels.len();
-            parcels.into_iter().for_each(|parcel| read_parcel(&parcel, |words| read(*from, words)));
+            let taken = ring.pop_together(most, |parcel| read_parcel(&parcel, |words| read(*from, words)));
             if taken > 0 {
                 return taken;
             }
@@ -150,8 +148,7 @@ impl Outbox for ThreadOutbox {
     fn ready(&mut self) -> bool {
         // Counting looks at what the receivers write: it waits until all handles seem busy.
         if self.in_flight >= self.slots.len() {
-            let waiting = |ring: &Producer<Parcel>| ring.buffer().capacity() - ring.slots();
-            self.in_flight = self.to.iter().map(waiting).sum();
+            self.in_flight = self.to.iter_mut().map(Producer::waiting).sum();
         }
         // Who takes a long message gives its slot back a little later.
         self.in_flight < self.slots.len() && (self.longest <= SHORT || self.find_slot())
@@ -173,7 +170,7 @@ impl Outbox for ThreadOutbox {
             parcel.slot = slot;
         }
         self.in_flight += 1;
-        self.to[to].push(parcel).is_ok()
+        self.to[to].push(parcel)
     }
 }
 

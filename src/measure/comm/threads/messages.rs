@@ -3,16 +3,17 @@
 //! A ring for each pair of ranks carries where a message stands; short messages travel in the ring itself.
 
 use super::ThreadComm;
+use super::rings::{Consumer, Producer, rings};
 use crate::error::Result;
 use crate::measure::comm::sync::Deliveries;
 use crate::measure::comm::{Buffer, Comm, Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
-use rtrb::{Consumer, Producer, RingBuffer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Items that travel in the ring: with length and place they fill a cache line.
 const SHORT: usize = 12;
 
+#[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Parcel {
     items: usize,
@@ -63,11 +64,9 @@ impl<'m> ThreadMessages<'m> {
     fn new(comm: &'m ThreadComm, outgoing: usize, incoming: usize) -> Result<Self> {
         let (outgoing, incoming) = (Arc::new(Buffer::new(outgoing)?), Buffer::new(incoming)?);
         let delivered = Arc::new(Deliveries::default());
-        let (to, ends): (Vec<_>, Vec<_>) = (0..comm.size()).map(|_| RingBuffer::new(UNEXPECTED_MESSAGES)).unzip();
-        let gift = |ring| (ring, delivered.clone(), outgoing.clone());
-        let gifts: Vec<(Consumer<Parcel>, Arc<Deliveries>, Arc<Buffer>)> = ends.into_iter().map(gift).collect();
-        let line = |(ring, delivered, _source)| PeerRing { ring, delivered, posted: VecDeque::new(), _source };
-        let from = comm.swap(gifts).into_iter().map(line).collect();
+        let (to, from, gifts) = rings(comm, UNEXPECTED_MESSAGES, (delivered.clone(), outgoing.clone()));
+        let line = |(ring, (delivered, _source))| PeerRing { ring, delivered, posted: VecDeque::new(), _source };
+        let from = from.into_iter().zip(gifts).map(line).collect();
         Ok(Self { comm, outgoing, incoming, to, from, awaited: 0, sent: 0, delivered })
     }
 
@@ -77,7 +76,7 @@ impl<'m> ThreadMessages<'m> {
         let before = self.awaited;
         for line in &mut self.from {
             while let Some(&(at, room)) = line.posted.front() {
-                let Ok(parcel) = line.ring.pop() else { break };
+                let Some(parcel) = line.ring.pop() else { break };
                 assert!(parcel.items <= room, "a message of {} items where {room} were expected", parcel.items);
                 let target = self.incoming.at(at, parcel.items);
                 // SAFETY: the source is in the parcel or stays as it is (see Parcel); the target is this rank's own.
@@ -132,7 +131,7 @@ impl Messages for ThreadMessages<'_> {
         if self.to[to].is_full() {
             self.wait(|this| !this.to[to].is_full());
         }
-        assert!(self.to[to].push(parcel).is_ok(), "only this rank fills the ring");
+        assert!(self.to[to].push(parcel), "only this rank fills the ring");
     }
 
     #[inline]

@@ -19,6 +19,8 @@ struct Memory<T> {
 
 // SAFETY: its owner lends it until all ranks have left the window (see `Exposed`).
 unsafe impl<T: Item> Send for Memory<T> {}
+// SAFETY: the same.
+unsafe impl<T: Item> Sync for Memory<T> {}
 
 impl<T> Memory<T> {
     /// The first of `items` items at `place`, all of which exist.
@@ -31,6 +33,7 @@ impl<T> Memory<T> {
 }
 
 /// What ranks exchange when they open a window.
+#[derive(Clone)]
 struct Opening<T> {
     memory: Memory<T>,
     writable: bool,
@@ -76,8 +79,7 @@ impl ThreadComm {
     ) -> R {
         let _exposed = Exposed::enter(self);
         let barrier = Arc::new(Barrier::new(self.size()));
-        let opening = |_| Opening { memory, writable, barrier: barrier.clone() };
-        let opened = self.swap((0..self.size()).map(opening).collect());
+        let opened = self.swap(Opening { memory, writable, barrier });
         assert!(opened.iter().all(|other| other.writable == writable), "all ranks open the same window");
         let barrier = opened[0].barrier.clone();
         let result = work(opened.into_iter().map(|other| other.memory).collect(), &barrier);

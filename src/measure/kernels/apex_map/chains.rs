@@ -14,6 +14,7 @@ use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, 
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::no_rings;
 use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
@@ -55,6 +56,7 @@ pub const CHAINS_KERNEL: Variant = Variant {
     rank_0_alone: false,
     // The addresses less what is read before them.
     buffers: |point| point.integer("I").div_ceil(point.integer("L")),
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -42,6 +42,7 @@ use super::{About, Domain, Kernel, Outcome, Output, Parameter, Work, output};
 use crate::error::Result;
 use crate::measure::comm::World;
 use crate::measure::comm::arena::{Arena, Granted, Pages};
+use crate::measure::kernels::Rings;
 use crate::point::Point;
 use crate::units::{Unit, WORD_BYTES};
 
@@ -181,6 +182,8 @@ pub struct Variant {
     rank_0_alone: bool,
     /// Blocks of L words that a rank needs besides its share of the global memory.
     buffers: fn(&Point) -> u64,
+    /// As [`Kernel::rings`].
+    rings: fn(&Point) -> Vec<Rings>,
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
@@ -211,6 +214,10 @@ impl Kernel for Variant {
 
     fn arena_words(&self, point: &Point) -> u64 {
         local_words(point)
+    }
+
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        (self.rings)(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

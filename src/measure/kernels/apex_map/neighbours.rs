@@ -17,7 +17,7 @@ use super::{ALPHA, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, memory, su
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Mailboxes, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::source;
@@ -62,6 +62,10 @@ pub const KERNEL: Variant = Variant {
     rank_0_alone: true,
     // In blocks of L words: a few messages, and random places.
     buffers: |point| (16 * MESSAGE_WORDS as u64).div_ceil(point.integer("L")),
+    rings: |point| match point.text("neighbours") {
+        "send" => vec![Rings { places: 4, receivers: 1 }],
+        _ => Vec::new(),
+    },
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -11,7 +11,7 @@ use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, V
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{GetWindow, Rma};
-use crate::measure::kernels::{About, Outcome, Ranks};
+use crate::measure::kernels::{About, Outcome, Ranks, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -34,6 +34,7 @@ pub const ONE_SIDED: Variant = Variant {
     refuse: |_| Ok(()),
     rank_0_alone: false,
     buffers: |point| point.integer("B"),
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

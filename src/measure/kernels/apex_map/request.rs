@@ -59,6 +59,7 @@ pub const REQUEST: Variant = Variant {
     },
     rank_0_alone: false,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
+    rings: two_sided::rings,
     run: |point, stream, world| {
         on_transport!(&world.transport, comm => match point.text("by") {
             "gets" => one_sided::run(*comm, point, stream, world.arena),

@@ -15,7 +15,7 @@ use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, PAGES, SEED, Variant, memory, s
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{About, Outcome, Ranks};
+use crate::measure::kernels::{About, Outcome, Ranks, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -41,6 +41,7 @@ pub const SEQUENTIAL: Variant = Variant {
     buffers: |point| {
         if Access::of(point) == Access::Read { 0 } else { point.integer("I").div_ceil(point.integer("L")) }
     },
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

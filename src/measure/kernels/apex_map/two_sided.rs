@@ -15,7 +15,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Limits, Mailboxes, MemoryOutbox, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, output, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, Ranks, Rings, output, parameter};
 use crate::measure::numerics::statistics::median;
 use crate::on_transport;
 use crate::point::{Point, Value};
@@ -56,8 +56,15 @@ pub const TWO_SIDED: Variant = Variant {
     refuse: |_| Ok(()),
     rank_0_alone: false,
     buffers: |point| point.integer("B") + point.integer("SMSG"),
+    rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
+
+/// For requests and for replies.
+pub(super) fn rings(point: &Point) -> Vec<Rings> {
+    let places = point.integer("B").max(point.integer("SMSG"));
+    vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2]
+}
 
 pub(super) fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
     let (memory, granted) = memory(point, comm.rank(), arena)?;

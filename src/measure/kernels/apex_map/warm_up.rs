@@ -49,6 +49,7 @@ impl Default for WarmUp {
 /// Words of the rank's own memory that are read first, at most: 64 MiB.
 const PRIMED: usize = 8 << 20;
 /// For so long they are read, in seconds, and once at least: a cache that held other data keeps some of them for several passes.
+/// Where ranks take turns on a core, once: no rank keeps its caches.
 const PRIMING: f64 = 0.008;
 /// Words that an index array of the warm-up reads, at most.
 const ARRAY_WORDS: usize = 4 << 20;
@@ -64,7 +65,7 @@ pub fn prime(comm: &impl Comm, memory: &[u64]) {
     let start = comm.now();
     loop {
         black_box(memory.iter().step_by(8).rev().fold(0, |sum: u64, &word| sum.wrapping_add(word)));
-        if comm.now() - start >= PRIMING {
+        if comm.oversubscribed() || comm.now() - start >= PRIMING {
             return;
         }
     }

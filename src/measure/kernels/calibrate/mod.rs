@@ -5,7 +5,7 @@ pub mod network;
 
 use crate::error::Result;
 use crate::measure::comm::{Collectives, World};
-use crate::measure::kernels::{About, Kernel, Outcome, Output, Work};
+use crate::measure::kernels::{About, Kernel, Outcome, Output, Rings, Work};
 use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct Probe {
     words: fn(&Point) -> u64,
     /// Further bytes, per rank.
     buffers: fn(&Point) -> u64,
+    /// As [`Kernel::rings`].
+    rings: fn(&Point) -> Vec<Rings>,
     /// The run's number, for those that draw.
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
@@ -48,6 +50,10 @@ impl Kernel for Probe {
 
     fn arena_words(&self, point: &Point) -> u64 {
         (self.words)(point)
+    }
+
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        (self.rings)(point)
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

@@ -31,6 +31,7 @@ use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, outp
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{PointToPoint, Rma, World};
+use crate::measure::kernels::Rings;
 use crate::point::Point;
 use crate::provenance;
 use crate::source;
@@ -201,8 +202,38 @@ impl Kernel for Pattern {
         buffers.saturating_mul(stride).saturating_add(self.arena_words(point).saturating_mul(WORD_BYTES))
     }
 
+    /// Few may send to all: every message has a place at both ends.
+    fn memory_of_all(&self, point: &Point) -> u64 {
+        let ((senders, receivers), ranks) = ((self.fan_out)(point), point.ranks as u64);
+        let stride = (Shape::new(point).stride as u64).saturating_mul(ITEM_BYTES);
+        let kept = point.integer(if point.text("operation") == "put" { "messages" } else { "window" });
+        let pairs = senders.saturating_mul(receivers);
+        let places = if point.text("buffers") == "one" {
+            2 * ranks
+        } else {
+            pairs.saturating_mul(point.integer("window").saturating_add(kept))
+        };
+        let arenas = self.arena_words(point).saturating_mul(WORD_BYTES).saturating_mul(ranks);
+        places.saturating_mul(stride).saturating_add(arenas)
+    }
+
     fn arena_words(&self, point: &Point) -> u64 {
         invalidated_bytes(point).unwrap_or(0) / WORD_BYTES
+    }
+
+    /// Data one way, and where they are received acknowledgements the other way.
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        let (senders, receivers) = (self.fan_out)(point);
+        if point.text("operation") == "put" {
+            return Vec::new();
+        }
+        // Destinations that are drawn may be all others, each of which gets a few messages at a time.
+        if self.about.parameters.iter().any(|parameter| parameter.name == SEED.name) {
+            let places = Rings::of_messages(0).places / 2;
+            return vec![Rings { places, receivers: point.ranks as u64 - 1 }; 2];
+        }
+        let mean = senders.saturating_mul(receivers).div_ceil(point.ranks as u64);
+        vec![Rings::of_messages(mean); 2]
     }
 
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {

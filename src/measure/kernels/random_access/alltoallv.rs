@@ -13,7 +13,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{Outcome, Ranks};
+use crate::measure::kernels::{Outcome, Ranks, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -30,6 +30,7 @@ pub const KERNEL: Algorithm = Algorithm {
     table: Division::OverRanks,
     refuse: owner_can_be_found,
     buffers: |point| 4 * point.integer("Q") + 2 * point.ranks as u64,
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -17,7 +17,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -36,6 +36,9 @@ pub const KERNEL: Algorithm = Algorithm {
     buffers: |point| {
         let messages = (point.integer("B") + point.integer("SMSG")) * words(point) as u64;
         messages + 4 * point.integer("Q") + 2 * point.ranks as u64
+    },
+    rings: |point| {
+        vec![Rings { places: point.integer("B").max(point.integer("SMSG")), receivers: point.ranks as u64 - 1 }]
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };

@@ -18,7 +18,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -40,6 +40,11 @@ pub const KERNEL: Algorithm = Algorithm {
         // Values, their places, values in order, what is kept; messages; a place by stage and rank.
         let messages = (peers as u64 + point.integer("SMSG")) * piece(&grid, look_ahead) as u64;
         7 * look_ahead + messages + (grid.dimensions() * point.ranks).div_ceil(2) as u64
+    },
+    rings: |point| {
+        let grid = grid(point);
+        let peers: usize = (0..grid.dimensions()).map(|stage| grid.peers(0, stage).len()).sum();
+        vec![Rings { places: point.integer("SMSG"), receivers: peers as u64 }]
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };

@@ -24,7 +24,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Posting, Tag};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -44,6 +44,7 @@ pub const KERNEL: Algorithm = Algorithm {
         let stages = 2 * u64::from(point.ranks.ilog2() + 1);
         11 * point.integer("Q") + (stages + point.integer("SMSG")) * piece(point) as u64
     },
+    rings: |point| vec![Rings { places: point.integer("SMSG"), receivers: u64::from(point.ranks.ilog2()) + 1 }],
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

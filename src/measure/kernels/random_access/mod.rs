@@ -37,6 +37,7 @@ use super::{About, Domain, Kernel, Outcome, Output, Parameter, Ranks, Work, outp
 use crate::error::Result;
 use crate::measure::comm::World;
 use crate::measure::comm::arena::Pages;
+use crate::measure::kernels::Rings;
 use crate::point::{Point, Value};
 use crate::source::Source;
 use crate::units::{Unit, WORD_BYTES};
@@ -188,6 +189,8 @@ pub struct Algorithm {
     pub refuse: fn(&Point) -> std::result::Result<(), String>,
     /// Words of buffers, per rank.
     pub buffers: fn(&Point) -> u64,
+    /// As [`Kernel::rings`].
+    pub rings: fn(&Point) -> Vec<Rings>,
     pub run: fn(&Point, &mut World) -> Result<Outcome>,
 }
 
@@ -235,6 +238,10 @@ impl Kernel for Algorithm {
 
     fn arena_words(&self, point: &Point) -> u64 {
         point.integer("N_words").div_ceil(self.table.parts(point) as u64)
+    }
+
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        (self.rings)(point)
     }
 
     /// The streams are the definition's, the same in every run: the number of the run changes nothing.

@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::hardware::Hardware;
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -50,6 +50,7 @@ pub const KERNEL: Algorithm = Algorithm {
         // what comes.
         ((plan.sources * (5 * plan.limit + 2 * point.ranks) + 3 * plan.sources * plan.limit) + 2 * point.ranks) as u64
     },
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -18,7 +18,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Rma, RmaWindow};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -42,6 +42,7 @@ pub const KERNEL: Algorithm = Algorithm {
         owner_can_be_found(point)
     },
     buffers: |point| point.ranks as u64 * (point.integer("Q") + 3),
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -31,7 +31,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Comm, Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::source;
@@ -60,6 +60,11 @@ pub const KERNEL: Algorithm = Algorithm {
         let messages = plan.grid.dimensions().max(1)
             * (point.integer("B") + point.integer("SMSG") + point.integer("packets")) as usize;
         ((plan.most_buckets() + messages) * plan.capacity + point.ranks) as u64
+    },
+    rings: |point| {
+        let (channels, places) =
+            (RolePlan::new(point).grid.dimensions().max(1), point.integer("B").max(point.integer("SMSG")));
+        vec![Rings { places, receivers: point.ranks as u64 }; channels]
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };

@@ -20,7 +20,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -43,6 +43,11 @@ pub const KERNEL: Algorithm = Algorithm {
         let grid = grid(point, point.ranks);
         let messages = buckets(&grid, point) + grid.dimensions() * (1 + point.integer("SMSG") as usize);
         (messages * capacity(&grid, point) + point.ranks) as u64
+    },
+    rings: |point| {
+        let (grid, places) = (grid(point, point.ranks), point.integer("B").max(point.integer("SMSG")));
+        let receivers = |dimension| grid.peers(0, dimension).len() as u64;
+        (0..grid.dimensions()).map(|dimension| Rings { places, receivers: receivers(dimension) }).collect()
     },
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };

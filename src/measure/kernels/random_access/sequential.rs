@@ -16,7 +16,7 @@ use super::{
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -33,6 +33,7 @@ pub const KERNEL: Algorithm = Algorithm {
     table: Division::OverRanks,
     refuse: enough_words,
     buffers: |point| stored(point) as u64 + point.integer("streams"),
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

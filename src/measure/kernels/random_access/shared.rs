@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::hardware::Hardware;
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::point::Value;
@@ -54,6 +54,7 @@ pub const KERNEL: Algorithm = Algorithm {
     table: Division::OverRanks,
     refuse,
     buffers: |point| NodePlan::new(point).buffers(point),
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

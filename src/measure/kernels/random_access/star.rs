@@ -8,7 +8,7 @@ use super::{
     Algorithm, Division, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about, sequential,
 };
 
-use crate::measure::kernels::Ranks;
+use crate::measure::kernels::{Ranks, no_rings};
 use crate::on_transport;
 use crate::source;
 
@@ -34,6 +34,7 @@ pub const KERNEL: Algorithm = Algorithm {
         ],
     ),
     table: Division::None,
+    rings: no_rings,
     run: |point, world| on_transport!(&world.transport, comm => sequential::run(*comm, point, world.arena)),
     ..sequential::KERNEL
 };

@@ -13,7 +13,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -51,6 +51,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |point| batch(point) * WORD_BYTES,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

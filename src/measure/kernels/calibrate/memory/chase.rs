@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
@@ -47,6 +47,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

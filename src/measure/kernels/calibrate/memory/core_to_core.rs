@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::measure::comm::{Collectives, Comm, Transport, World};
 use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, output, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, output, parameter};
 use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
@@ -64,6 +64,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| run(point, world),
 };
 

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::calibrate::{OUTPUTS, Probe};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
 use crate::measure::kernels::{Output, output};
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
@@ -51,6 +51,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |point| point.integer("reads") * WORD_BYTES,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -13,7 +13,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -50,6 +50,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, point.integer("accesses"), "access", 8, "8 per access"),
     words: region_words,
     buffers: |point| 2 * batch(point) as u64 * WORD_BYTES,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -12,7 +12,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::layout::{Layout, Owners};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
-use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use std::hint::black_box;
@@ -35,6 +35,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, generate::batches(point) * BATCH as u64, "owner", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -15,6 +15,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
+use crate::measure::kernels::no_rings;
 use crate::measure::kernels::random_access::table::{AHEAD, FAR_AHEAD};
 use crate::measure::kernels::{Domain, Outcome, Parameter, parameter};
 use crate::measure::numerics::mix::mix;
@@ -39,6 +40,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -13,7 +13,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::sum_all;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
 use crate::point::Point;
@@ -45,6 +45,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| BATCH * WORD_BYTES,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

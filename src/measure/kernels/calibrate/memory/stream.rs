@@ -14,7 +14,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::apex_map::access::TRAFFIC;
 use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::source;
@@ -48,6 +48,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: region_words,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -13,6 +13,7 @@ use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::access::TRAFFIC;
 use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::measure::kernels::no_rings;
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
@@ -46,6 +47,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, passes(point) * places(point), "read", WORD_BYTES, "8 per read"),
     words: region_words,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -9,10 +9,10 @@ use super::{BATCH, BYTES, PAGES, VALUES, about, contents, each, generate, power_
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::Outcome;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
 use crate::measure::kernels::random_access::table::Table;
+use crate::measure::kernels::{Outcome, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 
@@ -29,6 +29,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, generate::batches(point) * BATCH as u64, "update", 8, "8 per update"),
     words: region_words,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -7,9 +7,9 @@
 use super::{BATCH, VALUES, about, each, generate};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
-use crate::measure::kernels::Outcome;
 use crate::measure::kernels::calibrate::{Probe, outcome};
 use crate::measure::kernels::random_access::random_stream::{Generator, Index, StreamKind};
+use crate::measure::kernels::{Outcome, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use std::hint::black_box;
@@ -28,6 +28,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| each(point, generate::batches(point) * BATCH as u64, "value", 8, "8 per value"),
     words: |_| 0,
     buffers: |_| 0,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

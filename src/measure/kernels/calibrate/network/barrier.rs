@@ -8,7 +8,7 @@ use super::{about, two_or_more};
 use crate::error::Result;
 use crate::measure::comm::{Buffer, Rma, RmaWindow};
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -36,6 +36,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |point| 128 * point.ranks as u64,
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

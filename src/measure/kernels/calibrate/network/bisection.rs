@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::measure::comm::World;
 use crate::measure::kernels::Kernel;
 use crate::measure::kernels::message_rate::{self, bidirectional};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings, Work};
 use crate::on_transport;
 use crate::point::Point;
 
@@ -67,6 +67,10 @@ impl Kernel for Bisection {
 
     fn arena_words(&self, point: &Point) -> u64 {
         bidirectional::KERNEL.arena_words(point)
+    }
+
+    fn rings(&self, point: &Point) -> Vec<Rings> {
+        bidirectional::KERNEL.rings(point)
     }
 
     fn run(&self, point: &Point, _stream: u64, world: &mut World) -> Result<Outcome> {

@@ -8,7 +8,7 @@ use super::about;
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, parameter};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
 use crate::point::Point;
@@ -43,6 +43,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -8,7 +8,7 @@ use super::{about, contents, in_pairs_of, mailbox, of_each, pair, partner, timed
 use crate::error::Result;
 use crate::measure::comm::{GetWindow, Rma};
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -32,6 +32,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| of_each(point, "get", "bytes fetched"),
     words: |_| 0,
     buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
+    rings: no_rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

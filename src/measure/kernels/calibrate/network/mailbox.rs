@@ -9,7 +9,7 @@ use super::{about, contents, in_pairs_of, of_each, partner, timed, total};
 use crate::error::Result;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
@@ -33,6 +33,7 @@ pub const KERNEL: Probe = Probe {
     work: |point| of_each(point, "message", "content of the messages, each counted once"),
     words: |_| 0,
     buffers: |point| (2 * HANDLES as u64 + 1) * point.integer("message_bytes"),
+    rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

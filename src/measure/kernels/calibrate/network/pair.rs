@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::measure::comm::{Messages, PointToPoint, Tag, UNEXPECTED_MESSAGES};
 use crate::measure::kernels::calibrate::outcome;
 use crate::measure::kernels::message_rate::content::{fill, identity, is_intact, stamp};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Work, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Rings, Work, parameter};
 use crate::point::Point;
 
 pub const MESSAGE_BYTES: Parameter = crate::measure::kernels::message_rate::MESSAGE_BYTES;
@@ -43,6 +43,10 @@ pub fn operations(point: &Point) -> f64 {
 
 pub fn memory(point: &Point) -> u64 {
     2 * point.integer("window") * point.integer("message_bytes").next_multiple_of(64)
+}
+
+pub fn rings(_: &Point) -> Vec<Rings> {
+    vec![Rings::of_messages(1)]
 }
 
 /// One end.

@@ -10,7 +10,7 @@ use super::{about, two_or_more};
 use crate::error::Result;
 use crate::measure::comm::{Inbox, Mailboxes, Outbox, Tag};
 use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Work, parameter};
+use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, Rings, Work, parameter};
 use crate::measure::numerics::mix::mix;
 use crate::on_transport;
 use crate::point::Point;
@@ -34,6 +34,7 @@ pub const KERNEL: Probe = Probe {
     },
     words: |_| 0,
     buffers: |_| 2 * HANDLES as u64 * 8,
+    rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

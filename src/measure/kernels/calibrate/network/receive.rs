@@ -29,6 +29,7 @@ pub const KERNEL: Probe = Probe {
     work: pair::work,
     words: |_| 0,
     buffers: pair::memory,
+    rings: pair::rings,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -1,0 +1,194 @@
+//! Why one machine is faster than another, term by term: made-up machines that differ in one number, cards that lack some.
+
+use crate::common::{Scratch, printed, refused};
+use crate::made_up::{NUMBERS, ONE, Plan, TWO, card, folder, machine, points, with};
+use apexmap::explore::compare::attribution::parts;
+use apexmap::explore::compare::explained::{self, Explained};
+use apexmap::explore::compare::facts::Allowed;
+use apexmap::explore::compare::machine::Machine;
+use apexmap::explore::compare::points::Matching;
+use apexmap::explore::compare::terms::{ALIKE, TermPair, of_pair};
+use apexmap::explore::compare::{Comparison, compare, groups};
+use apexmap::explore::machine::Card;
+use apexmap::explore::models::Model;
+use apexmap::explore::models::apex_map::Surface;
+use apexmap::measure::kernels;
+use proptest::prelude::*;
+
+fn of(machines: &[Machine]) -> Comparison<'_> {
+    let allowed = Allowed { page_size: true, ..Allowed::default() };
+    compare(machines, Matching { allowed, ..Matching::default() }).expect("a comparison")
+}
+
+fn pair(machines: &[Machine]) -> TermPair {
+    of_pair(&of(machines), 1).expect("points of the model").expect("cards")
+}
+
+fn told(machines: &[Machine]) -> Vec<Explained> {
+    let (scratch, comparison) = (Scratch::new(), of(machines));
+    let groups = groups::of(&comparison.points, &comparison.matched);
+    explained::all(&comparison, &groups, &scratch, 6).expect("an explanation")
+}
+
+proptest! {
+    #[test]
+    fn the_parts_of_a_ratio_add_up_to_its_logarithm(
+        terms in prop::collection::vec((prop_oneof![Just(0.0), 1e-12f64..1e-3], prop_oneof![Just(0.0), 1e-12f64..1e-3]), 1..9),
+        base in 1e-12f64..1e-3, near in -1e-9f64..1e-9,
+    ) {
+        let a: Vec<f64> = terms.iter().map(|term| term.0).chain([base]).collect();
+        for last in [base * (1.0 + near), base, 1e-6] {
+            let b: Vec<f64> = terms.iter().map(|term| term.1).chain([last]).collect();
+            let (found, back) = (parts(&a, &b), parts(&b, &a));
+            let ratio = (b.iter().sum::<f64>() / a.iter().sum::<f64>()).ln();
+            prop_assert!((found.iter().sum::<f64>() - ratio).abs() <= 1e-9 * ratio.abs().max(1e-5), "{found:?} {ratio}");
+            for ((part, back), (a, b)) in found.iter().zip(back).zip(a.iter().zip(&b)) {
+                prop_assert!((part + back).abs() <= 1e-9 * part.abs(), "{part} {back}");
+                prop_assert!(part.signum() == (b - a).signum() || a == b, "{part}: {a} to {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_one_number_that_differs_is_named_where_it_matters_and_nowhere_else() {
+    let crowd = Plan { ranks: &[16], words: &[1 << 24], ..TWO };
+    let slow = with(&[("node_bandwidth_bytes_per_second", 1e10)]);
+    for (plan, changes, term) in [
+        (ONE, &[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)][..], "memory"),
+        (ONE, &[("l3_alone_seconds", 60e-9)], "L3"),
+        (ONE, &[("walk_seconds", 500e-9)], "TLB"),
+        (ONE, &[("issue_seconds_per_byte", 5e-11)], "issue"),
+        (TWO, &[("request_seconds", 1e-6), ("request_alone_seconds", 2e-6)], "remote"),
+        (TWO, &[("request_seconds_per_byte", 1e-9)], "remote"),
+        (crowd, &[("node_bandwidth_bytes_per_second", 1e10)], "node bandwidth"),
+    ] {
+        let pair = pair(&[machine("a", plan, &NUMBERS), machine("b", plan, &with(changes))]);
+        assert_eq!(pair.cells.len(), points(plan).len());
+        let mut named = 0;
+        for cell in &pair.cells {
+            assert!(cell.unexplained().abs() < 1e-9 && cell.seconds[0].len() == cell.parts.len(), "{cell:?}");
+            let Some(leading) = cell.leading() else { continue };
+            let name = *pair.terms.get(leading.term).expect("all is explained");
+            // What a block takes to issue hides misses, too.
+            let hidden = term == "issue" && ["TLB", "memory", "L3"].contains(&name);
+            assert!(name == term || hidden, "{name} instead of {term}: {cell:?}");
+            named += usize::from(name == term && leading.share > 0.5);
+        }
+        assert!((2..pair.cells.len()).contains(&named), "{term} at {named}");
+        let alike = pair.cells.iter().filter(|cell| cell.measured.abs() < ALIKE.ln()).count();
+        assert!(alike > 0, "{term} matters everywhere");
+    }
+    // Node bandwidth is a term of its own, by what an access waits for it.
+    let x = [1.0, 4096.0, 2f64.powi(28), 16.0, 4096.0, 16.0, 0.0, 0.0];
+    let time: f64 = Surface.budget(&x, &slow).iter().map(|term| term.1).sum();
+    assert!((8.0 * 4096.0 / Surface.predict(&x, &slow).value / time - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_explanation_says_by_how_much_which_term_slows_a_machine_down_and_how_sure_that_is() {
+    let noisy = Plan { noise: 0.03, ..ONE };
+    let slow = with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9)]);
+    let told = told(&[machine("a", noisy, &NUMBERS), machine("b", noisy, &slow)]);
+    let [one] = &told[..] else { panic!("{told:?}") };
+    let text = one.sentences.join("\n");
+    assert!(text.contains("within a factor of 1.25 at 50 of 50 points"), "{text}");
+    assert!(text.contains("times slower than a at") && text.contains("because of memory ("), "{text}");
+    assert!(!text.contains("times faster"), "{text}");
+    // A group for each memory size, each with both maps.
+    assert_eq!(one.groups.len(), 2);
+    for group in &one.groups {
+        assert_eq!(group.pictures.len(), 2, "{}", group.label);
+        assert!(group.terms.last().is_some_and(|last| last == "not explained"), "{:?}", group.terms);
+        assert_eq!(group.rows.iter().map(|row| row.points).collect::<Vec<_>>(), [25, 10, 15, 10, 15]);
+        for row in &group.rows {
+            let number = |text: &String| text.parse::<f64>().expect("a number");
+            let product: f64 = row.factors.iter().map(number).product();
+            assert!((product / number(&row.measured) - 1.0).abs() < 0.02, "{row:?}");
+        }
+    }
+    assert!(one.groups[1].label.contains("M = 64 Mwords") && one.groups[1].terms.contains(&"memory".to_owned()));
+}
+
+#[test]
+fn what_the_cards_do_not_say_is_called_unexplained() {
+    let mut machines = [machine("a", ONE, &NUMBERS), machine("b", ONE, &with(&[("memory_line_seconds", 2.5e-8)]))];
+    machines[1].card = Some(card("b", &NUMBERS));
+    let pair = pair(&machines);
+    let leading: Vec<usize> = pair.cells.iter().filter_map(|cell| Some(cell.leading()?.term)).collect();
+    assert!(!leading.is_empty() && leading.iter().all(|&term| term == pair.terms.len()), "{leading:?}");
+    let text = told(&machines)[0].sentences.join("\n");
+    assert!(text.contains("which the model mostly does not explain (100 % of it)"), "{text}");
+}
+
+#[test]
+fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
+    let plans = Plan { ranks: &[1, 2], kernel: "apex_map.two_sided", words: &[1 << 14], ..ONE };
+    let with_cards = |change: &dyn Fn(&mut Machine)| {
+        let mut machines = [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS)];
+        change(&mut machines[1]);
+        told(&machines).remove(0)
+    };
+    let silent = with_cards(&|machine| machine.card = None);
+    assert!(silent.pair.is_none() && silent.groups.is_empty() && silent.sentences.len() == 1);
+    assert!(silent.sentences[0].contains("b has no machine card") && silent.sentences[0].contains("--cards"));
+    let silent = with_cards(&|machine| machine.card = Some(Card::new("b", "", "")));
+    assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
+    // Without the numbers of messages, one rank is explained and two are not.
+    let mut half = Card::new("b", "", "");
+    for (parameter, value) in Surface.about().parameters.iter().zip(NUMBERS).take(16) {
+        half.set_base(parameter.number, value, "made up").expect("a number of cards");
+    }
+    let told = with_cards(&|machine| machine.card = Some(half.clone()));
+    let pair = told.pair.expect("some points");
+    assert_eq!((pair.cells.len(), pair.left_out.values().sum::<usize>()), (25, 25));
+    assert!(told.sentences[0].contains("25 points, because the card of b lacks the numbers of messages"));
+}
+
+#[test]
+fn points_that_write_have_no_terms() {
+    let writing = Plan { access: "write", ..ONE };
+    let told = told(&[machine("a", writing, &NUMBERS), machine("b", writing, &NUMBERS)]);
+    let said = told[0].sentences.join("\n");
+    assert!(said.contains("50 points, because apex_map.surface is about access = \"read\""), "{said}");
+    assert!(told[0].groups.is_empty());
+}
+
+#[test]
+fn the_words_of_the_model_are_those_of_the_kernel() {
+    let variable = Surface.about().variables.iter().find(|variable| variable.name == "access").expect("a variable");
+    let kernel = kernels::find("apex_map.sequential").expect("a kernel");
+    let parameter = kernel.parameters().iter().find(|parameter| parameter.name == "access").expect("a parameter");
+    assert!(matches!(parameter.domain, kernels::Domain::Choice(words) if words == variable.words));
+}
+
+#[test]
+fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
+    let scratch = Scratch::new();
+    let plan = Plan { noise: 0.03, kernel: "apex_map.two_sided", ranks: &[1, 2], words: &[1 << 20, 1 << 26], ..ONE };
+    let slow = with(&[("memory_alone_seconds", 450e-9), ("memory_line_seconds", 7.5e-9), ("request_seconds", 5e-7)]);
+    let [old, new] = [("old", &NUMBERS, true), ("new", &slow, false)]
+        .map(|(name, numbers, keeps)| folder(&scratch, name, plan, numbers, keeps).display().to_string());
+    let out = scratch.join("page");
+    let to = out.to_str().expect("a path");
+    let page = || std::fs::read_to_string(out.join("compare.html")).expect("a page");
+    let text = printed(&["compare", &old, &new, "--out", to]);
+    assert!(text.contains("is not known") && text.contains("--cards") && !out.join("terms.csv").exists(), "{text}");
+    assert!(page().contains("What separates the machines, term by term"));
+    let card = format!(",{}", scratch.join("new.toml").display());
+    let text = printed(&["compare", &old, &new, "--out", to, "--cards", &card]);
+    assert!(text.contains("times slower than old at") && text.contains("because of memory ("), "{text}");
+    // A surface for each rank count and size: N, which follows from alpha, L and P, divides none.
+    assert_eq!(page().matches("aria-label=\"Which term separates new from old\"").count(), 4);
+    assert!(page().contains("<th>long blocks, L"));
+    let csv = std::fs::read_to_string(out.join("terms.csv")).expect("a table");
+    assert_eq!(csv.lines().count(), 1 + 4 * 25);
+    for line in csv.lines().skip(1) {
+        let numbers: Vec<f64> = line.split(',').rev().take(10).map(|cell| cell.parse().expect("a number")).collect();
+        let ratio: f64 = line.split(',').rev().nth(29).expect("a cell").parse().expect("a ratio");
+        assert!((numbers.iter().sum::<f64>() - ratio.ln()).abs() < 1e-9, "{line}");
+    }
+    printed(&["compare", &old, &new, "--out", to]);
+    assert!(!out.join("terms.csv").exists(), "an earlier one is gone");
+    assert!(refused(&["compare", &old, &new, "--cards", "a.toml"]).contains("--cards has 1 card for 2 machines"));
+}

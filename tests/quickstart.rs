@@ -1,0 +1,71 @@
+//! The quickstart on machines of several kinds: what it would measure, what memory it takes, and how long.
+
+use apexmap::explore::launch;
+use apexmap::explore::sweep::cost::rough_on;
+use apexmap::explore::sweep::driver;
+use apexmap::explore::sweep::forecast::Forecast;
+use apexmap::explore::sweep::plan::{Context, Plan, Progress, launch_memory};
+use apexmap::explore::sweep::{Machine, Sweep, ready};
+use apexmap::measure::comm::TransportKind;
+use apexmap::measure::worker::Repeat;
+use apexmap::sample::Sample;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const GIB: u64 = 1 << 30;
+
+fn plan(sweep: &Sweep) -> Plan {
+    let context = Context {
+        transport: TransportKind::Threads,
+        launcher: launch::find("local").expect("a launcher"),
+        ranks_per_node: None,
+        place: sweep.launch.place,
+        machine: "m".into(),
+        build: "b".into(),
+        builds: Default::default(),
+        library: String::new(),
+    };
+    Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, 1).expect("a plan")
+}
+
+/// Seconds that the sweep takes with the fewest samples, whatever its budget.
+fn seconds(plan: &Plan, threads: usize) -> f64 {
+    let progress = Progress::new::<Sample>(plan, &[]);
+    let launches = driver::open(plan, &progress, &|entry| rough_on(&entry.point, threads));
+    let fewest = Repeat { max: plan.repeat.min, width: None, budget_seconds: None, ..plan.repeat };
+    Forecast::new(fewest, &launches, 0.0).outlook(0.0).seconds
+}
+
+#[test]
+fn it_fits_the_cores_the_memory_and_two_minutes_of_any_machine() {
+    // Cores, hardware threads, memory, last cache, words of M for each rank on one and on all cores.
+    let machines = [
+        ("two cores", 2, 2, 24 * GIB, 32 << 20),
+        ("laptop", 8, 16, 8 * GIB, 16 << 20),
+        ("small laptop", 4, 8, 4 * GIB, 8 << 20),
+        ("node", 64, 64, 256 * GIB, 256 << 20),
+        ("large node", 128, 256, 512 * GIB, 32 << 20),
+    ];
+    for (name, cores, hardware_threads, memory, last_cache) in machines {
+        let machine = Machine { hardware_threads, last_cache, ..Machine::plain(cores, memory) };
+        let sweep = ready::open(Path::new("quickstart"), machine).expect(name);
+        let plan = plan(&sweep);
+        let (mut most, mut ranks) = (0, BTreeSet::new());
+        for (size, entries) in plan.by_size() {
+            most = most.max(launch_memory(&plan, size, &entries).0);
+            ranks.insert(size.ranks);
+        }
+        let time = seconds(&plan, hardware_threads);
+        let m: BTreeSet<u64> = plan.entries.iter().map(|e| e.point.integer("M") / e.point.ranks as u64 >> 7).collect();
+        println!(
+            "{name}: {} points, P {ranks:?}, M {m:?} KiB a rank, {} MiB, {time:.1} s, budget {:?}",
+            plan.entries.len(),
+            most >> 20,
+            plan.repeat.budget_seconds
+        );
+        assert_eq!(ranks, BTreeSet::from([1, cores]), "{name}");
+        assert_eq!(plan.entries.len(), 2 * 7 * 9, "{name}");
+        assert!(most <= memory * if memory > 8 * GIB { 55 } else { 30 } / 100, "{name}: {most} bytes of {memory}");
+        assert!(time <= 120.0 && plan.repeat.budget_seconds.is_some_and(|budget| budget <= 115.0), "{name}: {time} s");
+    }
+}
