@@ -122,6 +122,7 @@ fn unit(of: Unit) -> &'static str {
         Unit::Bytes => "KiB",
         Unit::BytesPerSecond => "GB/s",
         Unit::PerSecond => "M/s",
+        Unit::UpdatesPerSecond => "GUPS",
         Unit::Hertz => "GHz",
         _ => "",
     }
@@ -180,7 +181,8 @@ fn names_of_numbers_are_written_as_they_are_read() {
         names.extend(card.numbers().keys().cloned());
     }
     let host = apexmap::provenance::host();
-    names.extend(apexmap::explore::calibrate::probes(&host, 2).iter().map(|probe| probe.number.to_string()));
+    let probes = [apexmap::explore::calibrate::probes(&host, 2), apexmap::explore::calibrate::node(&host, 64)].concat();
+    names.extend(probes.iter().map(|probe| probe.number.to_string()));
     assert!(names.iter().filter(|name| name.contains("--")).count() > 100);
     for name in names {
         let parsed = NumberName::parse(&name).expect("a name");

@@ -33,6 +33,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
+//! - `staircase`: sizes of caches and the reach of TLBs from made-up latencies, the table of classic numbers and its figures
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
 //! - `identity`: what makes samples stale
@@ -157,6 +158,7 @@ mod resume;
 mod samples;
 mod slurm;
 mod spec;
+mod staircase;
 mod stamping;
 mod store;
 mod submit;

@@ -149,7 +149,7 @@ pub mod fits {
 /// ```
 pub mod figures {
     pub use crate::explore::figure::{
-        Axis, CurvePoint, Curves, Figure, Grid, Landmark, Quantity, Series, View, png, svg,
+        Axis, CurvePoint, Curves, Figure, Grid, Landmark, LandmarkStyle, Quantity, Series, View, png, svg,
     };
     pub use crate::explore::plot::{FigureKind, Request, figure};
     pub use crate::units::Unit;

@@ -73,6 +73,7 @@ fn spread(low: f64, high: f64, unit: Unit) -> String {
 fn step(name: &NumberName) -> Option<(String, f64)> {
     let at = match name.qualifier.first()? {
         Word::Bytes(at) | Word::PerCent(at) => *at as f64,
+        Word::Pair(first, second) => *first as f64 * 65536.0 + *second as f64,
         _ => return None,
     };
     let rest: String = name.qualifier[1..].iter().map(|word| format!("-{word}")).collect();

@@ -1,132 +1,158 @@
 //! Numbers of a card that follow from several measured ones: sizes of caches, the reach of address translation, and lines in
 //! flight. Each is absent where what it follows from does not show it.
 
+use super::staircase::{Rung, Step, places, rungs, step};
 use crate::error::Result;
 use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::provenance::Host;
 use crate::units::{self, BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 
-/// A time with its 95 % interval.
-#[derive(Clone, Copy)]
-struct Measured {
-    size: f64,
-    seconds: f64,
-    low: f64,
-    high: f64,
-}
-
 /// A cache that serves less than this share of what the system reports is not what it reports.
 const LEAST_SHARE: f64 = 0.6;
+/// A cache serves at most this multiple of what the system reports.
+const MOST_SHARE: f64 = 1.6;
+/// A TLB of so many pages is a first-level one.
+const FIRST_TLB: f64 = 256.0;
+/// Pages, and their bytes.
+pub const PAGES: [(Word, f64); 2] = [(Word::Base, BASE_PAGE_BYTES as f64), (Word::Huge, HUGE_PAGE_BYTES as f64)];
 
 /// Adds them to a card. The size of a cache that serves much less than the system reports becomes the measured one, and says
-/// both.
-pub fn add(card: &mut Card, host: &Host) -> Result<()> {
-    let mut nearer = 0.0;
-    for level in ["l1", "l2", "l3"] {
-        let name = format!("{level}_bytes");
-        let Some(reported) = card.get(&name) else { continue };
-        let Some(found) = capacity(card, reported, nearer) else {
-            nearer = reported;
-            continue;
-        };
-        nearer = found.value;
-        if found.high.is_some_and(|high| high < LEAST_SHARE * reported) {
-            let how = format!("{}; the system reports {}", found.how, units::bytes(reported));
-            card.set(&name, Number { how, ..found.clone() })?;
-        }
-        card.set(&format!("{level}_measured_bytes"), found)?;
+/// both. What is not to be seen though the system reports it is said, a sentence each.
+pub fn add(card: &mut Card, host: &Host) -> Result<Vec<String>> {
+    let mut unseen = caches(card)?;
+    for (pages, page) in PAGES {
+        let entries = if pages == Word::Base { host.tlb_entries_4k } else { host.tlb_entries_2m };
+        unseen.extend(translation(card, &pages, page, entries.map(f64::from))?);
     }
-    translation(card, Word::Base, BASE_PAGE_BYTES, host.tlb_entries_4k)?;
-    translation(card, Word::Huge, HUGE_PAGE_BYTES, host.tlb_entries_2m)?;
     if let Some(number) = in_flight(card) {
         card.set(&NumberName::new("lines_in_flight").with([Word::Prefetched]).to_string(), number)?;
     }
-    Ok(())
+    Ok(unseen)
 }
 
-/// The numbers `NAME--SIZE` whose further words are these, by size.
-fn ladder(card: &Card, number: &str, further: &[Word]) -> Vec<Measured> {
-    let rung = |name: NumberName| match name.qualifier.as_slice() {
-        [Word::Bytes(bytes), rest @ ..] if rest == further => {
-            let seconds = card.get(&name.to_string())?;
-            let (low, high) = card.interval(&name.to_string()).unwrap_or((seconds, seconds));
-            Some(Measured { size: *bytes as f64, seconds, low, high })
-        }
-        _ => None,
-    };
-    let names = card.variants(NumberName::new(number).entry.name);
-    let mut rungs: Vec<Measured> = names.into_iter().filter_map(rung).collect();
-    rungs.sort_by(|a, b| a.size.total_cmp(&b.size));
-    rungs
+/// Dependent random reads of whole regions.
+pub fn lines(card: &Card) -> Vec<Rung> {
+    rungs(card, "read_seconds", &[Word::Huge, Word::Dependent])
 }
 
-/// Something of C bytes serves C/R of uniform random reads in a region of R, so that they take
-/// t = C/R within + (1 - C/R) beyond in the mean. With `within` from a region of at most half of what the system tells, t from
-/// one of at least twice as much, and `beyond` from what the region twice as large adds, C follows. The system's size only
-/// says where to look. C and the region it was seen in; `None` where the ladder does not show it.
-fn served(ladder: &[Measured], reported: f64) -> Option<(Number, f64)> {
-    let within = ladder.iter().rev().find(|rung| rung.size <= reported / 2.0)?.seconds;
-    let at = ladder.iter().position(|rung| rung.size >= 2.0 * reported)?;
-    let (mixed, twice) = (*ladder.get(at)?, *ladder.get(at + 1)?);
-    let beyond = (twice.seconds * twice.size - mixed.seconds * mixed.size) / (twice.size - mixed.size);
-    let bytes = |seconds: f64| mixed.size * (beyond - seconds) / (beyond - within);
-    let (value, low, high) = (bytes(mixed.seconds), bytes(mixed.high), bytes(mixed.low));
-    let sound = beyond > 1.5 * within && low > 0.0 && high < mixed.size;
-    sound.then(|| (Number::new(value, "B", "").with_interval(low, high), mixed.size))
-}
-
-/// The size of a cache beyond `nearer` bytes, by what the system reports or, where the ladder shows no such cache, by the
-/// largest size at which it shows one. Sizes that are looked at are a factor of two apart: each finds what is nearest to it.
-fn capacity(card: &Card, reported: f64, nearer: f64) -> Option<Number> {
-    let ladder = ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]);
-    let as_reported = served(&ladder, reported).filter(|(found, _)| found.value >= LEAST_SHARE * reported);
-    let smaller = ladder.iter().rev().map(|rung| rung.size).filter(|&size| size < reported && size >= 2.0 * nearer);
-    let near = |size: f64| served(&ladder, size).filter(|(found, _)| (0.6..1.6).contains(&(found.value / size)));
-    let (found, region) = as_reported.or_else(|| smaller.filter_map(near).next())?;
+fn number(found: &Step, of: &str) -> Number {
     let how = format!(
-        "from dependent random reads in {}, of which a cache of this size serves its part; interval of their latency only",
-        units::bytes(region)
+        "where the latency of {of} rises, in {} regions of {} to {}; range by profile likelihood",
+        found.regions,
+        units::bytes(found.from),
+        units::bytes(found.to)
     );
-    Some(Number { how, ..found })
+    Number::new(found.size, "B", how).with_interval(found.low, found.high)
 }
 
-/// What reads of one line a page take beyond those of as many lines next to each other, by the bytes of the pages.
-fn excess(card: &Card, pages: &Word, page: f64) -> Vec<Measured> {
-    let lines = ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]);
-    let beyond = |rung: Measured| {
-        let near = |line: &&Measured| line.size <= (rung.size / page * 64.0).max(lines[0].size);
-        let plain = lines.iter().rev().find(near)?;
-        let (seconds, low, high) = (rung.seconds - plain.seconds, rung.low - plain.high, rung.high - plain.low);
-        Some(Measured { seconds: seconds.max(0.0), low, high, ..rung })
+fn caches(card: &mut Card) -> Result<Vec<String>> {
+    let (ladder, mut unseen) = (lines(card), Vec::new());
+    if ladder.is_empty() {
+        return Ok(unseen);
+    }
+    let all = places(&ladder);
+    let levels = ["l1", "l2", "l3"];
+    let told = levels.iter().any(|level| card.get(&format!("{level}_bytes")).is_some());
+    let mut nearer = 0.0;
+    for level in levels {
+        let name = format!("{level}_bytes");
+        let reported = card.get(&name);
+        let at = all.iter().copied().filter(|&place| place > 1.5 * nearer);
+        let at = match reported {
+            Some(size) => at.filter(|&place| place < MOST_SHARE * size).reduce(|a, b| nearest(size, a, b)),
+            None if told => continue,
+            None => at.reduce(f64::min),
+        };
+        let found = at.and_then(|at| step(&ladder, at, &all)).map(|found| number(&found, "dependent random reads"));
+        let Some(found) = found else {
+            nearer = reported.or(at).unwrap_or(nearer);
+            unseen.extend(reported.map(|size| {
+                let (level, size) = (level.to_uppercase(), units::bytes(size));
+                format!(
+                    "{level}: the system reports {size}, but the latency of random reads has no step that tells a size"
+                )
+            }));
+            continue;
+        };
+        nearer = found.value;
+        let differs = |size: f64| found.high.is_some_and(|high| high < LEAST_SHARE * size);
+        if reported.is_none_or(differs) {
+            let told = reported.map_or_else(|| "nothing".to_owned(), units::bytes);
+            card.set(&name, Number { how: format!("{}; the system reports {told}", found.how), ..found.clone() })?;
+        }
+        card.set(&format!("{level}_measured_bytes"), found)?;
+    }
+    Ok(unseen)
+}
+
+/// Of two sizes that nearer to a third, on a log scale.
+fn nearest(size: f64, a: f64, b: f64) -> f64 {
+    if (a / size).ln().abs() <= (b / size).ln().abs() { a } else { b }
+}
+
+/// Dependent reads of one line a page; the part is what they take beyond those of as many lines next to each other.
+pub fn page_reads(card: &Card, pages: &Word, page: f64) -> Vec<Rung> {
+    let lines = lines(card);
+    let beyond = |rung: Rung| {
+        let plain = between(&lines, rung.size / page * 64.0, |line| line.seconds)?;
+        Some(Rung { part: rung.seconds - plain, ..rung })
     };
-    ladder(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
+    rungs(card, "page_read_seconds", std::slice::from_ref(pages)).into_iter().filter_map(beyond).collect()
 }
 
-fn translation(card: &mut Card, pages: Word, page: u64, entries: Option<u32>) -> Result<()> {
-    let page = page as f64;
-    let excess = excess(card, &pages, page);
+/// The time in a region between those measured, where time times size is a straight line.
+fn between(ladder: &[Rung], size: f64, time: impl Fn(&Rung) -> f64) -> Option<f64> {
+    let above = ladder.iter().position(|rung| rung.size >= size)?;
+    let (high, low) = (&ladder[above], &ladder[above.saturating_sub(1)]);
+    if above == 0 {
+        return Some(time(high));
+    }
+    let share = (size - low.size) / (high.size - low.size);
+    Some((share * time(high) * high.size + (1.0 - share) * time(low) * low.size) / size)
+}
+
+fn translation(card: &mut Card, pages: &Word, page: f64, entries: Option<f64>) -> Result<Vec<String>> {
+    let ladder = page_reads(card, pages, page);
+    let all = places(&ladder);
     let name = |number: &str| NumberName::new(number).with([pages.clone()]).to_string();
-    let against = "dependent reads of one line a page against as many lines side by side";
-    if let Some((found, region)) = entries.and_then(|entries| served(&excess, f64::from(entries) * page)) {
-        let how = format!("{against}, in {}, of which entries for this much serve their part", units::bytes(region));
-        card.set(&name("tlb_reach_bytes"), Number { how, ..found })?;
+    let against = "dependent reads of one line a page, beyond that of as many lines side by side,";
+    let first = all.first().copied().filter(|&place| place <= FIRST_TLB * page);
+    let second = all.iter().copied().filter(|&place| Some(place) != first);
+    let second = match entries {
+        Some(entries) => second.reduce(|a, b| nearest(entries * page, a, b)),
+        None => second.reduce(f64::max),
+    };
+    for (number_of, at) in [("l1_tlb_reach_bytes", first), ("tlb_reach_bytes", second)] {
+        if let Some(found) = at.and_then(|at| step(&ladder, at, &all)) {
+            card.set(&name(number_of), number(&found, against))?;
+        }
     }
-    if let Some(last) = excess.last().filter(|last| last.low > 0.0) {
-        let how = format!("{against}, in {}", units::bytes(last.size));
-        let number = Number::new(last.seconds, "s", how).with_interval(last.low, last.high);
-        card.set(&name("translation_seconds"), number)?;
+    let (lines, against) = (lines(card), against.trim_end_matches(','));
+    if let Some(last) = ladder.last() {
+        let plain = |time: fn(&Rung) -> f64| between(&lines, last.size / page * 64.0, time).unwrap_or(f64::NAN);
+        let (low, high) = (last.low - plain(|line| line.high), last.high - plain(|line| line.low));
+        if low > 0.0 {
+            let number = Number::new(last.part, "s", format!("{against}, in {}", units::bytes(last.size)));
+            card.set(&name("translation_seconds"), number.with_interval(low, high))?;
+        }
     }
-    Ok(())
+    let reach =
+        entries.map(|entries| entries * page).filter(|reach| ladder.last().is_some_and(|last| last.size > 2.0 * reach));
+    let unseen = reach.filter(|_| card.get(&name("tlb_reach_bytes")).is_none()).map(|reach| {
+        let (page, reach) = (units::bytes(page), units::bytes(reach));
+        format!(
+            "TLB reach with {page} pages: the processor reports {reach}, but the latency of reads of one line a page has no step \
+             that tells a size"
+        )
+    });
+    Ok(unseen.into_iter().collect())
 }
 
 /// Latency of dependent reads over the time of prefetched ones, in the largest region.
 fn in_flight(card: &Card) -> Option<Number> {
-    let (latency, reads) = (
-        ladder(card, "read_seconds", &[Word::Huge, Word::Dependent]),
-        ladder(card, "read_seconds", &[Word::Huge, Word::Prefetched]),
-    );
-    let (latency, read) =
-        (latency.last()?, reads.last().filter(|read| Some(read.size) == latency.last().map(|l| l.size))?);
+    let (latency, reads) = (lines(card), rungs(card, "read_seconds", &[Word::Huge, Word::Prefetched]));
+    let (read, latency) =
+        reads.iter().rev().find_map(|read| Some((read, latency.iter().find(|l| l.size == read.size)?)))?;
     let how = format!("dependent over prefetched random reads in {}, on huge pages", units::bytes(latency.size));
     let number = Number::new(latency.seconds / read.seconds, "", how);
     Some(number.with_interval(latency.low / read.high, latency.high / read.low))

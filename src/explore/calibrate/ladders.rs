@@ -1,9 +1,10 @@
 //! What bounds are made of: the same small thing measured over a range of sizes, each number with its size as qualifier.
 
 use super::Probe;
-use crate::explore::machine::{NumberName, Word};
+use super::derived::{PAGES, lines, page_reads};
+use super::staircase::places;
+use crate::explore::machine::{Card, NumberName, Word};
 use crate::point::Value;
-use crate::units::{BASE_PAGE_BYTES, HUGE_PAGE_BYTES};
 
 /// From this many bytes on, runs are longer.
 const SETTLED: u64 = 32 << 20;
@@ -24,16 +25,9 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
             (Word::Huge, Word::Dependent),
             (Word::Base, Word::Independent),
             (Word::Base, Word::Prefetched),
+            (Word::Base, Word::Dependent),
         ] {
-            // A large cache takes long to hold what random reads need instead of what was there before.
-            let reads = match (&order, bytes) {
-                (Word::Dependent, _) => 1u64 << 16,
-                (_, ..SETTLED) => 1 << 18,
-                _ => 1 << 22,
-            };
-            let number = of_size("read_seconds", bytes, [pages.clone(), order.clone()]);
-            let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes).with("pages", &pages);
-            all.push(probe.with("order", &order).with("reads", reads));
+            all.push(read(bytes, &pages, &order));
         }
         let number = of_size("read_bandwidth_bytes_per_second", bytes, []);
         let probe = Probe::of(number, "calibrate.stream", 1).with("bytes", bytes);
@@ -43,17 +37,70 @@ pub fn memory(least: u64, most: u64) -> Vec<Probe> {
     all
 }
 
-/// Of a core: dependent reads of one line a page, over pages.
-pub fn pages(most: u64) -> Vec<Probe> {
+fn read(bytes: u64, pages: &Word, order: &Word) -> Probe {
+    // A large cache takes long to hold what random reads need instead of what was there before.
+    let reads = match (order, bytes) {
+        (Word::Dependent, _) => 1u64 << 16,
+        (_, ..SETTLED) => 1 << 18,
+        _ => 1 << 22,
+    };
+    let number = of_size("read_seconds", bytes, [pages.clone(), order.clone()]);
+    let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes).with("pages", pages);
+    probe.with("order", order).with("reads", reads)
+}
+
+/// Of a core: dependent reads of one line a page, over pages of 4 KiB in up to the first and of 2 MiB in up to the second.
+pub fn pages(most_base: u64, most_huge: u64) -> Vec<Probe> {
     let mut all = Vec::new();
-    for (pages, page) in [(Word::Base, BASE_PAGE_BYTES), (Word::Huge, HUGE_PAGE_BYTES)] {
-        for bytes in std::iter::successors(Some(4 * page), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most) {
-            let number = of_size("page_read_seconds", bytes, [pages.clone()]);
-            let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes);
-            let probe = probe.with("pages", &pages).with("order", "dependent");
-            all.push(probe.with("spread", "pages").with("reads", 1u64 << 16));
+    for ((pages, page), most) in PAGES.into_iter().zip([most_base, most_huge]) {
+        for bytes in
+            std::iter::successors(Some(4 * page as u64), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= most)
+        {
+            all.push(page_read(bytes, &pages));
         }
     }
+    all
+}
+
+fn page_read(bytes: u64, pages: &Word) -> Probe {
+    let number = of_size("page_read_seconds", bytes, [pages.clone()]);
+    let probe = Probe::of(number, "calibrate.read", 1).with("bytes", bytes);
+    probe.with("pages", pages).with("order", "dependent").with("spread", "pages").with("reads", 1u64 << 16)
+}
+
+/// Sizes around a step: from 1/3.7 of it to 3.7 times it, a quarter of an octave apart. None is a power of two, as those of the first
+/// stage are.
+fn around(place: f64, unit: f64, most: u64) -> impl Iterator<Item = u64> {
+    let sizes = (-8..8).map(move |k| place * 2f64.powf((f64::from(k) + 0.5) / 4.0));
+    let whole = sizes.map(move |size| ((size / unit).round() * unit) as u64);
+    whole.filter(move |&bytes| bytes >= unit as u64 && bytes <= most && !bytes.is_power_of_two())
+}
+
+/// The second stage of a latency staircase: regions around each step that the first stage has put on a card, and pages around
+/// each of address translation, with as many lines side by side.
+pub fn fine(card: &Card, most: u64) -> Vec<Probe> {
+    let mut all = Vec::new();
+    for place in places(&lines(card)) {
+        // Sizes as one would write them.
+        let unit = if place < 1e6 { 1024.0 } else { 65536.0 };
+        all.extend(around(place, unit, most).map(|bytes| read(bytes, &Word::Huge, &Word::Dependent)));
+    }
+    for (pages, page) in PAGES {
+        for place in places(&page_reads(card, &pages, page)) {
+            // The kernel reads 1 KiB of lines at least.
+            for bytes in around(place, 4.0 * page, most).filter(|&bytes| bytes >= 16 * page as u64) {
+                all.push(page_read(bytes, &pages));
+                all.push(read(bytes / page as u64 * 64, &Word::Huge, &Word::Dependent));
+            }
+        }
+    }
+    let mut known: Vec<NumberName> = Vec::new();
+    all.retain(|probe: &Probe| {
+        let name = &probe.number;
+        let fresh = card.get(&name.to_string()).is_none() && !known.contains(name);
+        known.extend(fresh.then(|| name.clone()));
+        fresh
+    });
     all
 }
 

@@ -1,10 +1,14 @@
 //! Calibration: a sweep of the kernels that measure what models take as given, and the machine card made of its result.
 
 mod card_text;
+pub mod classic;
 pub mod derived;
 mod fitted;
-mod ladders;
+pub mod ladders;
+mod node;
+mod order;
 mod shapes;
+pub mod staircase;
 
 use crate::disturbance::Fact;
 use crate::error::{Error, Result};
@@ -15,11 +19,13 @@ use crate::explore::store::quietness::Quietness;
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
-use crate::provenance::{Cache, Host};
+use crate::provenance::Host;
 use crate::units;
 use std::fmt::Write;
 
 pub use card_text::card_text;
+pub use node::node;
+pub use order::contradictions;
 pub use shapes::shapes;
 
 /// A number of a card, and the point whose samples give it.
@@ -128,9 +134,13 @@ const CHASES: u64 = 32;
 /// Larger regions are read only where half of them is cached, as far as the system tells: they take long.
 const MOST_BEYOND: u64 = 512 << 20;
 
+/// A power of two.
+fn within(bytes: u64) -> u64 {
+    if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
+}
+
 /// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
-    let within = |bytes: u64| if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 };
     let level = |level: u32| {
         host.caches.iter().filter(|cache| cache.level == level).map(|cache| within(cache.bytes / 2)).next()
     };
@@ -158,13 +168,34 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     // The size of a cache shows in regions of twice and four times as much.
     let beyond = (4 * largest).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
     all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory.max(beyond)));
-    all.extend(ladders::pages(memory));
+    all.extend(ladders::pages(memory, MOST_BEYOND.min(within(host.memory_bytes / 8))));
     if cores > 1 {
         all.extend(ladders::loaded(memory, cores));
         all.extend(network());
         all.extend(ladders::messages());
     }
     all
+}
+
+/// The second stage of the latency staircase: what is measured around the steps that the first stage shows, which are the same
+/// whenever its samples are.
+///
+/// # Errors
+/// If what was measured is no number that a card takes.
+pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<Vec<Probe>> {
+    let mut card = Card::default();
+    let of_staircase = |probe: &&Probe| ["read_seconds", "page_read_seconds"].contains(&probe.number.entry.name);
+    measured(&mut card, probes.iter().filter(of_staircase), samples)?;
+    Ok(ladders::fine(&card, within(host.memory_bytes / 8)))
+}
+
+fn measured<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {
+    for probe in probes {
+        if let Some(number) = probe.measured(samples) {
+            card.set(&probe.number.to_string(), number)?;
+        }
+    }
+    Ok(())
 }
 
 /// The parts of RandomAccess, on a table of this many bytes.
@@ -251,20 +282,6 @@ pub fn sweep(probes: &[Probe], launch: &str, launches: u32) -> String {
     text
 }
 
-/// Caches of which the card has another size than the system reports, each as a sentence.
-pub fn contradictions(card: &Card, host: &Host) -> Vec<String> {
-    let one = |cache: &Cache| {
-        let (told, found) = (cache.bytes as f64, card.get(&format!("l{}_bytes", cache.level))?);
-        let (level, told_text, found_text) = (cache.level, units::bytes(told), units::bytes(found));
-        (found != told).then(|| {
-            format!(
-                "L{level}: the system reports {told_text}, but random reads see {found_text}; the card has the latter"
-            )
-        })
-    };
-    host.caches.iter().filter_map(one).collect()
-}
-
 /// Refuses samples of a disturbed machine: a card's numbers would be those of the machine and something else.
 ///
 /// # Errors
@@ -319,17 +336,14 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
             card.set(name, whole(cache.bytes as f64, "B"))?;
         }
     }
-    for probe in probes {
-        if let Some(number) = probe.measured(samples) {
-            card.set(&probe.number.to_string(), number)?;
-        }
-    }
+    measured(&mut card, probes, samples)?;
+    classic::describe(&mut card, probes, host);
     if let (Some(latency), Some(access)) = (card.get("memory_latency_seconds"), card.get("memory_access_seconds")) {
         let how = format!("memory_latency_seconds over memory_access_seconds, of {CHASES} concurrent chases");
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
-    derived::add(&mut card, host)?;
-    let unknown = fitted::add(&mut card, samples, host)?;
+    let mut unknown = derived::add(&mut card, host)?;
+    unknown.extend(fitted::add(&mut card, samples, host)?);
     if !unknown.is_empty() {
         card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());
     }

@@ -3,15 +3,17 @@
 use super::card::CardArguments;
 use super::conduct::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
+use super::show_card;
 use crate::error::{ErrorKind, Result};
-use crate::explore::calibrate;
+use crate::explore::calibrate::{self, Probe};
 use crate::explore::launch::{self, LauncherEntry};
+use crate::explore::report;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
 use crate::provenance;
-use crate::terminal::{print, width};
+use crate::terminal::print;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +25,7 @@ use std::path::{Path, PathBuf};
       --worker target-mpi/release/apexmap --out results/network
   apexmap predict random_access.all_to_all --machine results/calibrate/card.toml --ranks 1..1024")]
 pub struct Arguments {
-    /// The machine card to write [default: card.toml in the result folder]
+    /// The machine card to write, beside card.toml in the result folder
     #[arg(long, value_name = "FILE")]
     card: Option<PathBuf>,
     /// Folder of the samples [default: results/calibrate]
@@ -68,31 +70,64 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         launch.push_str(&format!("ranks_per_node = {number}\n"));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join("calibrate"));
-    let all = [probes.clone(), calibrate::shapes(&host, cores)].concat();
-    let text = calibrate::sweep(&all, &launch, arguments.launches);
+    // The node's own numbers are those of threads that share its memory.
+    let node = if arguments.launcher.is_none() { calibrate::node(&host, cores) } else { Vec::new() };
+    let mut probes = [probes, node].concat();
+    let shapes = calibrate::shapes(&host, cores);
+    let (setup, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+    let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
+    let mut machine = setup.plan.context.machine;
+    if !further.is_empty() {
+        probes.extend(further);
+        let (setup, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
+        (machine, measured) = (setup.plan.context.machine, again);
+    }
+    let samples = current(&folder)?;
+    if samples.is_empty() {
+        return measured;
+    }
+    if !arguments.allow_disturbed {
+        calibrate::require_quiet(&samples)?;
+    }
+    let card = calibrate::card(&probes, &samples, &machine, &host)?;
+    let folder = Folder::open(&folder)?;
+    let path = arguments.card.clone().unwrap_or_else(|| folder.own_card());
+    card.write(&folder.own_card())?;
+    card.write(&path)?;
+    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
+    report::make(&folder, &Samples::from(folder.table()?))?;
+    let (card, report) = (show_card::text(&card), folder.report());
+    print(&format!("{card}{odd}machine card: {}\nreport: {}\n", path.display(), report.display()))?;
+    measured
+}
+
+/// Measures what is missing of these. Failures of some points are told at the end, and so are not errors here.
+fn measure(
+    probes: &[Probe],
+    shapes: &[Probe],
+    launch: &str,
+    arguments: &Arguments,
+    folder: &Path,
+) -> Result<(Setup, Result<()>)> {
+    let text = calibrate::sweep(&[probes, shapes].concat(), launch, arguments.launches);
     let sweep = sweep::parse(&text, &folder.join("sweep.toml"), Machine::here())?;
     let setup = Setup::of(
         sweep,
         &SweepArguments {
             sweep: None,
-            out: Some(folder.clone()),
+            out: Some(folder.to_owned()),
             worker: arguments.worker.clone(),
             machine: arguments.machine.clone(),
             ranks_per_node: None,
         },
     )?;
-    let measured = carry_out(&setup, &CardArguments::default(), Conduct::default());
-    if measured.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::Interrupted(_))) {
-        return measured;
+    match carry_out(&setup, &CardArguments::default(), Conduct::default()) {
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
+        measured => Ok((setup, measured)),
     }
-    let samples = Samples::from(Folder::open(&folder)?.table()?).current();
-    if !arguments.allow_disturbed {
-        calibrate::require_quiet(&samples)?;
-    }
-    let card = calibrate::card(&probes, &samples, &setup.plan.context.machine, &host)?;
-    let path = arguments.card.clone().unwrap_or_else(|| folder.join("card.toml"));
-    card.write(&path)?;
-    let odd: String = calibrate::contradictions(&card, &host).iter().map(|text| format!("warning: {text}\n")).collect();
-    print(&format!("{}{odd}machine card: {}\n", calibrate::card_text(&card, width()), path.display()))?;
-    measured
+}
+
+/// The samples of the plan that a folder was last measured for.
+fn current(folder: &Path) -> Result<Samples> {
+    Ok(Samples::from(Folder::open(folder)?.table()?).current())
 }

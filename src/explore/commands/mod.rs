@@ -23,6 +23,7 @@ mod run;
 mod samples;
 pub mod setup;
 mod shell;
+mod show_card;
 mod snippet;
 mod status;
 mod submit;
@@ -75,6 +76,8 @@ commands! {
     Compare => compare,
     /// Measure basic latencies and bandwidths, and write a machine card
     Calibrate => calibrate,
+    /// Show a machine card: the classic numbers (STREAM, GUPS, latencies, cache sizes, TLB reach), and all others
+    Card => show_card,
     /// List the models and the published machines; show a model with its variables, parameters and source
     Models => models,
     /// Predict rates from a model and a machine card

@@ -8,6 +8,7 @@ use super::drawable::Drawable;
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
+use super::landmark::Landmark;
 use super::legend::{self, Legend};
 use super::sheet::{PAPER_WIDTH, Room, Style as Look};
 use super::table::{FigureTable, column, in_words};
@@ -33,15 +34,6 @@ pub struct Curves {
     pub series: Vec<Series>,
     /// Values of x worth a line, such as cache sizes; those beyond the points are left out.
     pub marks: Vec<Landmark>,
-}
-
-/// A value of x that a vertical line marks, such as the size of a cache.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Landmark {
-    /// Where on the x axis, in its unit.
-    pub x: f64,
-    /// What stands at the line: "L2".
-    pub label: String,
 }
 
 /// One curve.
@@ -123,7 +115,7 @@ impl Drawable for CurvePlot<'_> {
         }
         let spanned = |mark: &&Landmark| measured.first() <= Some(&mark.x) && Some(&mark.x) <= measured.last();
         for mark in curves.marks.iter().filter(spanned) {
-            landmark(canvas, &frame, mark)?;
+            mark.draw(canvas, &frame)?;
         }
         let sorted: Vec<Vec<CurvePoint>> = curves.series.iter().map(|series| by_x(&series.points)).collect();
         for (k, points) in sorted.iter().enumerate() {
@@ -207,19 +199,6 @@ impl Curves {
 }
 
 /// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
-fn landmark(canvas: &mut Canvas, frame: &Frame, mark: &Landmark) -> Result<()> {
-    const DASH: f64 = 5.0;
-    let (x, _) = frame.at(mark.x, frame.y.low);
-    let mut y = frame.area.top;
-    while y < frame.area.bottom {
-        canvas.line(&[(x, y), (x, (y + DASH).min(frame.area.bottom))], GREY, 1.0)?;
-        y += 2.0 * DASH;
-    }
-    let kind = Type::new(text::TICK).coloured(GREY);
-    let foot = frame.area.bottom - 8.0 - kind.width(&mark.label) / 2.0;
-    canvas.upward(&mark.label, (x - 9.0, foot), kind)
-}
-
 /// The values of a point that the axis must show. The lower end of an interval may be 0 or less where a log axis
 /// ends long before.
 fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {

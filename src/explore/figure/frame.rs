@@ -10,6 +10,7 @@ use super::sheet::{Sheet, Style};
 use super::text::{self, Side, Type};
 use super::ticks::{self, Scale};
 use crate::error::Result;
+use crate::units::Unit;
 
 /// Tick values of an axis and what stands beside them.
 pub struct Ticks {
@@ -54,7 +55,9 @@ impl<'a> FrameAxis<'a> {
     }
 
     fn ticks(&self, length: f64, extent: impl Fn(&str) -> f64) -> Ticks {
-        let binary = ticks::is_binary(self.measured);
+        // Sizes on a log scale are said in KiB and MiB, also where some lie between powers of two.
+        let sizes = self.quantity.unit == Unit::Bytes && self.scale.log && self.scale.low >= 1.0;
+        let binary = sizes || ticks::is_binary(self.measured);
         let sets = if self.only_measured {
             ticks::every_nth(self.measured)
         } else {

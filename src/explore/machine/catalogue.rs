@@ -86,6 +86,16 @@ pub const CATALOGUE: &[Entry] = &[
     entry("memory_latency_seconds", Unit::Seconds, "a dependent access to main memory"),
     entry("memory_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, one core"),
     entry("node_bandwidth_bytes_per_second", Unit::BytesPerSecond, "reading consecutive bytes, all cores of a node"),
+    entry("stream_copy_bytes_per_second", Unit::BytesPerSecond, "STREAM copy on all cores of a node: a = b"),
+    entry("stream_scale_bytes_per_second", Unit::BytesPerSecond, "STREAM scale on all cores of a node: a = 3 b"),
+    entry("stream_add_bytes_per_second", Unit::BytesPerSecond, "STREAM add on all cores of a node: a = b + c"),
+    entry("stream_triad_bytes_per_second", Unit::BytesPerSecond, "STREAM triad on all cores of a node: a = b + 3 c"),
+    entry(
+        "node_updates_per_second",
+        Unit::UpdatesPerSecond,
+        "RandomAccess on all cores of a node: each with its own table (star), or all with one (shared)",
+    ),
+    entry("core_to_core_seconds", Unit::Seconds, "handing a cache line from the core of one rank to that of another"),
     entry("l1_access_seconds", Unit::Seconds, "a random access that hits L1, with many outstanding"),
     entry("l2_access_seconds", Unit::Seconds, "a random access that hits L2, with many outstanding"),
     entry("l3_access_seconds", Unit::Seconds, "a random access that hits L3, with many outstanding"),
@@ -112,6 +122,11 @@ pub const CATALOGUE: &[Entry] = &[
         "tlb_reach_bytes",
         Unit::Bytes,
         "memory whose pages the second-level TLB holds, by the time of dependent reads",
+    ),
+    entry(
+        "l1_tlb_reach_bytes",
+        Unit::Bytes,
+        "memory whose pages the first-level TLB holds, by the time of dependent reads",
     ),
     entry(
         "loaded_latency_seconds",

@@ -21,6 +21,8 @@ pub enum Word {
     Bytes(u64),
     /// A fraction of the time: `25_per_cent`.
     PerCent(u64),
+    /// From one core to another, by their ranks: `0_to_1`.
+    Pair(u64, u64),
     Huge,
     Base,
     BasePages,
@@ -37,6 +39,9 @@ pub enum Word {
     Many,
     /// To few places.
     Few,
+    /// RandomAccess on a table of its own for each core, and on one for all.
+    Star,
+    Shared,
     /// A word that no calibration writes.
     Other(String),
 }
@@ -56,6 +61,8 @@ const WORDS: &[(&str, Word)] = &[
     ("one", Word::One),
     ("many", Word::Many),
     ("few", Word::Few),
+    ("star", Word::Star),
+    ("shared", Word::Shared),
 ];
 
 const SIZES: [(u32, &str); 4] = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
@@ -107,8 +114,12 @@ impl Word {
         }
         let size = || units::parse(text, Unit::Bytes).ok().map(|bytes| Word::Bytes(bytes as u64));
         let share = || text.strip_suffix("_per_cent")?.parse().ok().map(Word::PerCent);
+        let pair = || {
+            let (first, second) = text.split_once("_to_")?;
+            Some(Word::Pair(first.parse().ok()?, second.parse().ok()?))
+        };
         let plain = WORDS.iter().find(|(known, _)| *known == text).map(|(_, word)| word.clone());
-        let found = plain.or_else(share).or_else(size).filter(|word| word.to_string() == text);
+        let found = plain.or_else(share).or_else(pair).or_else(size).filter(|word| word.to_string() == text);
         Some(found.unwrap_or_else(|| Word::Other(text.to_owned())))
     }
 }
@@ -121,6 +132,7 @@ impl fmt::Display for Word {
                 let (bits, unit) = SIZES.iter().find(whole).unwrap_or(&(0, "B"));
                 write!(f, "{}{unit}", bytes >> bits)
             }
+            Word::Pair(first, second) => write!(f, "{first}_to_{second}"),
             Word::PerCent(share) => write!(f, "{share}_per_cent"),
             Word::Other(word) => f.write_str(word),
             plain => f.write_str(WORDS.iter().find(|(_, word)| word == plain).map_or("", |(text, _)| text)),

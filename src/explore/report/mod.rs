@@ -3,6 +3,7 @@
 //! A context of plain data is filled into `report.html`; the template engine escapes whatever comes from files.
 
 pub mod caches;
+pub mod classic;
 mod corners;
 mod input;
 mod live;
@@ -64,6 +65,8 @@ struct Context<'a> {
     viewer: Viewer,
     /// The first picture of a result without a surface.
     lead: Option<Picture>,
+    /// Of a calibration.
+    classic: Option<classic::Classic>,
     corners: Option<Corners>,
     summary: &'a [summary::SummaryRow],
     /// The samples tell what disturbed them.
@@ -163,10 +166,15 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
     let viewer = live::viewer(&input.groups, &manifest.machine);
+    let classic = classic::of(&input)?;
     let context = Context {
         head: Head::of(&input, samples.len() - current.len()),
         overview,
-        lead: if viewer.surfaces.is_empty() { lead(&mut parameters, &mut surfaces) } else { None },
+        lead: match &classic {
+            None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
+            _ => None,
+        },
+        classic,
         viewer,
         corners: corners::of(&input.groups)?,
         summary: &summary,

@@ -3,7 +3,7 @@
 use super::caches::{self, RankCache};
 use super::input::Input;
 use crate::error::Result;
-use crate::explore::figure::{Figure, Landmark, Quantity, Series};
+use crate::explore::figure::{Figure, Landmark, LandmarkStyle, Quantity, Series};
 use crate::explore::html::{Picture, capital, picture};
 use crate::explore::machine::Card;
 use crate::explore::plot::{FigureKind, Request, figure, with_bounds};
@@ -226,10 +226,11 @@ fn landmarks(samples: &Samples, manifest: &Manifest, card: Option<&Card>) -> Vec
     let (Some(launch), ranks) = (launch, number("ranks")) else { return Vec::new() };
     let host = &launch.launch.host;
     let words = |bytes: f64| bytes / 8.0 * ranks;
-    let cache = |cache: RankCache| Landmark { x: words(cache.bytes), label: format!("L{}", cache.level) };
+    let mark = |x: f64, label: String| Landmark { x, label, style: LandmarkStyle::Line };
+    let cache = |cache: RankCache| mark(words(cache.bytes), format!("L{}", cache.level));
     let page = number("page_bytes");
     let entries = if page > 65536.0 { host.tlb_entries_2m } else { host.tlb_entries_4k };
-    let reach = entries.map(|entries| Landmark { x: words(f64::from(entries) * page), label: "TLB reach".into() });
+    let reach = entries.map(|entries| mark(words(f64::from(entries) * page), "TLB reach".into()));
     caches::of_rank(&launch.launch, card)
         .into_iter()
         .map(cache)

@@ -87,6 +87,11 @@ impl Folder {
         self.path.join("machine.toml")
     }
 
+    /// The card that a calibration made of these samples, `card.toml`.
+    pub fn own_card(&self) -> PathBuf {
+        self.path.join("card.toml")
+    }
+
     /// The card of the machine; `None` where none was given.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::{Check, Count, Kind, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
 use crate::error::{Error, Result};
-use crate::explore::figure::{CurvePoint, Curves, Figure, Landmark, Quantity, Series};
+use crate::explore::figure::{CurvePoint, Curves, Figure, Landmark, LandmarkStyle, Quantity, Series};
 use crate::explore::fit::Point;
 use crate::explore::html::{self, Picture, picture};
 use crate::explore::machine::Card;
@@ -281,7 +281,7 @@ fn crossover() -> Result<Drawn> {
     let subtitle = "Blue Gene/P, one update per message, 3-D torus; its paper, Equation (1)";
     let mut curves = curves("Bottleneck: processors, then the bisection", subtitle, x, y, all);
     let nodes = published::quoted("virtual_node_crossover_nodes")?;
-    curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into() }];
+    curves.marks = vec![Landmark { x: nodes, label: "the paper: 4 ranks per node".into(), style: LandmarkStyle::Line }];
     let caption = "Equation (1) for a node: level where processors are the bottleneck, falling where the bisection is. The paper names 8 Ki nodes for four ranks per node, and beyond 256 Ki for one.";
     Ok(("crossover", caption, curves))
 }

@@ -4,9 +4,9 @@
 //! DEFINITION: `reads` words of a region of `bytes` bytes, drawn uniformly, and again in every run. `independent`: the
 //!   addresses are known in advance, 16384 at a time, and read without prefetching; `prefetched`: each is also
 //!   prefetched, 16 reads ahead into the first-level cache and 128 ahead into the second, which tracks more outstanding
-//!   misses; `dependent`: each address follows from the word read before. `spread = "pages"` draws from one word per
-//!   page instead, each on a different line of its page: the same number of lines as in a region 1/64 the size (4 KiB
-//!   pages), but each needs its own address translation.
+//!   misses; `dependent`: each address follows from the word read before, and nothing but the region is read. `spread = "pages"`
+//!   draws from one word per page instead, each on a different line of its page: the same number of lines as in a region 1/64 the
+//!   size (4 KiB pages), but each needs its own address translation.
 //! CHECK: the sum of all words read against the sum that their addresses imply.
 
 use super::{BYTES, PAGES, about, each, power_of_two, region, region_words};
@@ -30,22 +30,13 @@ pub const KERNEL: Probe = Probe {
         "calibrate.read",
         "Time per random read: many outstanding, or each dependent on the one before",
         "Section 3.1, tu",
-        &[BYTES, PAGES, ORDER, SPREAD, READS],
-        "Every rank reads random words of its own region. The addresses are drawn again in every run: in batches of \
-         16384 while the clock is stopped, the first batch untimed; with prefetching they are drawn during the \
-         reads, so the reads never pause. The region was traversed once before. The time is that of the slowest \
-         rank. The sum of all words was compared with the sum that their addresses imply.",
+        &[REGION, PAGES, ORDER, SPREAD, READS],
+        "Every rank reads random words of its own region. The addresses are drawn again in every run: of independent reads in \
+         batches of 16384 while the clock is stopped; of others during the reads, so that nothing but the region is read. The first \
+         16384 reads are untimed unless they are prefetched. The region was traversed once before. The time is that of the \
+         slowest rank. The sum of all words was compared with the sum that their addresses imply.",
     ),
-    refuse: |point| {
-        power_of_two(point)?;
-        let page = page_bytes(point);
-        match point.text("spread") {
-            "pages" if point.integer("bytes") < page => {
-                Err(format!("spread = \"pages\" needs at least one page; use bytes = {page} or more"))
-            }
-            _ => Ok(()),
-        }
-    },
+    refuse,
     work: |point| each(point, batches(point) * BATCH, "read", 8, "8 per read"),
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
@@ -53,6 +44,10 @@ pub const KERNEL: Probe = Probe {
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
+const REGION: Parameter = Parameter {
+    meaning: "size of the region read per rank: whole lines of 64 B, or whole pages; a power of two if prefetched",
+    ..BYTES
+};
 const ORDER: Parameter = parameter(
     "order",
     "order",
@@ -78,6 +73,21 @@ pub(super) fn batches(point: &Point) -> u64 {
     point.integer("reads").div_ceil(BATCH)
 }
 
+fn refuse(point: &Point) -> std::result::Result<(), String> {
+    let bytes = point.integer("bytes");
+    if point.text("order") == "prefetched" {
+        power_of_two(point)?;
+    }
+    let (unit, what) = match point.text("spread") {
+        "pages" => (page_bytes(point), "pages"),
+        _ => (64, "lines"),
+    };
+    if bytes.is_multiple_of(unit) {
+        return Ok(());
+    }
+    Err(format!("bytes = {bytes} are no whole {what}; use {}", bytes.next_multiple_of(unit)))
+}
+
 /// Of the pages that were asked for.
 fn page_bytes(point: &Point) -> u64 {
     if point.text("pages") == "base" { 4 << 10 } else { 2 << 20 }
@@ -86,8 +96,8 @@ fn page_bytes(point: &Point) -> u64 {
 /// From a draw to a word of the region.
 #[derive(Clone, Copy)]
 pub(super) struct Places {
-    /// Bits of a draw below those that name a word.
-    shift: u32,
+    /// Of the region.
+    words: u64,
     /// Of a page, if one word of each is read.
     page: Option<u64>,
 }
@@ -95,17 +105,30 @@ pub(super) struct Places {
 impl Places {
     /// All words of a region.
     pub(super) fn anywhere(words: u64) -> Self {
-        Self { shift: u64::BITS - words.ilog2(), page: None }
+        Self { words, page: None }
+    }
+
+    /// Of a region of any size.
+    #[inline(always)]
+    fn of(self, draw: u64) -> u64 {
+        self.on_page(((u128::from(draw) * u128::from(self.words)) >> 64) as u64)
+    }
+
+    /// The same, faster, of a region whose words are a power of two.
+    #[inline(always)]
+    fn of_power_of_two(self, draw: u64) -> u64 {
+        self.on_page(draw >> (u64::BITS - self.words.ilog2()))
     }
 
     #[inline(always)]
-    fn of(self, draw: u64) -> u64 {
-        let place = draw >> self.shift;
+    fn on_page(self, place: u64) -> u64 {
         match self.page {
             None => place,
+            // Fibonacci hashing: lines of neighbouring pages are as far apart as they can be, and so fall on all sets of a cache
+            // alike (Knuth, The Art of Computer Programming, Volume 3, Section 6.4).
             Some(page) => {
                 let first = place & !(page - 1);
-                first + (mix(first) & (page - 1))
+                first + (first.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - page.ilog2()))
             }
         }
     }
@@ -113,19 +136,18 @@ impl Places {
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, stream: u64, arena: &mut Arena) -> Result<Outcome> {
-    let (memory, draws) = region(comm, point, stream, arena)?;
+    let (memory, mut draw) = region(comm, point, stream, arena)?;
     let page = (point.text("spread") == "pages").then(|| page_bytes(point) / WORD_BYTES);
     let places = Places { page, ..Places::anywhere(region_words(point)) };
+    let count = batches(point) * BATCH;
     let (seconds, wrong) = match point.text("order") {
-        "prefetched" => prefetched(comm, memory, places, draws, batches(point) * BATCH),
-        order => {
-            let (dependent, mut draw) = (order == "dependent", draws);
-            let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, dependent);
-            let read = |batch: &[u64]| if dependent { follow(memory, batch) } else { sum_all(memory, batch, 1) };
-            in_batches(comm, BATCH, batches(point), fill, read)
+        "prefetched" => prefetched(comm, memory, places, draw, count),
+        "dependent" => dependent(comm, memory, places, draw, count),
+        _ => {
+            let fill = |batch: &mut [u64]| prepare(batch, places, &mut draw, false);
+            in_batches(comm, BATCH, batches(point), fill, |batch| sum_all(memory, batch, 1))
         }
     };
-    let count = batches(point) * BATCH;
     Ok(outcome(comm, seconds, count as f64, wrong, "sums differ from the sum of the words in memory"))
 }
 
@@ -154,20 +176,49 @@ pub(super) fn in_batches<C: Collectives>(
 fn prefetched<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
     let ahead = |steps: usize| (0..steps).fold(first, |draw, _| step(draw));
     let (mut early, mut soon, mut now, mut sum) = (ahead(FAR_AHEAD), ahead(AHEAD), first, 0u64);
+    let at = |draw: u64| places.of_power_of_two(draw) as usize;
     let start = comm.now();
     for _ in 0..count {
-        prefetch::early(memory.as_ptr().wrapping_add(places.of(early) as usize));
-        prefetch::near(memory.as_ptr().wrapping_add(places.of(soon) as usize));
-        sum = sum.wrapping_add(memory[places.of(now) as usize]);
+        prefetch::early(memory.as_ptr().wrapping_add(at(early)));
+        prefetch::near(memory.as_ptr().wrapping_add(at(soon)));
+        sum = sum.wrapping_add(memory[at(now)]);
         (early, soon, now) = (step(early), step(soon), step(now));
     }
     let seconds = comm.now() - start;
-    let (mut expected, mut draw) = (0u64, first);
+    (seconds, u64::from(black_box(sum) != sum_of(places, first, count)))
+}
+
+/// Each word holds its place, to which what the next one is further is added: the next address waits for the word, and what is
+/// added is drawn meanwhile. An array of it would take a part of the caches.
+fn dependent<C: Collectives>(comm: &C, memory: &[u64], places: Places, first: u64, count: u64) -> (f64, u64) {
+    // Nothing if a wrong word leads out of the region.
+    let walk = |first: u64, count: u64| -> Option<u64> {
+        let (mut draw, mut place, mut word, mut sum) = (first, 0u64, 0u64, 0u64);
+        for _ in 0..count {
+            let next = places.of(draw);
+            word = *memory.get(word.wrapping_add(next.wrapping_sub(place)) as usize)?;
+            sum = sum.wrapping_add(word);
+            (draw, place) = (step(draw), next);
+        }
+        Some(sum)
+    };
+    let other = mix(first);
+    let mut wrong = u64::from(black_box(walk(other, BATCH)) != Some(sum_of(places, other, BATCH)));
+    let start = comm.now();
+    let found = walk(black_box(first), count);
+    let seconds = comm.now() - start;
+    wrong += u64::from(black_box(found) != Some(sum_of(places, first, count)));
+    (seconds, wrong)
+}
+
+/// Of so many places drawn from the first on.
+fn sum_of(places: Places, first: u64, count: u64) -> u64 {
+    let (mut sum, mut draw) = (0u64, first);
     for _ in 0..count {
-        expected = expected.wrapping_add(places.of(draw));
+        sum = sum.wrapping_add(places.of(draw));
         draw = step(draw);
     }
-    (seconds, u64::from(black_box(sum) != expected))
+    sum
 }
 
 /// A linear congruential generator (Knuth's MMIX), whose upper bits are drawn from.
