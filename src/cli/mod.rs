@@ -46,7 +46,7 @@ Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4
 enum Command {
     #[cfg(feature = "explore")]
     #[command(flatten)]
-    Explore(explore::Command),
+    Explore(Box<explore::Command>),
     /// List the kernels; show one with its parameters, outputs and source
     Kernels(kernels::Arguments),
     /// Print a completion script for a shell

@@ -11,7 +11,7 @@ use crate::explore::batch::options::{Jobs as Division, SubmitTable};
 use crate::explore::batch::{self, JobOptions, JobScript, Template};
 use crate::explore::launch;
 use crate::explore::store::Folder;
-use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, follow};
+use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, follow};
 use crate::explore::submit::parts::{chain, parts};
 use crate::explore::submit::record::Line;
 use crate::explore::submit::{Jobs, Part, PartFile, System};
@@ -269,7 +269,7 @@ fn show(
     template: &Template,
     options: &JobOptions,
     parts: &[Part],
-    measuring: &dyn Fn(&Done, &[crate::point::LaunchSize]) -> (f64, usize),
+    measuring: &Measuring,
 ) -> Result<()> {
     let records = folder.outcomes().unwrap_or_default();
     let progress = Done::new(&setup.plan, &records);

@@ -21,6 +21,9 @@ pub const ASK_EVERY: Duration = Duration::from_secs(30);
 /// Time between two looks at the journals.
 pub const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// Wall time of the launches of some sizes that are still to be made, in seconds, and how many they are.
+pub type Measuring<'a> = dyn Fn(&Progress, &[LaunchSize]) -> (f64, usize) + 'a;
+
 /// What a follower needs.
 pub struct Follower<'a> {
     pub plan: &'a Plan,
@@ -31,8 +34,7 @@ pub struct Follower<'a> {
     pub watcher: &'a mut dyn Watcher,
     /// Writes the files of a job: its name, its part, its time limit in seconds.
     pub prepare: &'a dyn Fn(&str, &Part, f64) -> Result<()>,
-    /// Wall time of the launches of these sizes that are still to be made, in seconds, and how many they are.
-    pub measuring: &'a dyn Fn(&Progress, &[LaunchSize]) -> (f64, usize),
+    pub measuring: &'a Measuring<'a>,
     /// Wall time of one sample of a point, in seconds.
     pub cost: &'a dyn Fn(&Entry) -> f64,
     pub interrupted: &'a dyn Fn() -> Result<()>,
