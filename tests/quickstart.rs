@@ -56,7 +56,8 @@ fn it_fits_the_cores_the_memory_and_two_minutes_of_any_machine() {
             ranks.insert(size.ranks);
         }
         let time = seconds(&plan, hardware_threads);
-        let m: BTreeSet<u64> = plan.entries.iter().map(|e| e.point.integer("M") / e.point.ranks as u64 >> 7).collect();
+        let m: BTreeSet<u64> =
+            plan.entries.iter().map(|e| (e.point.integer("M") / e.point.ranks as u64) >> 7).collect();
         println!(
             "{name}: {} points, P {ranks:?}, M {m:?} KiB a rank, {} MiB, {time:.1} s, budget {:?}",
             plan.entries.len(),

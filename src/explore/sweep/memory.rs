@@ -8,7 +8,7 @@ use crate::measure::observer;
 use crate::point::{Point, Value};
 use crate::units::WORD_BYTES;
 
-/// Of a process: the program and its libraries, measured (x86_64, glibc; Open MPI 4.1 and MPICH 4.0 with shared memory).
+/// Of a process: the program and its libraries (x86_64, glibc). That of threads was measured, that of MPI is an estimate.
 fn of_process(transport: TransportKind) -> u64 {
     match transport {
         TransportKind::Threads => 20 << 20,
