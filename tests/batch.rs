@@ -1,5 +1,6 @@
 //! Batch systems: scripts as text, arguments, and what answers mean.
 
+use super::common::Scratch;
 use apexmap::explore::batch::options::{Jobs, SubmitTable};
 use apexmap::explore::batch::script::{about, quoted, submit};
 use apexmap::explore::batch::template::filled;
@@ -240,6 +241,21 @@ fn what_cannot_stand_in_a_script_is_refused() {
     assert_eq!(wrong(|t| t.time_limit = Some("10 s".into())), "time_limit is shorter than a minute");
     assert_eq!(wrong(|t| t.tries = Some(0)), "tries = 0 allows no job");
     assert!(wrong(|t| t.time_limit = Some("soon".into())).starts_with("time_limit: "));
+}
+
+#[test]
+fn what_a_result_says_is_checked_like_what_a_user_writes() {
+    let mut options = options("slurm");
+    options.account = Some("a\ntouch /tmp/x".into());
+    assert!(options.check().is_err());
+    assert!(batch::known("slurm").is_ok());
+    let scratch = Scratch::new();
+    let file = scratch.join("template.toml");
+    std::fs::write(&file, ALL[0].1).expect("a file");
+    let name = file.to_str().expect("a path");
+    assert!(batch::find(name).is_ok(), "a user may name a file");
+    let error = batch::known(name).expect_err("a refusal");
+    assert!(error.what.contains("nothing that a result names is run"), "{error}");
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! A sweep as jobs: divided, submitted, followed, and submitted again however jobs end. The cluster is a script; the jobs' drivers
 //! are real, their launches scripted.
 
-use super::common::{Scratch, small_point};
+use super::common::{Scratch, apexmap, small_point};
 use super::mock::{LIMITS, Mock, Recorder};
 use apexmap::error::{Error, ErrorKind, Result};
 use apexmap::explore::batch::answer::Answer;
 use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
-use apexmap::explore::batch::{JobOptions, JobState};
+use apexmap::explore::batch::{ALL, JobOptions, JobState};
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
 use apexmap::explore::submit::decide::{Next, next};
@@ -477,4 +477,30 @@ fn decisions_follow_from_how_jobs_ended() {
     assert!(matches!(next(true, &[&limit("a", 3), &limit("b", 5), &limit("c", 7)], 0, 3), Next::Stop(_)));
     // Jobs of an earlier command are no tries of this one.
     assert_eq!(next(true, &[&limit("a", 0), &limit("b", 0)], 2, 1), Next::Submit);
+}
+
+#[test]
+fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
+    let case = Case::new(&[]);
+    let store = Jobs::of(&case.cluster.folder);
+    let folder = &case.cluster.folder.path;
+    let touched = folder.join("touched");
+    let evil = folder.join("evil.toml");
+    let text = ALL[0].1.replace("\"squeue\"", &format!("\"touch\", {touched:?}")).replace("\"scancel\"", "\"touch\"");
+    std::fs::write(&evil, text).expect("a file");
+    let options = JobOptions { system: evil.to_str().expect("a path").into(), ..options(1) };
+    store.append(&Line::Options { options: Box::new(options), command: Vec::new() }).expect("a line");
+    for (job, id) in [("am-1", "--me"), ("am-2", "7")] {
+        let line = Line::Submitting { job: job.into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
+        store.append(&line).expect("a line");
+        store.append(&Line::Submitted { job: job.into(), id: id.into() }).expect("a line");
+    }
+    let jobs = store.read().expect("the record").1;
+    assert_eq!(jobs.iter().map(|job| job.id.as_deref()).collect::<Vec<_>>(), [None, Some("7")]);
+    for command in ["status", "cancel"] {
+        let output = apexmap(&[command, folder.to_str().expect("a path")]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("nothing that a result names is run"), "{command}: {said}");
+    }
+    assert!(!touched.exists());
 }

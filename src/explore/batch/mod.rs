@@ -99,13 +99,27 @@ impl JobState {
     }
 }
 
+/// The system of this name, one of the program's own: names in results are not those of files.
+///
+/// # Errors
+/// If there is none.
+pub fn known(name: &str) -> Result<Template> {
+    match ALL.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => Template::parse(text, Path::new(name)),
+        None => Err(Error::input(
+            format!("the jobs were submitted with the template {name}, and nothing that a result names is run"),
+            "name the template yourself: --submit=FILE of `run`, --system FILE of `cancel`",
+        )),
+    }
+}
+
 /// The system of this name, or of the template file at this path.
 ///
 /// # Errors
 /// If there is neither, or the file is no template.
 pub fn find(name: &str) -> Result<Template> {
-    if let Some((name, text)) = ALL.iter().find(|(known, _)| *known == name) {
-        return Template::parse(text, Path::new(name));
+    if let Ok(template) = known(name) {
+        return Ok(template);
     }
     let path = Path::new(name);
     if path.is_file() {

@@ -124,6 +124,42 @@ impl SubmitTable {
         system: &str,
         seconds: impl Fn(&str) -> Result<f64, String>,
     ) -> Result<JobOptions, (String, String)> {
+        if self.tries == Some(0) {
+            return Err(("tries = 0 allows no job".into(), "write tries = 1 or more".into()));
+        }
+        let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
+            None => None,
+            Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
+            Some(Ok(_)) => {
+                return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into()));
+            }
+            Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
+        };
+        let options = JobOptions {
+            system: system.to_owned(),
+            account: self.account,
+            partition: self.partition,
+            qos: self.qos,
+            constraint: self.constraint,
+            reservation: self.reservation,
+            time_limit_seconds,
+            jobs: self.jobs.unwrap_or_default(),
+            exclusive: self.exclusive.unwrap_or(true),
+            modules: self.modules,
+            environment: self.environment,
+            directives: self.directives,
+            tries: self.tries.unwrap_or(TRIES),
+        };
+        options.check().map(|()| options)
+    }
+}
+
+impl JobOptions {
+    /// Checks that all of it can stand in a script without meaning anything else there.
+    ///
+    /// # Errors
+    /// What cannot, and what to write instead.
+    pub fn check(&self) -> Result<(), (String, String)> {
         let words = [
             ("account", &self.account),
             ("partition", &self.partition),
@@ -154,31 +190,11 @@ impl SubmitTable {
                 return Err((format!("environment: {name} = {value:?} is not one line"), "write one line".into()));
             }
         }
-        if self.tries == Some(0) {
-            return Err(("tries = 0 allows no job".into(), "write tries = 1 or more".into()));
-        }
-        let time_limit_seconds = match self.time_limit.as_deref().map(seconds) {
-            None => None,
-            Some(Ok(seconds)) if seconds >= 60.0 => Some(seconds),
-            Some(Ok(_)) => {
-                return Err(("time_limit is shorter than a minute".into(), "write \"5 min\" or more".into()));
-            }
-            Some(Err(what)) => return Err((format!("time_limit: {what}"), "write time_limit = \"2 h\"".into())),
-        };
-        Ok(JobOptions {
-            system: system.to_owned(),
-            account: self.account,
-            partition: self.partition,
-            qos: self.qos,
-            constraint: self.constraint,
-            reservation: self.reservation,
-            time_limit_seconds,
-            jobs: self.jobs.unwrap_or_default(),
-            exclusive: self.exclusive.unwrap_or(true),
-            modules: self.modules,
-            environment: self.environment,
-            directives: self.directives,
-            tries: self.tries.unwrap_or(TRIES),
-        })
+        Ok(())
+    }
+
+    /// Whether it names what changes how programs run: no result is trusted with that.
+    pub fn changes_programs(&self) -> bool {
+        !(self.modules.is_empty() && self.environment.is_empty() && self.directives.is_empty())
     }
 }

@@ -17,6 +17,9 @@ What was measured is kept; `apexmap run` with the same sweep submits what is lef
 pub struct Arguments {
     /// The result folder
     result: PathBuf,
+    /// Template of the batch system, if it is not one that the program has
+    #[arg(long, value_name = "FILE")]
+    system: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -32,7 +35,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if living.is_empty() {
         return print("no job is left to cancel\n");
     }
-    let mut system = System { template: batch::find(&options.system)?, folder: folder.path.clone() };
+    let template = match &arguments.system {
+        Some(file) => batch::find(&file.to_string_lossy())?,
+        None => batch::known(&options.system)?,
+    };
+    let mut system = System { template, folder: folder.path.clone() };
     cancel(&mut system, &store, &living)?;
     let ids: Vec<&str> = living.iter().filter_map(|job| job.id.as_deref()).collect();
     print(&format!("cancelled {}: {}\n", plural(ids.len(), "job"), ids.join(", ")))

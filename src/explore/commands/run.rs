@@ -60,6 +60,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
     };
     if submit::is_asked(&arguments.submit, &setup)? {
+        if arguments.retry_failed {
+            let next = "run the sweep in an allocation to measure failed points again";
+            return Err(Error::input("--retry-failed is not for jobs", next));
+        }
         return submit::carry_out(&setup, &arguments.submit, &arguments.card, conduct);
     }
     carry_out(&setup, &arguments.card, conduct)

@@ -98,8 +98,8 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
     let ids: Vec<String> = jobs.iter().filter(|job| job.ended.is_none()).filter_map(|job| job.id.clone()).collect();
     let mut answers = BTreeMap::new();
     if let (Some(options), false, true) = (options, ids.is_empty(), store.may_ask(ASK_EVERY)?) {
-        let mut system = System { template: batch::find(&options.system)?, folder: folder.path.clone() };
-        match system.ask(&ids) {
+        let ask = |template| System { template, folder: folder.path.clone() }.ask(&ids);
+        match batch::known(&options.system).and_then(ask) {
             Ok(found) => answers = found,
             Err(error) => note(&format!("note: {error}")),
         }

@@ -126,8 +126,9 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
         let records = folder.outcomes().unwrap_or_default();
         PlanTime::new(&setup.plan, &records, progress, found.clone()).of_sizes(sizes)
     };
+    let writer = Writer { setup, folder: &folder, template: &template, options: &options };
     if given.dry_run {
-        return show(setup, &folder, &template, &options, &parts, &measuring);
+        return show(&writer, &parts, &measuring);
     }
     // The launcher is looked for where the jobs run.
     launch::check_worker(&setup.worker)?;
@@ -154,7 +155,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
         options: &options,
         queue: &mut queue,
         watcher: &mut watcher,
-        prepare: &|job, part, seconds| prepare(setup, &folder, &template, &options, job, part, seconds),
+        prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
         measuring: &measuring,
         cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
         interrupted: &|| interrupt.check(),
@@ -189,7 +190,14 @@ fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) 
     let flags = given.table()?;
     let of_sweep = setup.sweep.launch.submit.as_ref().map(batch::Submit::table);
     if let (Some(earlier), None, true) = (earlier, &of_sweep, flags == SubmitTable::default()) {
-        let template = batch::find(&earlier.system)?;
+        // What stands in a result is read with care: it may come from somebody else.
+        let wrong = |(what, next): (String, String)| Error::input(format!("{}: {what}", setup.folder.display()), next);
+        earlier.check().map_err(wrong)?;
+        if earlier.changes_programs() {
+            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
+            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
+        }
+        let template = batch::known(&earlier.system)?;
         return Ok((earlier, template));
     }
     let table = flags.or(of_sweep.unwrap_or_default());
@@ -208,71 +216,56 @@ fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) 
     Ok((options, template))
 }
 
-/// The text of a job's script, and what its driver is given.
-fn job(
-    setup: &Setup,
-    folder: &Folder,
-    template: &Template,
-    options: &JobOptions,
-    job: &str,
-    part: &Part,
-    seconds: f64,
-) -> Result<(String, PartFile)> {
-    let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let command = [
-        text(&driver),
-        "run".into(),
-        text(&folder.sweep()),
-        "--out".into(),
-        text(&folder.path),
-        "--worker".into(),
-        text(&setup.worker),
-        "--machine".into(),
-        setup.plan.context.machine.clone(),
-        "--part".into(),
-        text(&Jobs::of(folder).part_file(job)),
-    ];
-    let ranks = setup.plan.context.ranks_per_node.filter(|ranks| Some(*ranks) != setup.sweep.launch.ranks_per_node);
-    let ranks = ranks.map(|ranks| format!("--ranks-per-node={ranks}"));
-    let command: Vec<String> = command.into_iter().chain(ranks).collect();
-    let script = JobScript {
-        name: job,
-        nodes: part.nodes,
-        ranks_per_node: part.ranks_per_node,
-        seconds,
-        log: &Jobs::log(job),
-        folder: &folder.path,
-        command: &command,
-    };
-    let part = PartFile { job: job.to_owned(), part: part.clone(), machine: setup.machine, seconds };
-    Ok((script.text(template, options), part))
+/// What all jobs of a sweep are made from.
+struct Writer<'a> {
+    setup: &'a Setup,
+    folder: &'a Folder,
+    template: &'a Template,
+    options: &'a JobOptions,
 }
 
-fn prepare(
-    setup: &Setup,
-    folder: &Folder,
-    template: &Template,
-    options: &JobOptions,
-    name: &str,
-    part: &Part,
-    seconds: f64,
-) -> Result<()> {
-    let (script, part) = job(setup, folder, template, options, name, part, seconds)?;
-    Jobs::of(folder).prepare(&script, &part)
+impl Writer<'_> {
+    /// The text of a job's script. `seconds` is its time limit.
+    fn script(&self, job: &str, part: &Part, seconds: f64) -> Result<String> {
+        let driver = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let (context, launch) = (&self.setup.plan.context, &self.setup.sweep.launch);
+        let mut command = vec![text(&driver), "run".into(), text(&self.folder.sweep())];
+        for (flag, value) in [
+            ("--out", text(&self.folder.path)),
+            ("--worker", text(&self.setup.worker)),
+            ("--machine", context.machine.clone()),
+            ("--part", text(&Jobs::of(self.folder).part_file(job))),
+        ] {
+            command.extend([flag.to_owned(), value]);
+        }
+        if let Some(ranks) = context.ranks_per_node.filter(|ranks| Some(*ranks) != launch.ranks_per_node) {
+            command.push(format!("--ranks-per-node={ranks}"));
+        }
+        let script = JobScript {
+            name: job,
+            nodes: part.nodes,
+            ranks_per_node: part.ranks_per_node,
+            seconds,
+            log: &Jobs::log(job),
+            folder: &self.folder.path,
+            command: &command,
+        };
+        Ok(script.text(self.template, self.options))
+    }
+
+    /// Writes the files of a job.
+    fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
+        let script = self.script(job, part, seconds)?;
+        let part = PartFile { job: job.to_owned(), part: part.clone(), machine: self.setup.machine, seconds };
+        Jobs::of(self.folder).prepare(&script, &part)
+    }
 }
 
 /// What would be submitted.
-fn show(
-    setup: &Setup,
-    folder: &Folder,
-    template: &Template,
-    options: &JobOptions,
-    parts: &[Part],
-    measuring: &Measuring,
-) -> Result<()> {
-    let records = folder.outcomes().unwrap_or_default();
-    let progress = Done::new(&setup.plan, &records);
+fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
+    let records = writer.folder.outcomes().unwrap_or_default();
+    let progress = Done::new(&writer.setup.plan, &records);
     let mut text = String::new();
     for part in parts {
         let (seconds, launches) = measuring(&progress, &part.sizes);
@@ -280,12 +273,12 @@ fn show(
             text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
             continue;
         }
-        let (limit, count) = chain(seconds, launches, options.time_limit_seconds);
+        let (limit, count) = chain(seconds, launches, writer.options.time_limit_seconds);
         let chain = if count > 1 { format!(", {count} in a chain, each after the one before") } else { String::new() };
         let (seconds, most) = (units::number(seconds, NumberStyle::Rounded(2)), units::seconds(limit));
         text.push_str(&format!("# {}: about {seconds} s of measuring, {most} at most{chain}\n", part.name));
-        text.push_str(&job(setup, folder, template, options, "am-001-000000", part, limit)?.0);
-        let submit = batch::script::submit(template, "SCRIPT", (count > 1).then_some("JOB"))?;
+        text.push_str(&writer.script("am-001-000000", part, limit)?);
+        let submit = batch::script::submit(writer.template, "SCRIPT", (count > 1).then_some("JOB"))?;
         text.push_str(&format!("# submitted with: {}\n\n", submit.join(" ")));
     }
     print(&text)

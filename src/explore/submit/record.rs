@@ -231,7 +231,7 @@ impl Jobs {
                     started: false,
                     own_end: None,
                 }),
-                (Line::Submitted { id, .. }, Some(job)) => job.id = Some(id),
+                (Line::Submitted { id, .. }, Some(job)) => job.id = Some(id).filter(|id| is_id(id)),
                 (Line::Refused { why, .. }, Some(job)) => job.ended = Some((JobState::Failed, why, job.samples_before)),
                 (Line::Cancelling { .. }, Some(job)) => job.cancelling = true,
                 (Line::Ended { state, why, samples, .. }, Some(job)) => job.ended = Some((state, why, samples)),
@@ -250,13 +250,18 @@ impl Jobs {
                 Own::Started { id, .. } => {
                     job.started = true;
                     job.own_end = None;
-                    job.id = job.id.take().or(id);
+                    job.id = job.id.take().or(id.filter(|id| is_id(id)));
                 }
                 Own::Ended { code, message } => job.own_end = Some((code, message)),
             }
         }
         Ok(())
     }
+}
+
+/// No option of a command, and one word.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('-') && !id.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
 fn append(path: &Path, line: &impl Serialize) -> Result<()> {
