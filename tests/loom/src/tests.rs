@@ -31,9 +31,9 @@ impl Memory {
 
 /// A ring of messages, as far as ordering goes: the sender publishes, the receiver acquires.
 #[derive(Default)]
-struct Ring(AtomicUsize);
+struct Published(AtomicUsize);
 
-impl Ring {
+impl Published {
     fn push(&self) {
         self.0.fetch_add(1, Ordering::Release);
     }
@@ -141,7 +141,7 @@ fn nobody_leaves_a_window_while_others_touch_its_memory() {
 #[test]
 fn a_slot_is_written_and_read_in_turn() {
     in_all_interleavings(|| {
-        let (slot, ring) = (Slot::new(2), Ring::default());
+        let (slot, ring) = (Slot::new(2), Published::default());
         team(2, move |me| {
             for message in 1..=3 {
                 if me == 0 {
@@ -164,7 +164,7 @@ fn a_slot_is_written_and_read_in_turn() {
 #[test]
 fn what_was_delivered_may_be_written_again() {
     in_all_interleavings(|| {
-        let (delivered, ring, source) = (Deliveries::default(), Ring::default(), Memory::default());
+        let (delivered, ring, source) = (Deliveries::default(), Published::default(), Memory::default());
         team(2, move |me| {
             for message in 1..=3 {
                 if me == 0 {
