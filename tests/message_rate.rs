@@ -60,7 +60,8 @@ fn verify(ranks: usize) {
         assert_eq!(number("rounds"), 2.0, "{}", point.label());
         assert!(number("warm_up_rounds") >= 2.0 && outcome.seconds > 0.0, "{}", point.label());
         let names = ["min", "p05", "p50", "p95", "p99", "max"].map(|p| number(&format!("message_seconds_{p}")));
-        assert!(names[0] > 0.0 && names.is_sorted(), "{}: {names:?}", point.label());
+        // Of so few messages the shortest round may take no longer than its stamps, which are subtracted.
+        assert!(names[5] > 0.0 && names.is_sorted(), "{}: {names:?}", point.label());
         let cold = point.text("caches") == "cold";
         assert_eq!(outcome.outputs.contains_key("invalidated_bytes"), cold, "{}", point.label());
     }
