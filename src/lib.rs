@@ -18,6 +18,8 @@
 //!      validate     the models against the papers' tables
 //! 7    sweep        specification, expansion, plan, execution, driver
 //!      launch       launchers: a job to a command line; one file per launcher
+//!      batch        batch systems: a job as a script, and what their answers mean; one template per system
+//!      submit       a sweep as jobs of a batch system: divided, submitted, followed, submitted again
 //!      plot         samples to figures
 //!      figure       surfaces, contours, heat maps, curves, from plain data
 //!      model_fit    a model against a store: observations, what the host reports, a sentence
@@ -66,6 +68,8 @@
 //!   `measure::kernels::ALL`. Help, sweeps, plans, stores, figures and the report's tables take it from there.
 //! * a launcher: a file in `explore/launch/`, and its line in `explore::launch::registry::ALL`. Sweeps, their schema, help and errors
 //!   take it from there.
+//! * a batch system: a template in `explore/batch/templates/`, and its line in `explore::batch::ALL`; users may name a template of
+//!   their own.
 //! * a transport: a folder in `comm/` that implements `measure::comm::Comm` and its parts, and its line and its arm in
 //!   `comm/transport.rs`.
 //! * a ready sweep: a file in `sweeps/`, and its name in `explore::sweep::ready::ALL`.

@@ -59,14 +59,6 @@ pub const CORE_TO_CORE: Source = Source {
     short: "core-to-core-latency",
 };
 
-pub const MESS: Source = Source {
-    authors: "P. Esmaili-Dokht, F. Sgherzi, V. Soldera Girelli, I. Boixaderas, M. Carmin, A. Monemi, A. Armejach, E. Mercadal, \
-              G. Llort, P. Radojkovic, M. Moreto, J. Gimenez, X. Martorell, E. Ayguade, J. Labarta, E. Confalonieri, R. Dubey \
-              and J. Adlard",
-    title: "A Mess of Memory System Benchmarking, Simulation and Application Profiling",
-    short: "Mess paper",
-};
-
 pub const LOG_GP: Source = Source {
     authors: "A. Alexandrov, M. F. Ionescu, K. E. Schauser and C. Scheiman",
     title: "LogGP: Incorporating Long Messages into the LogP Model",

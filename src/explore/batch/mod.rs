@@ -58,22 +58,6 @@ pub enum JobState {
 }
 
 impl JobState {
-    pub const ALL: [Self; 13] = [
-        Self::Waiting,
-        Self::Running,
-        Self::Completed,
-        Self::Failed,
-        Self::TimeLimit,
-        Self::NodeFailure,
-        Self::Preempted,
-        Self::Cancelled,
-        Self::Removed,
-        Self::OutOfMemory,
-        Self::Deadline,
-        Self::NeverStarts,
-        Self::Ended,
-    ];
-
     /// Whether it may still measure something.
     pub fn is_alive(self) -> bool {
         matches!(self, Self::Waiting | Self::Running)

@@ -21,7 +21,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Fails if the file exists: a journal is never written over.
+    /// Fails if the file exists: a journal is never written over. For tests.
+    #[cfg(feature = "internals")]
     pub fn create(path: &Path) -> Result<Self> {
         Self::create_new(path)?.ok_or_else(|| Error::file("create the journal", path, "it exists"))
     }
