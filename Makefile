@@ -1,5 +1,5 @@
 # Cargo does the work; this installs what tests and benchmarks need besides Rust.
-.PHONY: build check test faults loom bench fuzz dist doc install-deps
+.PHONY: build check test faults loom bench fuzz dist static doc install-deps
 
 build:
 	cargo build --release --locked
@@ -7,6 +7,7 @@ build:
 # What a change must not break besides the tests; needs Rust alone, and looks at the MPI code where there is an MPI.
 check:
 	cargo fmt --check
+	cargo clippy --release --locked -- -D warnings
 	cargo clippy --release --locked --all-targets -- -D warnings
 	cargo clippy --release --locked --no-default-features --all-targets -- -D warnings
 	@if command -v mpicc >/dev/null; then set -x; \
@@ -39,9 +40,13 @@ bench:
 fuzz:
 	@.ci/fuzz
 
-# A tarball that builds without a network: target/dist.
+# A tarball that builds without a network, the worker also without libclang: target/dist.
 dist:
 	@.ci/dist
+
+# The driver as one file that needs no C library of its machine: target/static.
+static:
+	@.ci/static
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --no-deps

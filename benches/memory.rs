@@ -3,6 +3,7 @@
 //!
 //! Both run in turn, in this process, over the same accesses on the same pages. The C loops are built in this run by the system's
 //! `cc -O3 -march=native`, without turning loops into memcpy. Printed are the ratios of medians and the spread of the pairwise ones.
+//! `cargo bench --bench memory -- PART` runs only the loops whose names contain PART.
 
 use apexmap::Point;
 use apexmap::measure::comm::arena::{Arena, Pages};
@@ -70,6 +71,9 @@ fn peer<'a, T>(library: &'a Library, name: &str) -> Symbol<'a, T> {
 
 /// Both in turn; who comes first changes from pair to pair. Each gives its seconds.
 fn compare(name: &str, operations: usize, mut ours: impl FnMut() -> f64, mut theirs: impl FnMut() -> f64) {
+    if std::env::args().skip(1).find(|part| !part.starts_with('-')).is_some_and(|part| !name.contains(&part)) {
+        return;
+    }
     let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
     for pair in 0..PAIRS + 1 {
         let (a, b) = if pair % 2 == 0 {

@@ -206,6 +206,8 @@ fn manifest(path: &Path, points: usize) -> apexmap::explore::store::manifest::Ma
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
+        hosts: Vec::new(),
+        sized_for: None,
         compaction: None,
     }
 }

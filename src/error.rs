@@ -19,10 +19,27 @@ pub enum ErrorKind {
     Measurement,
     /// A comparison or a run met the condition of `--fail-if` (exit code 5).
     Regression,
+    /// Launches fail for one reason, which is the set-up's: no point is to blame (exit code 6).
+    Setup,
     /// Ended by this signal (exit code 128 and its number: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP).
     Interrupted(u8),
     /// A bug in this program (exit code 70, as in sysexits.h).
     Internal,
+}
+
+impl ErrorKind {
+    /// The exit code of the program: 2 to 6, 70, or 128 and a signal's number.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            ErrorKind::Input => 2,
+            ErrorKind::Environment => 3,
+            ErrorKind::Measurement => 4,
+            ErrorKind::Regression => 5,
+            ErrorKind::Setup => 6,
+            ErrorKind::Interrupted(signal) => 128 + signal,
+            ErrorKind::Internal => 70,
+        }
+    }
 }
 
 /// A place in a text file, which errors underline.
@@ -97,16 +114,9 @@ impl Error {
         self
     }
 
-    /// The exit code of the program for this kind of failure: 2 to 5, 70, or 128 and a signal's number.
+    /// The exit code of the program for this kind of failure: 2 to 6, 70, or 128 and a signal's number.
     pub fn exit_code(&self) -> u8 {
-        match self.kind {
-            ErrorKind::Input => 2,
-            ErrorKind::Environment => 3,
-            ErrorKind::Measurement => 4,
-            ErrorKind::Regression => 5,
-            ErrorKind::Interrupted(signal) => 128 + signal,
-            ErrorKind::Internal => 70,
-        }
+        self.kind.exit_code()
     }
 }
 

@@ -20,6 +20,7 @@
 //!      launch       launchers: a job to a command line; one file per launcher
 //!      batch        batch systems: a job as a script, and what their answers mean; one template per system
 //!      submit       a sweep as jobs of a batch system: divided, submitted, followed, submitted again
+//!      exported     launches carried out by hand elsewhere: job files and scripts out, outputs in
 //!      plot         samples to figures
 //!      figure       surfaces, contours, heat maps, curves, from plain data
 //!      model_fit    a model against a store: observations, what the host reports, a sentence

@@ -257,10 +257,21 @@ fn points_that_cannot_run_are_refused_with_the_reason() {
 fn groups(seconds: impl Fn(usize) -> f64, spent: impl Fn(usize) -> f64) -> Vec<u64> {
     let (mut warm_up, mut groups) = (WarmUp::default(), Vec::new());
     while let Some(arrays) = warm_up.next_group() {
-        warm_up.note(arrays as f64 * seconds(groups.len()), spent(groups.len()));
+        warm_up.note(arrays as f64 * seconds(groups.len()), spent(groups.len()), false);
         groups.push(arrays);
     }
     groups
+}
+
+#[test]
+fn a_warm_up_that_must_be_checked_ends_when_it_is_steady_and_enough_was_written() {
+    let mut warm_up = WarmUp::default();
+    warm_up.note(1e-4, 1e-4, true);
+    assert_eq!(warm_up.next_group(), Some(2), "one group says nothing of what changes");
+    warm_up.note(2.5e-4, 2.5e-4, true);
+    assert_eq!(warm_up.next_group(), Some(4), "it was slower than the one before");
+    warm_up.note(5e-4, 5e-4, true);
+    assert_eq!(warm_up.next_group(), None);
 }
 
 #[test]

@@ -37,6 +37,25 @@ fn the_same_contents_are_filled_once() {
 }
 
 #[test]
+fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
+    let mut arena = Arena::default();
+    arena.expect(5000);
+    holds(&mut arena, Pages::Base, 10, 1);
+    let filled = std::cell::Cell::new(0);
+    let mut ask = |words: usize, contents: u64| {
+        filled.set(0);
+        let value = |i: usize| {
+            filled.set(filled.get() + 1);
+            contents << 32 | i as u64
+        };
+        let (memory, _) = arena.words(Pages::Base, words, contents, value).expect("memory");
+        assert!(memory.iter().enumerate().all(|(i, &word)| word == contents << 32 | i as u64));
+        filled.get()
+    };
+    assert_eq!([ask(5000, 1), ask(100, 2), ask(50, 2), ask(300, 2), ask(5000, 1)], [0, 100, 0, 200, 5000]);
+}
+
+#[test]
 fn both_kinds_of_pages_keep_their_own_contents() {
     let mut arena = Arena::default();
     holds(&mut arena, Pages::Huge, 1000, 1);

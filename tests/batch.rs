@@ -1,6 +1,7 @@
 //! Batch systems: scripts as text, arguments, and what answers mean.
 
 use super::common::Scratch;
+use apexmap::explore::batch::answer::{NodeSize, nodes};
 use apexmap::explore::batch::options::{Jobs, SubmitTable};
 use apexmap::explore::batch::script::{about, quoted, submit};
 use apexmap::explore::batch::template::filled;
@@ -317,4 +318,15 @@ proptest! {
             answer::jobs(&template, &template.ask, &text);
         }
     }
+}
+
+#[test]
+fn what_nodes_are_is_read_of_the_default_partition_or_of_that_which_was_asked_for() {
+    let small = |cores_of_socket, cores, hardware_threads, mebibytes: u64| {
+        Some(NodeSize { cores_of_socket, cores, hardware_threads, memory: mebibytes << 20 })
+    };
+    assert_eq!(nodes("debug 1 2 1 900\nmain* 2 64 2 257000\nmain* 2 48 2 128000\n"), small(48, 96, 192, 128000));
+    assert_eq!(nodes("debug 1 2 1 900\nmain 2 64 2 257000+\n"), small(2, 2, 2, 900));
+    assert_eq!(nodes("main* 2\nslurm_load_partitions: no\n"), None);
+    assert_eq!(nodes("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n"), None);
 }

@@ -2,6 +2,7 @@
 
 use apexmap::explore::fit::interval::f_quantile_beyond;
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
+use apexmap::explore::machine::Card;
 use apexmap::explore::models::{self, Model};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -87,20 +88,85 @@ fn quantiles_of_f_are_those_of_scipy() {
 #[test]
 fn log_gp_is_identified_by_ping_pong_streaming_and_the_calls_together_and_by_no_two_of_them() {
     let model = models::find("point_to_point.log_gp").expect("a model");
-    let truth = [700e-9, 150e-9, 400e-9, 2e-10];
-    let mut points = Vec::new();
-    for bytes in [8.0, 64.0, 512.0, 1024.0, 4096.0] {
-        points.extend([vec![0.0, bytes], vec![1.0, bytes]]);
-    }
-    let two = points.clone();
-    points.extend([vec![2.0, 8.0], vec![3.0, 8.0]]);
-    let fit = fit::fit(model, &measured(model, &points, &truth, 0.0, 1), &[Role::Fit; 4], QUICK).expect("a fit");
+    let truth = [700e-9, 150e-9, 50e-9, 400e-9, 2e-10];
+    let points = log_gp_points();
+    let two = points[..points.len() - 2].to_vec();
+    let fit = fit::fit(model, &measured(model, &points, &truth, 0.0, 1), &[Role::Fit; 5], QUICK).expect("a fit");
     for (estimate, truth) in fit.estimates.iter().zip(truth) {
         assert!((estimate.value / truth - 1.0).abs() < 1e-4, "{estimate:?} is not {truth}");
     }
     let refusal =
-        fit::fit(model, &measured(model, &two, &truth, 0.02, 1), &[Role::Fit; 4], QUICK).expect_err("L + 2 o");
+        fit::fit(model, &measured(model, &two, &truth, 0.02, 1), &[Role::Fit; 5], QUICK).expect_err("no calls");
     assert!(refusal.what.contains("wire_latency_seconds") && refusal.next.contains("calibrate.send"), "{refusal}");
+}
+
+/// Ping-pong and streaming of several lengths, and the calls alone.
+fn log_gp_points() -> Vec<Vec<f64>> {
+    let lengths = [8.0, 64.0, 512.0, 1024.0, 2048.0, 4096.0];
+    let both = lengths.iter().flat_map(|&bytes| [vec![0.0, bytes], vec![1.0, bytes]]);
+    both.chain([vec![2.0, 8.0], vec![3.0, 8.0]]).collect()
+}
+
+#[test]
+fn a_gap_that_the_overhead_hides_is_at_most_the_overhead_and_the_rest_is_fitted() {
+    let model = models::find("point_to_point.log_gp").expect("a model");
+    let truth = [50e-6, 20e-6, 1e-6, 5e-6, 8e-9];
+    let data = measured(model, &log_gp_points(), &truth, 0.01, 1);
+    let fit = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect("a fit");
+    let names: Vec<_> = fit.estimates.iter().map(|estimate| estimate.symbol).collect();
+    assert_eq!(names, ["L", "o_s", "o_r", "G"]);
+    for (estimate, truth) in fit.estimates.iter().zip([truth[0], truth[1], truth[2], truth[4]]) {
+        assert!(estimate.low < truth && truth < estimate.high, "{estimate:?} does not hold {truth}");
+    }
+    let [gap] = fit.at_most[..] else { panic!("{:?}", fit.at_most) };
+    assert_eq!((gap.number, gap.of), ("network_gap_seconds", "network_send_overhead_seconds"));
+    assert!(gap.most == fit.estimates[1].high && gap.most > truth[3], "{gap:?}");
+    assert!(!fit.held.iter().any(|(name, _)| *name == gap.number));
+    // What the card predicts is what the fit predicts.
+    let card = fit.card("hidden", "a test").expect("a card");
+    let numbers = model.parameters(&card).expect("all numbers");
+    for point in &fit.points {
+        let predicted = model.predict(&point.x, &numbers).value;
+        assert!((predicted / point.predicted - 1.0).abs() < 1e-6, "{predicted} at {:?}", point.x);
+    }
+    assert_eq!(card.numbers()["network_gap_seconds"].low, Some(0.0));
+}
+
+#[test]
+fn a_card_of_one_overhead_is_that_of_sending_and_receiving() {
+    let model = models::find("point_to_point.log_gp").expect("a model");
+    let mut card = Card::new("old", "an older fit", "a test");
+    for (name, value) in [
+        ("wire_latency_seconds", 7e-7),
+        ("network_overhead_seconds", 1.5e-7),
+        ("network_gap_seconds", 4e-7),
+        ("network_seconds_per_byte", 2e-10),
+    ] {
+        card.set_base(name, value, "a test").expect("a number");
+    }
+    assert_eq!(model.parameters(&card).expect("all numbers"), [7e-7, 1.5e-7, 1.5e-7, 4e-7, 2e-10]);
+    card.set_base("network_receive_overhead_seconds", 1e-8, "a test").expect("a number");
+    assert_eq!(model.parameters(&card).expect("all numbers")[1..3], [1.5e-7, 1e-8]);
+}
+
+#[test]
+fn kernels_that_disagree_about_a_number_widen_its_interval_and_those_that_agree_do_not() {
+    let model = models::find("point_to_point.log_gp").expect("a model");
+    let truth = [200e-6, 1e-6, 2e-7, 12e-6, 80e-9];
+    let of = |streaming: f64| {
+        let mut data = measured(model, &log_gp_points(), &truth, 0.001, 2);
+        let other = measured(model, &log_gp_points(), &[truth[0], truth[1], truth[2], truth[3], streaming], 0.001, 2);
+        for (observation, other) in data.iter_mut().zip(other).filter(|(one, _)| one.x[0] == 1.0) {
+            *observation = other;
+        }
+        let fit = fit::fit(model, &data, &[Role::Fit; 5], QUICK).expect("a fit");
+        let estimate = fit.estimates.iter().find(|estimate| estimate.symbol == "G").expect("fitted").clone();
+        (estimate.low, estimate.high)
+    };
+    let (low, high) = of(92e-9);
+    assert!(low < 80.2e-9 && high > 91.8e-9, "{low} to {high}");
+    let (low, high) = of(80e-9);
+    assert!(low > 79e-9 && high < 81e-9, "{low} to {high}");
 }
 
 #[test]

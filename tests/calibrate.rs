@@ -1,6 +1,7 @@
 //! Calibration: the kernels of a core, the sweep of all numbers, and the card.
 
 use crate::random_access::run;
+use apexmap::explore::calibrate::counts::{Costs, fitting};
 use apexmap::explore::calibrate::{Probe, card, card_text, node, probes, shapes, sweep};
 use apexmap::explore::machine::{Card, Number};
 use apexmap::explore::models;
@@ -51,6 +52,26 @@ fn add(table: &mut TableBuilder, point: &Point) {
     let work = kernel.work(point);
     table.set("operations_per_second", &Value::Real(work.operations / outcome.seconds));
     table.set("bytes_per_second", &Value::Real(work.bytes / outcome.seconds));
+}
+
+#[test]
+fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
+    let all = [probes(&small(), 2), shapes(&small(), 2)].concat();
+    let costs = |latency, gap, per_byte| Costs { latency, gap, per_byte };
+    for probe in &all {
+        assert_eq!(fitting(probe.clone(), costs(2e-7, 5e-8, 1e-11)), *probe, "between cores nothing takes long");
+    }
+    let slow: Vec<Probe> = all.iter().map(|probe| fitting(probe.clone(), costs(3e-4, 1e-5, 8e-8))).collect();
+    let changed = all.iter().zip(&slow).filter(|(before, after)| before != after).count();
+    assert!(changed > 40 && all.iter().zip(&slow).all(|(before, after)| before.ranks == 2 || before == after));
+    // Points of the sweep can still be run.
+    let text = sweep(&slow, "transport = \"threads\"\n", 1);
+    let points =
+        parse(&text, Path::new("sweep.toml"), Machine::plain(2, small().memory_bytes)).expect("a sweep").points;
+    for point in points.iter().filter(|point| point.params.contains_key("messages")) {
+        let bytes = point.integer("messages") as f64 * point.integer("message_bytes") as f64 * 8e-8;
+        assert!(bytes < 1.0, "{} takes {bytes} s", point.label());
+    }
 }
 
 #[test]

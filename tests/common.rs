@@ -118,6 +118,7 @@ pub fn manifest() -> Manifest {
         sweep: String::new(),
         seed: 1,
         machine: "m".into(),
+        hosts: Vec::new(),
         points: 1,
         blocks: 1,
         command: Vec::new(),
@@ -127,6 +128,7 @@ pub fn manifest() -> Manifest {
         unix_seconds: 1.7e9,
         samples: Default::default(),
         launches: Vec::new(),
+        sized_for: None,
         compaction: None,
     }
 }

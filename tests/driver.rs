@@ -2,7 +2,7 @@
 
 use super::common::{Scratch, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
-use apexmap::error::Result;
+use apexmap::error::{ErrorKind, Result};
 use apexmap::explore::compare::control;
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::quietness::Quietness;
@@ -98,6 +98,19 @@ impl Case {
     fn failures(&self) -> Vec<(Status, String)> {
         let bad = self.samples().into_iter().filter(|sample| sample.status != Status::Ok);
         bad.map(|sample| (sample.status, sample.message)).collect()
+    }
+
+    /// Points that lack samples.
+    fn waiting(&self) -> usize {
+        let progress = Progress::new(&self.plan, &self.folder.records().expect("journals"));
+        let [_, partial, missing, _] = progress.counts();
+        partial + missing
+    }
+
+    /// How each launch ended.
+    fn endings(&self) -> Vec<Status> {
+        let records = self.folder.records().expect("journals");
+        records.iter().filter_map(|record| record.ended.as_ref().map(|(status, _)| *status)).collect()
     }
 
     fn assert_no_duplicates(&self) {
@@ -426,4 +439,98 @@ fn launches_of_one_thing_are_alternately_of_one_side_and_of_the_other() {
         side.launches().into_keys().map(str::to_owned).collect::<Vec<_>>()
     });
     assert_eq!(launches, [["0001", "0002", "0005", "0006"], ["0003", "0004", "0007", "0008"]]);
+}
+
+/// What Open MPI says when a window cannot be created.
+const NO_WINDOW: &str = "[n1:65] *** An error occurred in MPI_Win_create";
+
+#[test]
+fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
+    for samples in [0, 3] {
+        let mut case = Case::new(&[2, 4], 2, times(2));
+        let error = case.drive_with(&vec![Script::SaysAfter(samples, NO_WINDOW); 99], false).expect_err("a set-up");
+        assert_eq!((error.kind, error.exit_code(), case.jobs.len()), (ErrorKind::Setup, 6, 3), "{error}");
+        assert!(
+            error.what.starts_with("3 launches in a row ended for the same reason, which is the set-up's"),
+            "{error}"
+        );
+        assert!(error.what.contains(NO_WINDOW) && error.next.starts_with("set OMPI_MCA_osc=pt2pt"), "{error}");
+        assert!(error.next.contains(&format!("{} points wait for that", case.waiting())), "{error}");
+        assert!(case.failures().is_empty(), "no point is to blame");
+        assert_eq!(case.endings(), [Status::Failed; 3], "each launch has its end");
+        // The same command goes on when that is mended.
+        case.drive(&[]);
+        assert_eq!((case.states(0), case.states(1)), (vec![State::Done; 6], vec![State::Done; 6]));
+        case.assert_no_duplicates();
+    }
+}
+
+#[test]
+fn a_fault_of_the_set_up_that_meets_different_points_is_tried_on_different_points() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.drive_with(&vec![Script::SaysAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
+    let first: HashSet<&str> = case.jobs.iter().map(|job| job.tasks[0].key.as_str()).collect();
+    assert_eq!(first.len(), 3);
+}
+
+#[test]
+fn what_fails_before_anything_worked_is_the_set_ups_even_if_nobody_knows_it() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let died = "killed by pixies, process 1";
+    let error = case.drive_with(&vec![Script::SaysAfter(0, died); 9], false).expect_err("a set-up");
+    assert_eq!((error.kind, case.jobs.len()), (ErrorKind::Setup, 3), "{error}");
+    assert!(case.failures().is_empty());
+    // Where something has worked, points may be to blame.
+    let mut case = Case::new(&[2], 1, times(2));
+    let worked = Script::DiesAfter { samples: 3, in_a_run: false };
+    case.drive(&[vec![worked], vec![Script::SaysAfter(0, died); 6]].concat());
+    assert_eq!((case.failures().len(), case.states(0)), (3, vec![State::Failed; 3]));
+}
+
+#[test]
+fn a_fault_that_another_launch_does_not_share_is_its_points() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let bad = Script::FatalAfter(0);
+    case.drive(&[bad.clone(), bad, Script::Well]);
+    assert_eq!(case.states(0), [State::Failed, State::Failed, State::Done]);
+    assert_eq!(case.failures().len(), 2);
+    // A single point with a known fault waits for its repair.
+    let mut case = Case::new(&[2], 1, times(1));
+    case.plan.entries.truncate(1);
+    let error = case.drive_with(&vec![Script::SaysAfter(0, NO_WINDOW); 9], false).expect_err("a set-up");
+    assert!(error.kind == ErrorKind::Setup && error.next.contains("1 point waits"), "{error}");
+    assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
+}
+
+#[test]
+fn the_end_of_a_job_is_no_fault_of_a_launch() {
+    let mut case = Case::new(&[2, 4], 1, times(2));
+    let over = "srun: error: Unable to create step for job 9: Job/step already completing or completed";
+    let error = case.drive_with(&[Script::Well, Script::SaysAfter(1, over)], false).expect_err("the end");
+    assert!(error.next.contains("in another job"), "{error}");
+    assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
+}
+
+#[test]
+fn a_kill_for_lack_of_memory_that_only_the_launcher_tells_of_marks_no_point() {
+    let mut case = Case::new(&[2], 1, times(1));
+    let oom = "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=3.0.";
+    let error = case.drive_with(&vec![Script::SaysAfter(1, oom); 9], false).expect_err("no memory");
+    assert!(error.what.contains("for lack of memory, twice"), "{error}");
+    assert_eq!((case.jobs.len(), case.failures().len()), (2, 0));
+}
+
+#[test]
+fn ranks_that_a_node_has_no_memory_for_are_refused_before_they_measure() {
+    let mut case = Case::new(&[2], 1, times(1));
+    case.plan.context.launcher = launch::find("custom").expect("a launcher");
+    case.drive(&[]);
+    let mut case = Case::new(&[2], 1, times(1));
+    case.plan.context.launcher = launch::find("custom").expect("a launcher");
+    // The machine of these launches has 8 GiB.
+    case.plan.entries[0].point.params.insert("M".into(), (4u64 << 30).into());
+    let error = case.drive_with(&[], false).expect_err("a refusal");
+    assert_eq!((error.kind, case.jobs.len()), (ErrorKind::Input, 1), "{error}");
+    assert!(error.what.contains("on node") && error.what.contains("the node has 8 GiB"), "{error}");
+    assert!(case.samples().is_empty());
 }

@@ -145,8 +145,8 @@ fn designs(n: usize) -> Vec<Design> {
         ),
         Design::new(
             "point_to_point.log_gp",
-            &[(700e-9, true), (150e-9, true), (400e-9, true), (5e-10, true)],
-            cycle(&[&[0.0, 8.0], &[1.0, 8.0], &[2.0, 8.0], &[3.0, 8.0], &[1.0, 8192.0]]),
+            &[(700e-9, true), (150e-9, true), (50e-9, true), (400e-9, true), (5e-10, true)],
+            cycle(&[&[0.0, 8.0], &[1.0, 8.0], &[2.0, 8.0], &[3.0, 8.0], &[1.0, 8192.0], &[0.0, 8192.0]]),
         ),
         Design::new(
             "random_access.lost_updates",
@@ -451,7 +451,7 @@ fn coverage_of_all_models_on_designs_of_40_points() {
 }
 
 #[test]
-fn two_gross_outliers_do_not_move_an_estimate_by_more_than_its_interval() {
+fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much() {
     for design in designs(40) {
         let mut rng = Pcg64Mcg::seed_from_u64(3);
         for noise in [0.05, 0.2] {
@@ -461,8 +461,13 @@ fn two_gross_outliers_do_not_move_an_estimate_by_more_than_its_interval() {
             data[29].y /= 20.0;
             let dirty = design.fit(&data);
             for (clean, dirty) in clean.estimates.iter().zip(&dirty.estimates) {
-                let inside = clean.low <= dirty.value && dirty.value <= clean.high;
-                assert!(inside, "{} at noise {noise}: {clean:?} {dirty:?}", design.model.about().id);
+                let inside = dirty.low <= clean.value && clean.value <= dirty.high;
+                let width = |estimate: &fit::Estimate| (estimate.high / estimate.low).ln();
+                assert!(
+                    inside && width(dirty) <= 2.0 * width(clean),
+                    "{} at noise {noise}: {clean:?} {dirty:?}",
+                    design.model.about().id
+                );
             }
         }
     }

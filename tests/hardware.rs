@@ -4,6 +4,7 @@ use crate::common::Scratch;
 use apexmap::measure::hardware::{
     Below, Files, Hardware, HardwareThread, Kind, Place, memory_nodes, nodes_with_memory, order,
 };
+use apexmap::measure::kernels::on_node::processor;
 use apexmap::measure::kernels::random_access::shared::team;
 use apexmap::provenance::Processors;
 use proptest::prelude::*;
@@ -84,6 +85,26 @@ fn counts(machine: &Hardware) -> [Option<usize>; 5] {
         machine.count(|thread| Some(thread.number)),
         machine.count(|thread| thread.caches.last()?.threads.first().copied()),
     ]
+}
+
+#[test]
+fn ranks_are_put_on_the_cores_of_the_numa_node_that_a_point_names() {
+    let amd = machine(AMD, "");
+    for node in 0..8 {
+        let numbers: Vec<usize> = (0..6).map(|rank| processor(&amd, node, rank, 6).expect("a core")).collect();
+        let threads: Vec<&HardwareThread> =
+            numbers.iter().map(|&number| amd.thread(number).expect("a thread")).collect();
+        assert!(threads.iter().all(|thread| thread.numa_node == Some(node)), "{numbers:?}");
+        assert_eq!(
+            threads.iter().map(|thread| thread.core).collect::<BTreeSet<_>>().len(),
+            6,
+            "a core each: {numbers:?}"
+        );
+    }
+    assert_eq!(processor(&amd, 0, 0, 7), Err("the node has 6 cores for 7 ranks".into()));
+    assert!(processor(&amd, 8, 0, 1).expect_err("no such node").contains("no core"));
+    let confined = machine(AMD, "proc/self/status = Cpus_allowed_list:\\t0-5");
+    assert!(processor(&confined, 1, 0, 1).is_err(), "cores that this process may not use do not count");
 }
 
 /// Level, KiB and number of hardware threads of each of its caches.

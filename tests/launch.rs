@@ -1,12 +1,18 @@
 //! Command lines of launchers, and the checks before them.
 
+use super::common::{Scratch, printed, refused};
 use apexmap::error::ErrorKind;
+use apexmap::explore::launch::aprun::Aprun;
 use apexmap::explore::launch::custom::Custom;
+use apexmap::explore::launch::flux::Flux;
+use apexmap::explore::launch::hosts::{Hosts, HostsSource};
+use apexmap::explore::launch::jsrun::Jsrun;
 use apexmap::explore::launch::local::Local;
 use apexmap::explore::launch::mpich::Mpich;
 use apexmap::explore::launch::openmpi::OpenMpi;
+use apexmap::explore::launch::pals::Pals;
 use apexmap::explore::launch::registry::ALL;
-use apexmap::explore::launch::srun::Srun;
+use apexmap::explore::launch::srun::{Srun, default_type, fitting, types};
 use apexmap::explore::launch::{Here, LaunchJob, Launcher, check, find};
 use proptest::prelude::*;
 use std::ffi::OsStr;
@@ -22,6 +28,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         ranks,
         nodes: None,
         ranks_per_node,
+        hosts: Vec::new(),
         here: Here { cores: 4, hardware_threads: 8, nodes: 1, allocated: false, root: false },
     }
 }
@@ -103,6 +110,69 @@ fn srun_asks_for_tasks_and_ends_all_with_the_first_that_fails() {
     assert_eq!(argv(Some(16)), with_nodes);
 }
 
+/// The machine has four cores with two hardware threads each.
+#[test]
+fn pals_is_told_of_ranks_on_nodes_and_of_what_they_are_bound_to() {
+    let argv = |ranks, per_node| line(&Pals, &job("mpiexec", ranks, per_node)).0;
+    let rest = format!("--envall|{WORKER}");
+    assert_eq!(argv(4, None), format!("mpiexec|-n|4|--cpu-bind|core|{rest}"));
+    assert_eq!(argv(64, Some(4)), format!("mpiexec|-n|64|--ppn|4|--cpu-bind|core|{rest}"));
+    assert_eq!(argv(64, Some(8)), format!("mpiexec|-n|64|--ppn|8|--cpu-bind|thread|{rest}"));
+    assert_eq!(argv(64, Some(16)), format!("mpiexec|-n|64|--ppn|16|--cpu-bind|none|{rest}"));
+}
+
+#[test]
+fn aprun_is_told_of_ranks_on_nodes_and_of_hardware_threads() {
+    let argv = |ranks, per_node| line(&Aprun, &job("aprun", ranks, per_node)).0;
+    assert_eq!(argv(2, None), format!("aprun|-n|2|-j|1|-cc|cpu|{WORKER}"));
+    assert_eq!(argv(64, Some(4)), format!("aprun|-n|64|-N|4|-j|1|-cc|cpu|{WORKER}"));
+    assert_eq!(argv(64, Some(8)), format!("aprun|-n|64|-N|8|-j|0|-cc|cpu|{WORKER}"));
+    assert_eq!(argv(64, Some(9)), format!("aprun|-n|64|-N|9|-j|0|-cc|none|{WORKER}"));
+}
+
+#[test]
+fn jsrun_gets_a_resource_set_for_each_rank_or_one_for_each_node() {
+    let argv = |ranks, per_node| line(&Jsrun, &job("jsrun", ranks, per_node)).0;
+    let rest = format!("--exit_on_error=1|{WORKER}");
+    assert_eq!(argv(4, None), format!("jsrun|--nrs=4|--tasks_per_rs=1|--cpu_per_rs=1|--bind=rs|{rest}"));
+    let on_cores = "jsrun|--nrs=64|--tasks_per_rs=1|--cpu_per_rs=1|--rs_per_host=4|--bind=rs";
+    assert_eq!(argv(64, Some(4)), format!("{on_cores}|{rest}"));
+    let on_nodes = "jsrun|--np=64|--tasks_per_rs=8|--rs_per_host=1|--cpu_per_rs=ALL_CPUS|--bind=none";
+    assert_eq!(argv(64, Some(8)), format!("{on_nodes}|{rest}"));
+}
+
+#[test]
+fn flux_gets_nodes_and_tasks_with_a_core_each_or_whole_nodes() {
+    let argv = |ranks, per_node| line(&Flux, &job("flux", ranks, per_node)).0;
+    let rest = format!("--setopt=exit-on-error|{WORKER}");
+    let bound = "--cores-per-task=1|--setopt=cpu-affinity=per-task";
+    assert_eq!(argv(4, None), format!("flux|run|--ntasks=4|{bound}|{rest}"));
+    assert_eq!(argv(64, Some(4)), format!("flux|run|--nodes=16|--ntasks=64|{bound}|{rest}"));
+    let whole = "flux|run|--nodes=8|--tasks-per-node=8|--exclusive|--setopt=cpu-affinity=off";
+    assert_eq!(argv(64, Some(8)), format!("{whole}|{rest}"));
+}
+
+#[test]
+fn srun_knows_which_of_its_plugins_goes_with_an_mpi() {
+    // Recorded with Slurm 22.05; before that the lines began with "srun: ".
+    let list = types("MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n");
+    assert_eq!(list, ["pmix", "none", "cray_shasta", "pmi2"]);
+    assert_eq!(types("srun: MPI types are...\nsrun: none\nsrun: pmi2\n"), ["none", "pmi2"]);
+    for (library, fit) in [
+        ("Open MPI v4.1.4, package: Debian OpenMPI", Some("pmix")),
+        ("MPICH Version: 4.0.2", Some("pmi2")),
+        ("MPI VERSION : CRAY MPICH version 8.1.25", Some("cray_shasta")),
+        ("an MPI library without a name", None),
+    ] {
+        assert_eq!(fitting(library, &list).as_deref(), fit, "{library}");
+    }
+    assert_eq!(fitting("Open MPI v4.1.4", &["none".into()]), None);
+    assert_eq!(
+        default_type("MessageTimeout          = 10 sec\nMpiDefault              = pmix\nMpiParams = (null)\n"),
+        Some("pmix")
+    );
+}
+
 #[test]
 fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
     let mut job = job("x", 12, Some(3));
@@ -117,6 +187,95 @@ fn nodes_and_ranks_on_each_are_handed_to_every_launcher_that_knows_them() {
     // Where the sweep tells only the ranks on each node, the nodes follow.
     job.nodes = None;
     assert_eq!(line(&launcher, &job).0, format!("x|-N4|-n3|12|{WORKER}"));
+}
+
+#[test]
+fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_launch_needs() {
+    let mut job = job("x", 4, Some(2));
+    job.hosts = ["a", "b", "c"].map(String::from).to_vec();
+    let open_mpi = "x|-n|4|--stdin|none|--map-by|ppr:2:node|--host|a:2,b:2|--bind-to|core";
+    assert_eq!(line(&OpenMpi, &job).0, format!("{open_mpi}|{WORKER}"));
+    assert_eq!(line(&Mpich, &job).0, format!("x|-n|4|-ppn|2|-hosts|a,b|-bind-to|core|{WORKER}"));
+    let srun = "x|--ntasks=4|--ntasks-per-node=2|--nodelist=a,b|--kill-on-bad-exit=1|--input=none";
+    assert_eq!(line(&Srun, &job).0, format!("{srun}|{WORKER}"));
+    let launcher = custom(&["x", "-H{hosts}", "{ranks}", "{worker}", "{arguments}"]).unwrap();
+    assert_eq!(line(&launcher, &job).0, format!("x|-Ha,b|4|{WORKER}"));
+    assert_eq!(launcher.hosts(&job.hosts, 1), Some(Vec::new()));
+    assert!(line(&Flux, &job).0.contains("|--requires=hosts:a,b|"));
+    assert!(line(&Aprun, &job).0.contains("|-L|a,b|"));
+    // Others say that they cannot.
+    assert_eq!(Local.hosts(&job.hosts, 1), None);
+    assert_eq!(custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().hosts(&job.hosts, 1), None);
+}
+
+/// Hosts of a list, or what is wrong with it.
+fn list(words: &[&str]) -> Result<Hosts, String> {
+    let source = HostsSource::List(words.iter().map(|word| word.to_string()).collect());
+    source.read().map_err(|error| error.what)
+}
+
+#[test]
+fn hosts_that_are_none_or_named_twice_are_refused() {
+    assert_eq!(list(&[]).unwrap_err(), "hosts: there is no host");
+    assert_eq!(list(&["a", "b:2", "a:4"]).unwrap_err(), "hosts: a is named twice");
+    for wrong in ["", " ", "-a", "a b", "n[1-4]", "a,b", "a slots", "a:2 slots=2", "a;b"] {
+        assert_eq!(list(&["x", wrong]).unwrap_err(), format!("hosts: \"{wrong}\" is not a host"));
+    }
+    for wrong in ["a:0", "a:", "a:-1", "a slots=x"] {
+        assert_eq!(list(&[wrong]).unwrap_err(), format!("hosts: \"{wrong}\" has no number of ranks"));
+    }
+}
+
+#[test]
+fn a_host_file_may_be_that_of_either_mpi() {
+    let scratch = Scratch::new();
+    let path = scratch.join("hosts");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        HostsSource::File(path.clone()).read()
+    };
+    for text in ["# two\na:4\n\n b:4 # the second\n", "a slots=4\nb slots=4 max_slots=8\n"] {
+        let hosts = read(text).unwrap();
+        assert_eq!(hosts.names, ["a", "b"]);
+        assert_eq!(hosts.ranks_per_node(None).unwrap(), 4);
+    }
+    let empty = read("# nothing\n").unwrap_err();
+    assert!(empty.what.ends_with("hosts: there is no host"), "{empty}");
+    std::fs::remove_file(&path).unwrap();
+    let absent = HostsSource::File(path.clone()).read().unwrap_err();
+    assert!(absent.what.contains("cannot read") && absent.what.contains("hosts"), "{absent}");
+}
+
+#[test]
+fn the_ranks_of_a_host_are_those_asked_for_or_those_it_takes_or_one() {
+    assert_eq!(list(&["a", "b"]).unwrap().ranks_per_node(None).unwrap(), 1);
+    assert_eq!(list(&["a", "b"]).unwrap().ranks_per_node(Some(8)).unwrap(), 8);
+    assert_eq!(list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(4)).unwrap(), 4);
+    let fewer = list(&["a:4", "b:6"]).unwrap().ranks_per_node(Some(5)).unwrap_err();
+    assert!(fewer.what.contains("host a takes 4 ranks, the sweep puts 5"), "{fewer}");
+    let differ = list(&["a:4", "b"]).unwrap().ranks_per_node(None).unwrap_err();
+    assert!(differ.what.contains("different numbers of ranks"), "{differ}");
+}
+
+#[test]
+fn hosts_that_cannot_be_used_are_refused_before_anything_runs() {
+    let scratch = Scratch::new();
+    let file = scratch.join("s.toml").to_str().unwrap().to_owned();
+    let out = scratch.join("result").to_str().unwrap().to_owned();
+    let refuse = |launch: &str, flags: &[&str]| {
+        let text = format!(
+            "[fixed]\nkernel = \"message_rate.ping_pong\"\n[axes]\nranks = [2, 8]\n[launch]\ntransport = \"threads\"\n{launch}"
+        );
+        std::fs::write(&file, text).unwrap();
+        refused(&[&["run", &file, "--out", &out], flags].concat())
+    };
+    let error = refuse("", &["--hosts", "a,b"]);
+    assert!(error.contains("launcher \"local\" cannot be told of hosts"), "{error}");
+    let error = refuse("hosts = [\"a\", \"a\"]", &[]);
+    assert!(error.contains("a is named twice"), "{error}");
+    let error = refuse("hosts = [\"a\"]\nhostfile = \"f\"", &[]);
+    assert!(error.contains("hosts and hostfile are both set"), "{error}");
+    assert!(!scratch.join("result").exists());
 }
 
 #[test]
@@ -212,4 +371,20 @@ fn a_worker_that_cannot_be_run_is_refused_before_the_launch() {
     assert!(refuse("absent").what.contains("absent does not exist"));
     assert!(refuse("plain").what.contains("plain is not an executable file"));
     assert!(refuse("plain").next.contains("--features mpi"));
+}
+
+#[test]
+fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
+    let scratch = Scratch::new();
+    let sweep = scratch.join("s.toml");
+    let text =
+        "[fixed]\nkernel = \"apex_map.two_sided\"\nM = 4096\n[axes]\nranks = [2, 4]\n[launch]\npreflight = \"0 s\"\n";
+    std::fs::write(&sweep, text).unwrap();
+    let out = scratch.join("result");
+    let told = printed(&["try", sweep.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    for part in ["launcher   local", "ranks      4 on 1 node", "barrier    ", "ping-pong  ", "streaming  "] {
+        assert!(told.contains(part), "{told}");
+    }
+    let left: Vec<_> = std::fs::read_dir(scratch.join(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["s.toml"]);
 }

@@ -300,6 +300,43 @@ fn launches_that_die_are_repeated_a_few_times_and_never_for_ever() {
 }
 
 #[test]
+fn a_fault_of_the_set_up_is_told_once_and_points_wait_for_its_repair() {
+    let error = "[n1:00065] *** An error occurred in MPI_Win_create\n[n1:00065] *** reported by process [1,0]\n[n1:00065] *** \
+                 MPI_ERR_WIN: invalid window\n[n1:00065] *** MPI_ERRORS_ARE_FATAL\n";
+    let rest = "srun: Job step aborted: Waiting up to 7 seconds for job step to finish.\n".repeat(20);
+    let case =
+        Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 2, 4, 8, 16]");
+    let launcher = format!("\"$@\" | sed -u '/\"start\"/q'; printf '{error}{rest}' >&2; exit 53");
+    let output = case.run(&launcher, PATIENT, 2);
+    let text = errors(&output);
+    assert_eq!(output.status.code(), Some(6), "{text}");
+    let said = "error: 3 launches in a row ended for the same reason, which is the set-up's, not a point's: MPI_Win_create fails";
+    assert!(text.contains(said) && text.contains("5 points wait for that"), "{text}");
+    assert!(text.contains("An error occurred in MPI_Win_create; the launch ended with exit code 53"), "{text}");
+    let status = apexmap(&["status", case.out.to_str().unwrap()]);
+    assert!(!String::from_utf8_lossy(&status.stdout).contains("5 failed"), "{status:?}");
+    let output = case.run(GOOD, PATIENT, 2);
+    assert!(output.status.success(), "{}", errors(&output));
+    assert_eq!(case.samples().len(), 10);
+}
+
+#[test]
+fn what_a_launcher_says_on_standard_output_is_kept_and_its_cause_told() {
+    let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\nL = 1");
+    let launcher = "echo '[proxy:0:0@n1] execvp error on file /w/apexmap (No such file or directory)'; exit 255";
+    let output = case.run(launcher, PATIENT, 2);
+    let text = errors(&output);
+    assert_eq!(output.status.code(), Some(6), "{text}");
+    assert!(
+        text.contains("did not start: the worker was not found, or may not be executed, on a node: [proxy:0:0@n1]"),
+        "{text}"
+    );
+    assert!(text.contains("put the worker on a file system that the nodes share"), "{text}");
+    let kept = std::fs::read_to_string(case.out.join("journals/0001.stderr")).unwrap();
+    assert!(kept.contains("execvp error"), "{kept}");
+}
+
+#[test]
 fn a_launcher_that_leaves_its_ranks_alone_is_followed_to_their_end() {
     check(&[
         ("setsid \"$@\" & exit 0", PATIENT, 0, "2 of 2 points done"),

@@ -3,7 +3,7 @@
 use super::common::{launch, sample};
 use apexmap::disturbance::{Fact, Facts};
 use apexmap::error::Result;
-use apexmap::explore::launch::CommandLine;
+use apexmap::explore::launch::{CommandLine, causes};
 use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::sweep::driver::Watcher;
 use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Listener};
@@ -38,6 +38,8 @@ pub enum Script {
     TimesOutAfter(usize),
     /// So many samples, then a word of farewell in the middle of a run.
     FatalAfter(usize),
+    /// So many samples, then death in a run with these words of a launcher.
+    SaysAfter(usize, &'static str),
     /// So many samples, then out of time.
     OutOfBudgetAfter(usize),
     /// All samples, but the process stays.
@@ -132,6 +134,12 @@ impl Mock {
                 Self::begin(job, say, samples)?;
                 say(Event::Fatal { message: "rank 1 failed: out of luck".into() })?;
                 Ok(Ending::new(Status::Failed, "rank 1 failed: out of luck"))
+            }
+            Script::SaysAfter(samples, words) => {
+                Self::begin(job, say, samples)?;
+                let cause = causes::find(words).map(|found| found.cause);
+                let lacked_memory = cause.is_some_and(|cause| cause.nature == causes::Nature::Memory);
+                Ok(Ending { abrupt: true, lacked_memory, cause, ..Ending::new(Status::Failed, words) })
             }
             Script::OutOfBudgetAfter(samples) => {
                 Self::measure(job, samples, None, say)?;

@@ -70,8 +70,16 @@ impl Mpi {
         let starter = check(self.launcher, &program, &path).unwrap_or_else(|error| panic!("{error}"));
         let arguments = vec![what.to_owned(), folder.to_str().unwrap().to_owned()];
         let (ranks, here) = (3, Here::look());
-        let launch =
-            LaunchJob { program: starter, worker: program, arguments, ranks, nodes: None, ranks_per_node: None, here };
+        let launch = LaunchJob {
+            program: starter,
+            worker: program,
+            arguments,
+            ranks,
+            nodes: None,
+            ranks_per_node: None,
+            hosts: Vec::new(),
+            here,
+        };
         let command = self.launcher.command(&launch);
         let (program, arguments) = command.argv.split_first().unwrap();
         let _alone = alone();
@@ -98,6 +106,7 @@ impl Mpi {
             ranks: started,
             nodes: None,
             ranks_per_node: None,
+            hosts: Vec::new(),
             here: Here::look(),
         };
         (self.launcher.command(&launch), file)

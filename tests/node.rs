@@ -1,8 +1,10 @@
 //! The kernels of a whole node: strides, STREAM's four, latency under writes, the line between two cores. What is verified.
 
+use apexmap::measure::affinity::of_thread;
 use apexmap::measure::comm::arena::Arena;
 use apexmap::measure::comm::threads::ThreadComm;
 use apexmap::measure::comm::{Transport, World, threads};
+use apexmap::measure::hardware::Hardware;
 use apexmap::measure::kernels::calibrate::memory::core_to_core::{Side, between, hand_over};
 use apexmap::measure::kernels::calibrate::memory::stride::sum_strided;
 use apexmap::measure::kernels::calibrate::memory::{loaded, stream};
@@ -196,4 +198,19 @@ fn the_memory_of_a_point_is_on_its_node() {
     assert!(nowhere.what.contains("memory_node = 1000"), "{nowhere}");
     let none = complete(Point::new("calibrate.poll", 2).with("memory_node", 0u64)).expect_err("no memory");
     assert!(none.contains("has no memory"), "{none}");
+}
+
+#[test]
+fn the_ranks_of_a_point_are_on_the_cores_of_its_node_and_back_afterwards() {
+    let settings = [("bytes", 4096u64.into()), ("steps", 100u64.into()), ("core_node", 0u64.into())];
+    let point = point("calibrate.chase", 1, &settings);
+    let before = of_thread();
+    let on_a_node = Hardware::here().usable().any(|thread| thread.numa_node == Some(0));
+    match run_here(&point, 0) {
+        Ok(outcome) => assert!(on_a_node && outcome.seconds > 0.0),
+        Err(error) => assert!(!on_a_node && error.what.contains("core_node = 0"), "{error}"),
+    }
+    assert_eq!(of_thread(), before);
+    let nowhere = run_here(&point.with("core_node", 1000u64), 0).expect_err("no such node");
+    assert!(nowhere.what.contains("core_node = 1000: no core"), "{nowhere}");
 }

@@ -1,6 +1,13 @@
-//! Recipes for other package managers: their syntax, and that they name this version.
+//! Recipes for other package managers: their syntax, and that they name this version. What `make dist` adds to its sources.
 
+use crate::common::{Scratch, apexmap};
 use crate::needs::python;
+use apexmap::explore::store::Folder;
+use apexmap::explore::store::manifest::Manifest;
+use apexmap::provenance;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,4 +59,109 @@ fn recipes_name_this_version_and_build_without_a_network() {
         let builds = text.matches("--no-default-features").count();
         assert!(builds == 1 && text.matches("--offline").count() == 2, "{name}");
     }
+}
+
+fn ci(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci").join(name)
+}
+
+#[test]
+fn scripts_that_build_releases_can_be_parsed() {
+    for name in ["dist", "mpi-bindings", "static"] {
+        let output = Command::new("sh").arg("-n").arg(ci(name)).output().expect("a shell");
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(fs::metadata(ci(name)).expect("a file").permissions().mode() & 0o111 != 0, "{name}");
+    }
+}
+
+fn sha256(path: &Path) -> String {
+    let hash = Sha256::digest(fs::read(path).expect("a file"));
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// With a cargo that makes bindings of one constant.
+#[test]
+fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let write = |name: &str, text: &str| {
+        let path = scratch.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, text).expect("written");
+        path
+    };
+    let cargo = write(
+        "bin/cargo",
+        "#!/bin/sh\nmkdir -p \"$CARGO_TARGET_DIR/mpi-bindings/release/build/mpi-sys-1/out\"\n\
+         echo 'pub const MPI_UNDEFINED: i32 = -32766;' >\"$CARGO_TARGET_DIR/mpi-bindings/release/build/mpi-sys-1/out/functions_and_types.rs\"\n",
+    );
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
+    write("vendor/mpi-0.8.2/src/lib.rs", "ffi::MPI_UNDEFINED");
+    write("vendor/mpi-0.8.2/src/a/b.rs", "");
+    let upstream = write("vendor/mpi-sys-0.2.4/build.rs", "fn main() {}");
+    let before = sha256(&upstream);
+    write(
+        "vendor/mpi-sys-0.2.4/.cargo-checksum.json",
+        &format!("{{\"files\":{{\"build.rs\":\"{before}\"}},\"package\":\"0\"}}"),
+    );
+    let sys = scratch.join("vendor/mpi-sys-0.2.4");
+    let path = format!("{}:{}", scratch.join("bin").display(), std::env::var("PATH").expect("a PATH"));
+    let mut script = Command::new(ci("mpi-bindings"));
+    script.arg(&sys).env("PATH", path).env("CARGO_TARGET_DIR", scratch.join("target"));
+    let output = script.output().expect("the script");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("Open MPI") && said.contains("MPICH"), "{said}");
+
+    let sums = fs::read_to_string(sys.join(".cargo-checksum.json")).expect("sums");
+    let sums: serde_json::Value = serde_json::from_str(&sums).expect("JSON");
+    for name in ["build.rs", "upstream.rs"] {
+        assert_eq!(sums["files"][name], sha256(&sys.join(name)), "{name}");
+    }
+    assert_eq!(sha256(&sys.join("upstream.rs")), before);
+
+    let files = fs::read_dir(sys.join("pregenerated")).expect("bindings").flatten().map(|entry| entry.path());
+    let checks: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+    assert_eq!(checks.len(), 2, "{checks:?}");
+    let fits = |compiler: &str, check: &Path| {
+        let output = Command::new(compiler).arg("-fsyntax-only").arg(check).output().expect("a compiler");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for check in checks {
+        let text = fs::read_to_string(&check).expect("a check");
+        let (own, other) = match text.contains("OPEN_MPI") {
+            true => ("mpicc.openmpi", "mpicc.mpich"),
+            false => ("mpicc.mpich", "mpicc.openmpi"),
+        };
+        assert!(fits(own, &check).0 && !fits(other, &check).0, "{text}");
+        for (what, wrong) in [
+            ("== -32766", "== 1"),
+            ("sizeof(MPI_Status) == ", "sizeof(MPI_Status) == 1"),
+            ("MPI_TAG) == ", "MPI_TAG) == 1"),
+        ] {
+            assert!(text.contains(what), "{text}");
+            fs::write(&check, text.replace(what, wrong)).expect("written");
+            let (fits, errors) = fits(own, &check);
+            assert!(!fits && (errors.contains("another") || errors.contains("elsewhere")), "{errors}");
+        }
+    }
+}
+
+#[test]
+fn a_report_warns_where_a_worker_against_musl_has_measured() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
+    let text =
+        "[fixed]\nkernel = \"apex_map.sequential\"\nM = \"4 kwords\"\nI = 16\nN = 1\n[launch]\npreflight = \"0 s\"\n";
+    fs::write(scratch.join("sweep.toml"), text).expect("written");
+    let run = apexmap(&["run", &path("sweep.toml"), "--out", &path("result")]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let warned =
+        || fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains("built against musl");
+    assert_eq!(warned(), provenance::build().slow_copies().is_some());
+    let folder = Folder::open(&scratch.join("result")).expect("a result");
+    let mut manifest = Manifest::read(&folder).expect("a manifest");
+    manifest.worker.target = "x86_64-unknown-linux-musl".into();
+    manifest.write(&folder).expect("written");
+    assert!(apexmap(&["report", &path("result")]).status.success());
+    assert!(warned());
 }

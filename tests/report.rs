@@ -168,6 +168,48 @@ fn plot_draws_each_kind_and_refuses_to_mix_points() {
 }
 
 #[test]
+fn a_report_begins_with_the_figures_that_its_sweep_asks_for() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
+    let text = r#"
+[fixed]
+kernel = "calibrate.loaded"
+ranks = 2
+bytes = "64 KiB"
+reads = 256
+[axes]
+share = [0, 50, 100]
+write_share = [0, 100]
+[repeat]
+min = 2
+[[figure]]
+kind = "curves"
+title = "Latency & load"
+x = "background_traffic_bytes_per_second"
+y = "write_share"
+z = "operation_seconds"
+[[figure]]
+kind = "heat"
+title = "Mixed"
+x = "share"
+y = "P"
+"#;
+    std::fs::write(&sweep, text).unwrap();
+    let run = apexmap(&["run", "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{told}{}", String::from_utf8_lossy(&run.stderr));
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    let first = page.find("data-file=\"").map(|at| page[at..].split('"').nth(1).unwrap());
+    assert_eq!(first, Some("figure-1"), "{told}");
+    assert!(page.contains("Latency &amp; load") && out.join("figures/figure-1.svg").is_file());
+    // A point is at the median of what it measured, not at each of its samples.
+    let data = &page[page.find("data-file=\"figure-1\"").unwrap()..];
+    let rows = data[..data.find("</figure>").unwrap()].matches("<tr").count();
+    assert_eq!(rows, 1 + 6, "two curves of three points");
+    assert!(page.contains("Mixed") && page.contains("several points share a cell"), "and says what it cannot draw");
+}
+
+#[test]
 fn random_access_speaks_in_gups_and_says_which_rules_it_broke() {
     let scratch = Scratch::new();
     let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));

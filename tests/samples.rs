@@ -84,7 +84,7 @@ fn the_summary_has_the_corners_of_a_surface_and_the_best_time_is_the_shortest() 
     };
     let times = Samples::from(table(vec![chase(1 << 16, 3.0), chase(1 << 20, 1.0), chase(1 << 22, 2.0)])).current();
     let rows = summary::rows(&times.groups().expect("groups")[0]).expect("rows");
-    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1048576"))).collect();
+    let told: Vec<_> = rows.iter().map(|row| (row.which.as_str(), row.place.contains("1 MiB"))).collect();
     assert_eq!(told, [("worst", false), ("best", true)], "{rows:?}");
 }
 

@@ -1,7 +1,7 @@
 //! A real Slurm: its controller and four node daemons on this machine, started by the test, and jobs as users submit them.
 
 use super::common::Scratch;
-use super::mpi_worker::OPEN_MPI;
+use super::mpi_worker::{MPICH, OPEN_MPI};
 use apexmap::explore::store::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid, User};
@@ -28,6 +28,11 @@ fn free_port() -> u16 {
 
 impl Cluster {
     fn start() -> Self {
+        Self::with("MpiDefault=pmix")
+    }
+
+    /// With another default of srun's MPI plugins.
+    fn with(mpi: &str) -> Self {
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
         let mut cluster = Self { scratch, daemons: Vec::new(), _alone: alone };
@@ -37,7 +42,7 @@ impl Cluster {
         let mut conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={port}\nSlurmUser={user}\nSlurmdUser={user}\n\
              AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
-             JobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\nMpiDefault=pmix\nSelectType=select/cons_tres\n\
+             JobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\n{mpi}\nSelectType=select/cons_tres\n\
              SelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\nReturnToService=2\nKillWait=1\n\
              SchedulerParameters=sched_interval=1,bf_interval=1\n\
              SlurmdSpoolDir={path}/spool.%n\nSlurmdPidFile={path}/%n.pid\nSlurmctldPidFile={path}/controller.pid\n\
@@ -245,4 +250,78 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     assert!(output.status.success(), "{}", text(&output));
     cluster.assert_whole(450);
     assert_eq!(text(&output).matches("submitted job").count(), 1, "{}", text(&output));
+}
+
+/// A sweep of two ranks on two nodes.
+fn ping_pong(folder: &Path, worker: &Path) {
+    let text = format!(
+        "[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\nnodes = 2\n[launch]\ntransport = \"mpi\"\n\
+         launcher = \"srun\"\nranks_per_node = 1\nworker = \"{}\"\npreflight = \"0 s\"\n[repeat]\nmin = 2\n",
+        worker.display()
+    );
+    fs::write(folder.join("s.toml"), text).expect("a file");
+}
+
+#[test]
+fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_there_are() {
+    needs!(Slurm);
+    needs!(Mpi);
+    let cluster = Cluster::start();
+    ping_pong(&cluster.scratch, MPICH.worker());
+    let run = ["run", "s.toml", "--no-report", "--out", "result"];
+    let output = cluster.apexmap(&run);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("the launcher belongs to another MPI than the worker"), "{said}");
+    assert!(
+        said.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH Version: 4.0.2: SLURM_MPI_TYPE is not set, and"),
+        "{said}"
+    );
+    assert!(said.contains("srun offers pmix, none, cray_shasta, pmi2"), "{said}");
+    let output = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run).env("SLURM_MPI_TYPE", "pmi2").output();
+    let output = output.expect("the program");
+    assert!(output.status.success(), "{}", text(&output));
+    cluster.assert_whole(2);
+}
+
+#[test]
+fn where_the_cluster_names_no_plugin_that_of_the_workers_mpi_is_chosen_and_recorded() {
+    needs!(Slurm);
+    needs!(Mpi);
+    let cluster = Cluster::with("MpiDefault=none");
+    for (worker, chosen) in [(OPEN_MPI.worker(), "pmix"), (MPICH.worker(), "pmi2")] {
+        ping_pong(&cluster.scratch, worker);
+        let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", chosen]);
+        let said = text(&output);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains(&format!("note: SLURM_MPI_TYPE={chosen} is set for the launches")), "{said}");
+        let records = Folder { path: cluster.scratch.join(chosen) }.records().expect("journals");
+        let launch = records[0].launch.as_ref().expect("a greeting");
+        assert_eq!(launch.environment.get("SLURM_MPI_TYPE").map(String::as_str), Some(chosen));
+    }
+}
+
+#[test]
+fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    let sweep = |memory: &str| {
+        let text = format!(
+            "[fixed]\nkernel = \"apex_map.two_sided\"\nM = \"{memory}\"\nL = 1\n[axes]\nranks = [1, \"hardware threads\"]\n\
+             [launch]\nsubmit = \"slurm\"\npreflight = \"0 s\"\n[repeat]\nmin = 2\n"
+        );
+        fs::write(cluster.scratch.join("s.toml"), text).expect("a file");
+    };
+    sweep("64 kwords per rank");
+    let said = text(&cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result"]));
+    let told = "sinfo says that a node of the default partition has 2 cores and 1.95 GiB";
+    assert!(said.contains(told), "{said}");
+    cluster.assert_whole(4);
+    let manifest = fs::read_to_string(cluster.scratch.join("result/manifest.json")).expect("a manifest");
+    assert!(manifest.contains(told), "{manifest}");
+    // What the nodes have no memory for is refused before it waits in the queue.
+    sweep("256 Mwords per rank");
+    let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "other"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("2 ranks on a node take"), "{}", text(&output));
 }

@@ -4,7 +4,8 @@ use super::common::Scratch;
 use apexmap::error::Error;
 use apexmap::explore::commands::diagnostics::render;
 use apexmap::explore::launch;
-use apexmap::explore::sweep::{Machine, Sweep, parse, read, ready, schema};
+use apexmap::explore::plot::FigureKind;
+use apexmap::explore::sweep::{Machine, Sweep, figures, parse, read, ready, schema};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
 use apexmap::point::{Point, Value};
@@ -78,7 +79,7 @@ fn keys_and_words_that_do_not_exist_are_answered_with_the_nearest() {
     check_wrong(
         &sequential("[launch]\ntransport = \"mpi\"\nlauncher = »\"slurm\"«"),
         "\"slurm\"",
-        "openmpi, mpich, srun, custom",
+        "openmpi, mpich, srun, pals, aprun, jsrun, flux, custom",
     );
     check_wrong(&sequential("[axes]\nL = { from = 1, to = 8, scale = »\"log\"« }"), "\"log\"", "\"log2\"");
     check_wrong(&sequential("[axes]\n»where« = [\"L > 1\"]"), "not a parameter", "above the first [table]");
@@ -211,6 +212,28 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
     check_wrong(&repeat("width = »0«"), "greater than 0", "0.05");
     check_wrong(&repeat("min = »0«"), "at least 1", "");
     check_wrong(&format!("name = »\"a/b\"«\n{}", sequential("")), "name of a folder", "");
+}
+
+#[test]
+fn figures_that_cannot_be_drawn_are_refused() {
+    let figure = |lines: &str| sequential(&format!("[[figure]]\n{lines}"));
+    check_wrong(&figure("kind = »\"pie\"«\nx = \"L\""), "no kind of figure \"pie\"", "surface, contour, heat, curves");
+    check_wrong(&figure("kind = »\"heat\"«\nx = \"L\""), "a heat has two axes", "one in y");
+    check_wrong(&figure("kind = \"heat\"\nx = \"L\"\ny = »\"alpha, M\"«"), "two axes", "one in y");
+    check_wrong(
+        &figure("kind = \"curves\"\nx = »\"aplha\"«"),
+        "no result has a column \"aplha\"",
+        "did you mean \"alpha\"",
+    );
+    check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nz = »\"secnds\"«"), "\"secnds\"", "did you mean \"seconds\"");
+    check_wrong(&figure("kind = \"curves\"\nx = \"L\"\nwhere = \"»Q« == 2\""), "Q", "");
+    check_wrong(&figure("kind = \"curves\"\nx = \"L\"\n»colour« = 1"), "no key \"colour\"", "known are");
+    let right = figure("kind = \"curves\"\nx = \"L\"\ny = \"alpha, M\"\nz = \"seconds\"\nwhere = \"P == 1\"");
+    let found = figures::of(&sweep(&right).expect("a sweep").text);
+    let [found] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((found.kind, found.z.as_deref()), (FigureKind::Curves, Some("seconds")));
+    assert_eq!(found.axes, ["block_words", "alpha", "memory_words"]);
+    assert_eq!(figures::of("[[figure]]\nkind = \"of another version\"\nx = \"L\""), []);
 }
 
 #[test]

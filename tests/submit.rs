@@ -64,6 +64,8 @@ enum End {
     Never(JobState),
     /// Its driver refuses to work.
     Refuses,
+    /// Its driver finds that the set-up is at fault.
+    SetUp,
     /// Killed after so many samples, and the system forgets it.
     Forgotten(usize),
 }
@@ -128,6 +130,12 @@ impl Cluster {
         let end = if self.requeued.contains(&id) { End::Well } else { self.ends.pop().unwrap_or(End::Well) };
         match end {
             End::Never(state) => return state,
+            End::SetUp => {
+                self.own(&job, &started);
+                let message = "3 launches in a row ended for the same reason, which is the set-up's".into();
+                self.own(&job, &Own::Ended { code: 6, message });
+                return JobState::Failed;
+            }
             End::Refuses => {
                 self.own(&job, &started);
                 self.own(&job, &Own::Ended { code: 3, message: "no srun".into() });
@@ -161,7 +169,7 @@ impl Cluster {
                 self.requeued.insert(id);
                 JobState::Waiting
             }
-            End::Never(_) | End::Refuses => unreachable!("told above"),
+            End::Never(_) | End::Refuses | End::SetUp => unreachable!("told above"),
         }
     }
 }
@@ -503,4 +511,21 @@ fn a_result_of_somebody_else_starts_no_program_of_its_choice() {
         assert!(said.contains("nothing that a result names is run"), "{command}: {said}");
     }
     assert!(!touched.exists());
+}
+
+#[test]
+fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
+    // A chain, whose other jobs would find the same.
+    let mut case = Case::new(&[End::SetUp]);
+    (case.measuring, case.limit) = (2000.0, Some(600.0));
+    let stopped = case.follow().expect("an end");
+    assert_eq!(stopped.len(), 1);
+    let why = stopped.values().next().expect("a reason");
+    assert!(why.contains("which is the set-up's") && why.contains("no other is submitted"), "{why}");
+    let submitted = case.cluster.jobs.len();
+    assert!(submitted > 1, "it was a chain");
+    assert_eq!(case.cluster.cancelled.len(), submitted - 1);
+    // The next command tries again: the cause may be mended.
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
 }

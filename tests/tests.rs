@@ -48,9 +48,11 @@
 //! - `forecast`: how long the rest of a sweep takes, on recorded and simulated sweeps
 //! - `processes`: launches as real processes, their limits and their ends
 //! - `launch`: launchers' command lines
+//! - `causes`: what launchers print when launches fail, recorded, and what it means
 //! - `batch`: scripts of batch systems as text, and what their answers mean
 //! - `submit`: sweeps as jobs, whose cluster is a script: however jobs end
 //! - `slurm`: a real Slurm, started by the test, and jobs as users submit them
+//! - `network`: hosts joined by a switch with a chosen delay and rate, and both MPIs across them
 //! - `launchers`: launchers that misbehave, and that nothing of them stays behind
 //! - `protocol`: lines cut out of any bytes, and what a launch may say when
 //! - `figure`: surfaces, contours, curves
@@ -69,6 +71,7 @@
 //! - `intervals`: intervals cover, over launches and within one; samples that are alike
 //! - `query`: medians by groups
 //! - `export`: CSV, JSON lines and Extra-P's input, read back by other programs
+//! - `exported`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
@@ -97,6 +100,7 @@ mod breaks;
 mod browser;
 mod calibrate;
 mod calibrate_network;
+mod causes;
 mod cli;
 mod comm;
 mod common;
@@ -113,6 +117,7 @@ mod docs;
 mod driver;
 mod explain;
 mod export;
+mod exported;
 mod faults;
 mod faulty;
 mod figure;
@@ -138,6 +143,7 @@ mod mock;
 mod models;
 mod mpi;
 mod mpi_worker;
+mod network;
 mod new_file;
 mod node;
 mod notebooks;

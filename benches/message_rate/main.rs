@@ -138,8 +138,16 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
     let path = std::env::var_os("PATH").unwrap_or_default();
     let program = check(mpi.launcher, peer, &path).expect("the launcher is there");
     let here = Here::look();
-    let job =
-        LaunchJob { program, worker: peer.to_owned(), arguments, ranks: 2, nodes: None, ranks_per_node: None, here };
+    let job = LaunchJob {
+        program,
+        worker: peer.to_owned(),
+        arguments,
+        ranks: 2,
+        nodes: None,
+        ranks_per_node: None,
+        hosts: Vec::new(),
+        here,
+    };
     let command = mpi.launcher.command(&job);
     let (program, arguments) = command.argv.split_first().expect("a command");
     let output =

@@ -63,7 +63,8 @@ enum Command {
 /// Runs the command line of `apexmap` on the arguments of this process, and prints errors to standard error.
 ///
 /// Returns the exit code: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or
-/// incomplete; 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
+/// incomplete; 5 `--fail-if` found something; 6 all launches fail for one reason, which is the set-up's; 70 internal
+/// error; 129, 130, 143 interrupted.
 pub fn main() -> ExitCode {
     ExitCode::from(crash::guard(code))
 }

@@ -7,6 +7,7 @@ pub mod commands;
 pub mod compare;
 pub mod condition;
 pub mod export;
+pub mod exported;
 pub mod facade;
 pub mod figure;
 pub mod fit;

@@ -5,7 +5,7 @@ use crate::explore::bounds;
 use crate::explore::figure::{Axis, Classes, CurvePoint, Curves, Figure, Grid, Quantity, Series, View};
 use crate::explore::store::Samples;
 use crate::explore::store::cells::{Cell, compare, single_points};
-use crate::explore::store::columns::{self, Described, label};
+use crate::explore::store::columns::{self, Described, Role, label};
 use crate::explore::store::derive::{ATTAINABLE, BOUND_BY, bound_of};
 use crate::explore::store::pivot::{Pivot, pivot};
 use crate::measure::numerics::statistics::Summary;
@@ -67,10 +67,24 @@ struct CellValue {
     summary: Option<Summary>,
 }
 
-/// What a figure of a column is made of.
+/// What a figure of a column is made of. Over what was measured itself a point stands at its median.
 fn cell_values(samples: &Samples, request: &Request, column: &str) -> Result<Vec<CellValue>> {
     let of = |cell: Cell| CellValue { summary: cell.summary(column), cell };
-    Ok(samples.cells(&request.axes())?.into_iter().map(of).collect())
+    if request.kind != FigureKind::Curves || !matches!(columns::describe(&request.x).role, Role::Output | Role::Rate) {
+        return Ok(samples.cells(&request.axes())?.into_iter().map(of).collect());
+    }
+    samples.require_numbers(&request.x)?;
+    let by: Vec<&str> = request.by.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for curve in samples.cells(&by)? {
+        for point in curve.samples.good().alike(&["key"]) {
+            let Some(x) = point.median(&request.x).filter(|x| x.is_finite()) else { continue };
+            let by = std::iter::once(Value::Real(x)).chain(curve.by.iter().cloned()).collect();
+            found.push(of(Cell { by, samples: point, failures: Vec::new() }));
+        }
+    }
+    found.sort_by(|a, b| compare(&a.cell.by, &b.cell.by));
+    Ok(found)
 }
 
 /// The figure of a request over these samples.

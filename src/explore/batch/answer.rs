@@ -81,3 +81,38 @@ fn meaning(template: &Template, word: &str, reason: String) -> (JobState, String
         (None, None) => (JobState::Running, format!("its state {word} is not known here")),
     }
 }
+
+/// What the least of a partition's nodes has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeSize {
+    pub cores_of_socket: usize,
+    pub cores: usize,
+    pub hardware_threads: usize,
+    /// In bytes.
+    pub memory: u64,
+}
+
+/// The least of each among the nodes of an answer: of the default partition, if one is marked.
+pub fn nodes(text: &str) -> Option<NodeSize> {
+    let marked = text.lines().any(|line| line.split_whitespace().next().is_some_and(|name| name.ends_with('*')));
+    let node = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next().filter(|name| !marked || name.ends_with('*'))?;
+        // "64+" means 64 or more.
+        let mut number = || words.next()?.trim_end_matches('+').parse::<usize>().ok().filter(|number| *number > 0);
+        let (sockets, cores, threads, mebibytes) = (number()?, number()?, number()?, number()?);
+        let cores_of_node = sockets.checked_mul(cores)?;
+        Some(NodeSize {
+            cores_of_socket: cores,
+            cores: cores_of_node,
+            hardware_threads: cores_of_node.checked_mul(threads)?,
+            memory: (mebibytes as u64).checked_mul(1 << 20)?,
+        })
+    };
+    text.lines().filter_map(node).reduce(|a, b| NodeSize {
+        cores_of_socket: a.cores_of_socket.min(b.cores_of_socket),
+        cores: a.cores.min(b.cores),
+        hardware_threads: a.hardware_threads.min(b.hardware_threads),
+        memory: a.memory.min(b.memory),
+    })
+}

@@ -111,6 +111,12 @@ pub fn about(template: &Template, command: &[String], user: &str, ids: &[String]
     Ok(arguments)
 }
 
+/// The arguments of the question about nodes; empty if the template has none.
+pub fn nodes(template: &Template, partition: Option<&str>) -> Vec<String> {
+    let value = |name: &str| partition.filter(|_| name == "partition").map(str::to_owned);
+    template.nodes.iter().filter_map(|text| filled(text, value)).collect()
+}
+
 fn open(template: &Template, what: &str) -> Error {
     Error::input(
         format!("the template \"{}\": {what} has a placeholder without a value", template.name),

@@ -35,6 +35,10 @@ pub struct Template {
     pub ask: Question,
     /// Asks for jobs that the first answer lacks, as they ended some time ago, and for those that were cancelled.
     pub ask_ended: Option<Question>,
+    /// Asks what the nodes of `{partition}` are: a line for each, with its partition (`*` after the default one), sockets, cores of a
+    /// socket, hardware threads of a core, and memory in MiB. An argument whose placeholder has no value is left out.
+    #[serde(default)]
+    pub nodes: Vec<String>,
     /// Cancels `{ids}`, each an argument of its own.
     pub cancel: Vec<String>,
     /// The system's words for states.

@@ -2,6 +2,7 @@
 
 mod card_text;
 pub mod classic;
+pub mod counts;
 pub mod derived;
 mod fitted;
 pub mod ladders;

@@ -5,8 +5,9 @@ use super::conduct::{Conduct, carry_out};
 use super::setup::{Setup, SweepArguments};
 use super::show_card;
 use crate::error::{ErrorKind, Result};
+use crate::explore::calibrate::counts::{Costs, fitting};
 use crate::explore::calibrate::{self, Probe};
-use crate::explore::launch::{self, LauncherEntry};
+use crate::explore::launch::{self, LauncherEntry, hosts};
 use crate::explore::report;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::sweep::{self, Machine};
@@ -37,6 +38,12 @@ pub struct Arguments {
     /// Ranks on each node, for the launcher
     #[arg(long, value_name = "NUMBER", requires = "launcher", value_parser = clap::value_parser!(u32).range(1..))]
     ranks_per_node: Option<u32>,
+    /// Hosts that take the ranks, such as node1,node2
+    #[arg(long, value_name = "HOST,...", requires = "launcher", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// File with these hosts, one on each line
+    #[arg(long, value_name = "FILE", requires = "launcher", conflicts_with = "hosts")]
+    hostfile: Option<PathBuf>,
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     worker: Option<PathBuf>,
@@ -61,6 +68,8 @@ fn mpi_launcher() -> impl TypedValueParser<Value = &'static LauncherEntry> {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let host = provenance::host();
     let cores = Hardware::here().cores_or_threads();
+    // Over a network there are two ranks even where this machine has one core.
+    let cores = if arguments.launcher.is_some() { cores.max(2) } else { cores };
     let probes = calibrate::probes(&host, cores);
     let mut launch = match arguments.launcher {
         Some(launcher) => format!("transport = \"{}\"\nlauncher = \"{}\"\n", launcher.transport, launcher.id),
@@ -73,7 +82,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // The node's own numbers are those of threads that share its memory.
     let node = if arguments.launcher.is_none() { calibrate::node(&host, cores) } else { Vec::new() };
     let mut probes = [probes, node].concat();
-    let shapes = calibrate::shapes(&host, cores);
+    let mut shapes = calibrate::shapes(&host, cores);
+    if let Some(source) = hosts::given(&arguments.hosts, arguments.hostfile.as_deref()) {
+        let hosts = source.read()?;
+        let each = hosts.ranks_per_node(arguments.ranks_per_node.map(|ranks| ranks as usize))?;
+        // What a node with all its cores does needs all of them.
+        probes.retain(|probe| probe.ranks <= hosts.names.len() * each);
+        shapes.retain(|probe| probe.ranks <= hosts.names.len() * each);
+    }
+    if arguments.launcher.is_some() {
+        let first = calibrate::counts::first();
+        measure(&[], &first, &launch, arguments, &folder)?.1?;
+        if let Some(costs) = Costs::of(&current(&folder)?) {
+            for all in [&mut probes, &mut shapes] {
+                *all = std::mem::take(all).into_iter().map(|probe| fitting(probe, costs)).collect();
+            }
+        }
+        // They stay in the plan: another start finds them, and so the same numbers of messages.
+        shapes.extend(first);
+    }
     let (setup, mut measured) = measure(&probes, &shapes, &launch, arguments, &folder)?;
     let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
     let mut machine = setup.plan.context.machine;
@@ -119,6 +146,9 @@ fn measure(
             worker: arguments.worker.clone(),
             machine: arguments.machine.clone(),
             ranks_per_node: None,
+            worker_info: None,
+            hosts: arguments.hosts.clone(),
+            hostfile: arguments.hostfile.clone(),
         },
     )?;
     match carry_out(&setup, &CardArguments::default(), Conduct::default()) {

@@ -7,13 +7,13 @@ use super::report;
 use super::setup::Setup;
 use super::shell::words;
 use crate::error::{Error, ErrorKind, Result};
-use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher};
+use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher, causes};
 use crate::explore::store::health::Health;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::quietness::Quietness;
 use crate::explore::store::{Folder, Samples, Table};
 use crate::explore::submit::parts;
-use crate::explore::sweep::driver::{Setting, drive};
+use crate::explore::sweep::driver::{Setting, Watcher, drive};
 use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
 use crate::measure::comm::TransportKind;
@@ -58,6 +58,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
     setup.crowd().into_iter().for_each(|text| note(&format!("note: {text}")));
+    setup.worker_info.build.slow_copies().into_iter().for_each(|text| note(&format!("note: {text}")));
     if setup.plan.context.launcher.waits_in_queue() {
         note(
             "note: there is no allocation here: each launch waits in the queue, as a job of its own; --submit makes jobs that \
@@ -129,16 +130,16 @@ pub fn measure(
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     let here = Here::look();
+    let library = &setup.plan.context.library;
+    let chosen = launcher.chosen(library);
+    if let Some((name, value)) = &chosen {
+        watcher.say(&format!("note: {name}={value} is set for the launches, as the worker is built for {library}"));
+    }
     let command = |job: &Path, size: LaunchSize| -> CommandLine {
-        launcher.command(&LaunchJob {
-            program: program.to_owned(),
-            worker: setup.worker.clone(),
-            arguments: worker_arguments(job, &setup.plan.context, size.ranks),
-            ranks: size.ranks,
-            nodes: size.nodes,
-            ranks_per_node: size.ranks_per_node.or(setup.plan.context.ranks_per_node),
-            here,
-        })
+        let job = launch_job((&setup.plan.context, &setup.hosts), (program, &setup.worker), job, size, here);
+        let mut line = launcher.command(&job);
+        line.env.extend(chosen.clone());
+        line
     };
     let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let limits = LaunchLimits {
@@ -147,7 +148,7 @@ pub fn measure(
         end: END_LIMIT,
         line: LINE_LIMIT,
     };
-    drive(
+    let driven = drive(
         &setup.plan,
         &mut Setting {
             folder,
@@ -160,7 +161,33 @@ pub fn measure(
             watcher,
             interrupted,
         },
-    )
+    );
+    driven.map_err(|error| match launcher.offers(library) {
+        Some(offers) if causes::is_of_launcher(&error.what) => {
+            Error { next: format!("{offers}; {}", error.next), ..error }
+        }
+        _ => error,
+    })
+}
+
+/// A job for the ranks of a launch, which this program and worker start.
+pub fn launch_job(
+    (context, hosts): (&Context, &[String]),
+    (program, worker): (&str, &Path),
+    job: &Path,
+    size: LaunchSize,
+    here: Here,
+) -> LaunchJob {
+    LaunchJob {
+        program: program.to_owned(),
+        worker: worker.to_owned(),
+        arguments: worker_arguments(job, context, size.ranks),
+        ranks: size.ranks,
+        nodes: size.nodes,
+        ranks_per_node: size.ranks_per_node.or(context.ranks_per_node),
+        hosts: hosts.to_vec(),
+        here,
+    }
 }
 
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
@@ -201,6 +228,7 @@ fn manifest(setup: &Setup) -> Manifest {
         sweep: setup.sweep.text.clone(),
         seed: setup.sweep.seed,
         machine: setup.plan.context.machine.clone(),
+        hosts: setup.hosts.clone(),
         points: setup.plan.entries.len(),
         blocks: setup.plan.blocks,
         command: words(),
@@ -210,6 +238,7 @@ fn manifest(setup: &Setup) -> Manifest {
         unix_seconds: unix_seconds(),
         samples: BTreeMap::new(),
         launches: Vec::new(),
+        sized_for: setup.sized_for.clone(),
         compaction: None,
     }
 }

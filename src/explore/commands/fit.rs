@@ -208,6 +208,10 @@ fn numbers(model: &dyn Model, fit: &Fit) -> TextTable {
         let how = if fit.not_identified.contains(name) { NOT_IDENTIFIED } else { "given" };
         table.row([*name, &amount(*value, unit(name)), how]);
     }
+    for hidden in &fit.at_most {
+        let most = format!("at most {}", amount(hidden.most, unit(hidden.number)));
+        table.row([format!("{} ({})", hidden.number, hidden.symbol), most, format!("hidden by {}", hidden.of)]);
+    }
     for name in &fit.absent {
         table.row([*name, "", "no point depends on it"]);
     }

@@ -10,6 +10,7 @@ pub mod diagnostics;
 mod export;
 mod fit;
 mod interrupt;
+mod job;
 mod models;
 mod part;
 mod plan;
@@ -28,6 +29,7 @@ mod snippet;
 mod status;
 mod submit;
 mod sweeps;
+mod try_launch;
 mod validate;
 
 use crate::error::Result;
@@ -39,6 +41,7 @@ macro_rules! commands {
     ($($(#[$about:meta])* $name:ident => $module:ident,)*) => {
         /// The commands, in the order of `apexmap --help`.
         #[derive(clap::Subcommand)]
+        #[expect(clippy::large_enum_variant, reason = "a program has one of them")]
         pub enum Command {
             $($(#[$about])* $name($module::Arguments),)*
         }
@@ -60,10 +63,14 @@ commands! {
     Sweeps => sweeps,
     /// Show what a sweep would run and what is already done
     Plan => plan,
+    /// Launch a sweep's ranks for a few seconds: where they are, and the network's first numbers
+    Try => try_launch,
     /// Show what a result holds, what failed and why
     Status => status,
     /// End the batch jobs of a result
     Cancel => cancel,
+    /// Write a sweep's launches as files for a machine where only the worker runs, and read back what it wrote
+    Job => job,
     /// Draw a surface, contours, a heat map or curves from a result
     Plot => plot,
     /// Show medians with 95 % intervals of any columns, by groups of samples

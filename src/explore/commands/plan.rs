@@ -110,6 +110,10 @@ fn launches(setup: &Setup, forecast: &PlanTime, text: &mut String) {
     let (plan, context, hardware) = (&setup.plan, &setup.plan.context, Hardware::here());
     let each = plural(plan.blocks as usize, "launch");
     let _ = writeln!(text, "{each} per rank count, {} over {}:", context.launcher.id, context.transport);
+    if !setup.hosts.is_empty() {
+        let each = plural(context.ranks_per_node.unwrap_or(1), "rank");
+        let _ = writeln!(text, "  hosts: {}, {each} on each unless points say otherwise", setup.hosts.join(", "));
+    }
     let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Left]).indented(2);
     for (size, entries) in plan.by_size() {
         let (bytes, ranks) = launch_memory(plan, size, &entries);

@@ -16,6 +16,7 @@ use std::path::PathBuf;
   apexmap run protocol             a ready sweep (see apexmap sweeps); the same command resumes it
   apexmap run paper-figure-2 --worker target-mpi/release/apexmap
   apexmap run my.toml --out results/monday --machine node17
+  apexmap run my.toml --hosts node1,node2 --ranks-per-node 1
   apexmap run --card results/calibrate/card.toml     with the fraction of the limit")]
 pub struct Arguments {
     #[command(flatten)]
@@ -60,10 +61,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ends_if_noisy: arguments.fail_if == Some(FailIf::Noisy),
     };
     if submit::is_asked(&arguments.submit, &setup)? {
+        if !setup.hosts.is_empty() {
+            let next =
+                "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
+            return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
+        }
         if arguments.retry_failed {
             let next = "run the sweep in an allocation to measure failed points again";
             return Err(Error::input("--retry-failed is not for jobs", next));
         }
+        let setup = submit::for_nodes(setup, &arguments.submit, &arguments.sweep)?;
         return submit::carry_out(&setup, &arguments.submit, &arguments.card, conduct);
     }
     carry_out(&setup, &arguments.card, conduct)

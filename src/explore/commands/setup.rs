@@ -2,16 +2,19 @@
 
 use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
-use crate::explore::launch::Here;
+use crate::explore::launch::hosts::{self, Hosts};
+use crate::explore::launch::{Here, HostsSource};
 use crate::explore::store::Folder;
+use crate::explore::store::folder::read_text;
 use crate::explore::store::manifest::Manifest;
+use crate::explore::submit::parts;
 use crate::explore::sweep::cost;
 use crate::explore::sweep::plan::{Context, Plan, WorkerInfo, largest_memory};
 use crate::explore::sweep::process::{Output, Process};
 use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
-use crate::point::Point;
+use crate::point::{LaunchSize, Point};
 use crate::provenance;
 use crate::units::{self, plural};
 use std::collections::HashSet;
@@ -35,6 +38,15 @@ pub struct SweepArguments {
     /// Ranks on each node of a cluster, for the launcher and for batch jobs [default: the sweep's]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_node: Option<u32>,
+    /// What the worker says of itself, where it cannot be started here.
+    #[arg(skip)]
+    pub worker_info: Option<PathBuf>,
+    /// Hosts that take the ranks, such as node1,node2; with their ranks node1:4 [default: the sweep's, else the launcher's choice]
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    pub hosts: Vec<String>,
+    /// File with these hosts, one on each line
+    #[arg(long, value_name = "FILE", conflicts_with = "hosts")]
+    pub hostfile: Option<PathBuf>,
 }
 
 /// A sweep with its plan, before anything is launched.
@@ -44,8 +56,12 @@ pub struct Setup {
     pub worker: PathBuf,
     pub worker_info: WorkerInfo,
     pub folder: PathBuf,
+    /// Those that the launcher is told to use; empty if it chooses.
+    pub hosts: Vec<String>,
     /// For which the sweep was read.
     pub machine: Machine,
+    /// Who told what the nodes are that the sweep was read for, if it is not for this machine.
+    pub sized_for: Option<String>,
 }
 
 impl Setup {
@@ -69,11 +85,25 @@ impl Setup {
             ));
         }
         let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
-        let (worker, worker_info) = worker(named.as_deref(), &sweep)?;
+        let (worker, worker_info) = worker(named.as_deref(), arguments.worker_info.as_deref(), &sweep)?;
+        let asked = arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
+        let given = hosts::given(&arguments.hosts, arguments.hostfile.as_deref());
+        let (hosts, ranks_per_node) = match given.as_ref().or(sweep.launch.hosts.as_ref()) {
+            Some(source) => {
+                let hosts = on_hosts(&sweep, source)?;
+                let ranks = hosts.ranks_per_node(asked)?;
+                (hosts.names, Some(ranks))
+            }
+            None if sweep.launch.command.iter().any(|argument| argument.contains("{hosts}")) => {
+                let what = "the command of launcher \"custom\" names {hosts}, and there are none";
+                return Err(Error::input(what, "add --hosts node1,node2, for example, or hosts to [launch]"));
+            }
+            None => (Vec::new(), asked),
+        };
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
-            ranks_per_node: arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node),
+            ranks_per_node,
             place: sweep.launch.place,
             machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
             build: worker_info.build.fingerprint.clone(),
@@ -85,9 +115,10 @@ impl Setup {
                 .unwrap_or_default(),
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
+        enough(&plan, &hosts)?;
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         check_path(&folder)?;
-        Ok(Self { sweep, plan, worker, worker_info, folder, machine: Machine::here() })
+        Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::here(), sized_for: None })
     }
 
     /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another
@@ -138,6 +169,43 @@ impl Setup {
     }
 }
 
+/// The hosts, if the launcher can be told of them.
+fn on_hosts(sweep: &Sweep, source: &HostsSource) -> Result<Hosts> {
+    let launch = &sweep.launch;
+    let hosts = source.read()?;
+    match (launch.launcher.make)(&launch.command)?.hosts(&hosts.names, 1) {
+        Some(_) => Ok(hosts),
+        None if launch.launcher.takes_command => Err(Error::input(
+            "hosts are given, but the command of launcher \"custom\" does not name {hosts}",
+            "add {hosts} to the command, which becomes a list with commas, or remove the hosts",
+        )),
+        None => Err(Error::input(
+            format!("launcher \"{}\" cannot be told of hosts", launch.launcher.id),
+            "remove the hosts, or choose a launcher that takes them, such as openmpi, mpich or srun",
+        )),
+    }
+}
+
+/// Checks that there are hosts for the largest launch.
+fn enough(plan: &Plan, hosts: &[String]) -> Result<()> {
+    if hosts.is_empty() {
+        return Ok(());
+    }
+    let needed = |size: LaunchSize| (parts::nodes(size, &plan.context).unwrap_or(size.ranks), size);
+    match plan.by_size().into_keys().map(needed).max_by_key(|(nodes, _)| *nodes) {
+        Some((nodes, size)) if nodes > hosts.len() => Err(Error::input(
+            format!(
+                "{size} take {}, there are {}: {}",
+                plural(nodes, "host"),
+                plural(hosts.len(), "host"),
+                hosts.join(", ")
+            ),
+            "name more hosts, put more ranks on each with --ranks-per-node, or name fewer ranks in the sweep",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The ranks get paths in the result folder as arguments, which are texts.
 fn check_path(folder: &Path) -> Result<()> {
     match std::path::absolute(folder) {
@@ -150,13 +218,14 @@ fn check_path(folder: &Path) -> Result<()> {
 }
 
 /// The program that runs on the ranks, with its description of itself.
-fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
-    let (program, info) = match named {
-        None => {
+fn worker(named: Option<&Path>, info: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> {
+    let (program, info) = match (named, info) {
+        (named, Some(info)) => (named.unwrap_or(Path::new("./apexmap")).to_owned(), read_info(info)?),
+        (None, None) => {
             let own = std::env::current_exe().map_err(|e| Error::internal(format!("cannot find this program: {e}")))?;
             (own, crate::measure::worker::info())
         }
-        Some(path) => {
+        (Some(path), None) => {
             // From here on every launcher means this file, wherever it looks for programs and from whatever folder.
             let path = std::path::absolute(path).map_err(|e| Error::file("find", path, e))?;
             let info = ask(&path, ASKING)?;
@@ -184,6 +253,15 @@ fn worker(named: Option<&Path>, sweep: &Sweep) -> Result<(PathBuf, WorkerInfo)> 
         ));
     }
     Ok((program, info))
+}
+
+/// What a worker said of itself elsewhere.
+fn read_info(path: &Path) -> Result<WorkerInfo> {
+    let text = read_text(path).map_err(|e| Error::file("read what the worker says of itself in", path, e))?;
+    serde_json::from_str(&text).map_err(|error| {
+        let what = format!("{} is not what a worker says of itself: {error}", path.display());
+        Error::input(what, "write it on the other machine: apexmap worker --info > worker.json")
+    })
 }
 
 /// Longest time for a worker to describe itself.

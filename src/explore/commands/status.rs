@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::explore::batch::{self, JobState};
+use crate::explore::exported::outstanding;
 use crate::explore::store::estimate::METHOD_COLUMNS;
 use crate::explore::store::folder::read_text;
 use crate::explore::store::journal::{Record, SampleOutcome};
@@ -51,6 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     );
     records.iter().for_each(|record| launch(record, &mut text));
     jobs(&folder, &mut text)?;
+    for job in outstanding(&folder, &records)? {
+        let (name, points) = (&job.launch, plural(job.tasks.len(), "point"));
+        let _ =
+            writeln!(text, "exported launch {name}: {}, {points}, no output imported yet", plural(job.ranks, "rank"));
+    }
     failures(&records, &keys, &mut text);
     intervals(&folder, &mut text);
     print(&text)

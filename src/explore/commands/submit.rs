@@ -5,7 +5,7 @@ use super::conduct::{self, Conduct};
 use super::interrupt::Interrupt;
 use super::plan_time::PlanTime;
 use super::progress::Progress;
-use super::setup::Setup;
+use super::setup::{Setup, SweepArguments};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch::options::{Jobs as Division, SubmitTable};
 use crate::explore::batch::{self, JobOptions, JobScript, Template};
@@ -15,13 +15,13 @@ use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring,
 use crate::explore::submit::parts::{chain, parts};
 use crate::explore::submit::record::Line;
 use crate::explore::submit::{Jobs, Part, PartFile, System};
-use crate::explore::sweep::plan::{Entry, Progress as Done};
-use crate::explore::sweep::{self, cost};
+use crate::explore::sweep::plan::{Entry, Progress as Done, largest_memory};
+use crate::explore::sweep::{self, Machine, cost};
 use crate::provenance;
 use crate::terminal::{note, print};
-use crate::units::{self, NumberStyle};
+use crate::units::{self, NumberStyle, plural};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Batch jobs")]
@@ -111,6 +111,34 @@ pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
         (None, true) => Ok(true),
         (_, false) => Ok(jobs.exist() && jobs.read()?.1.iter().any(|job| job.ended.is_none())),
     }
+}
+
+/// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
+pub fn for_nodes(setup: Setup, given: &SubmitArguments, arguments: &SweepArguments) -> Result<Setup> {
+    let store = Jobs::of(&Folder { path: setup.folder.clone() });
+    let earlier = if store.exist() { store.read()?.0 } else { None };
+    let (options, template) = options(&setup, given, earlier)?;
+    let system = System { template, folder: PathBuf::from(".") };
+    let Some((node, program)) = system.nodes(options.partition.as_deref()) else { return Ok(setup) };
+    let machine = Machine {
+        cores: node.cores,
+        hardware_threads: node.hardware_threads,
+        cores_of_numa_node: Some(node.cores_of_socket),
+        memory: node.memory,
+        ..setup.machine
+    };
+    let of = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
+    let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
+    let source = format!("{program} says that a node of {of} has {cores} and {memory}");
+    let setup = Setup { sized_for: Some(source.clone()), ..Setup::on(arguments, machine)? };
+    let (bytes, ranks) = largest_memory(&setup.plan);
+    if bytes > node.memory {
+        let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
+        let what = format!("{}: {ranks} on a node take {needed}, and {source}", setup.sweep.path.display());
+        return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
+    }
+    note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
+    Ok(setup)
 }
 
 /// Submits what is missing, follows, then draws figures and writes the report if asked.

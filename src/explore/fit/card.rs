@@ -38,6 +38,12 @@ impl Fit {
                 )?;
             }
         }
+        for hidden in &self.at_most {
+            let how = format!("fit of {}: at most {}, which hides it", self.model, hidden.of);
+            let name = card.set_base(hidden.number, hidden.value, &how)?;
+            let number = card.numbers()[&name].clone();
+            card.set(&name, Number { low: Some(0.0), high: Some(hidden.most.max(hidden.value)), ..number })?;
+        }
         card.joint = self.joint.clone();
         Ok(card)
     }

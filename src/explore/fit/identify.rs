@@ -23,7 +23,7 @@ const WIDEST: f64 = 1.17;
 pub fn settle(task: &mut Task, mut optimum: Optimum) -> Result<Optimum> {
     loop {
         let errors = relative_errors(task, &optimum.theta, optimum.scale);
-        if !hold_worst(task, &errors, false) {
+        if !hold_worst(task, &errors, false) && !hide(task, &optimum, &errors) {
             check(task, &optimum)?;
             return Ok(optimum);
         }
@@ -59,6 +59,32 @@ fn hold_worst(task: &mut Task, errors: &[f64], too_many: bool) -> bool {
     let at = task.free.remove(worst);
     task.base[at] = value;
     true
+}
+
+/// Takes a parameter out that is not identified as it only shows where it is larger than another, which is identified. Whether
+/// there was one.
+fn hide(task: &mut Task, optimum: &Optimum, errors: &[f64]) -> bool {
+    let parameters = task.model.about().parameters;
+    let place = |name: &str| task.free.iter().position(|&at| parameters[at].number == name);
+    let free = |pair: &[&str; 2]| Some((place(pair[0])?, place(pair[1])?));
+    let mut pairs: Vec<(usize, usize)> = task.model.hidden().iter().filter_map(free).collect();
+    // The largest is the one that shows.
+    pairs.sort_by(|a, b| optimum.theta[b.1].total_cmp(&optimum.theta[a.1]));
+    for (small, large) in pairs {
+        if errors[small] <= WIDEST || optimum.theta[small] > optimum.theta[large] {
+            continue;
+        }
+        // Were it the larger one, the points should tell the other still: else they cannot say which of the two they show.
+        let mut theta = optimum.theta.clone();
+        theta[small] = theta[large] + NOISE;
+        if relative_errors(task, &theta, optimum.scale)[large] <= WIDEST {
+            task.hidden.push((task.free[small], task.free[large]));
+            let index = task.free.remove(small);
+            task.base[index] = parameters[index].least;
+            return true;
+        }
+    }
+    false
 }
 
 /// Refuses a design that cannot identify a parameter.

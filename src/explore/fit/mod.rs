@@ -17,6 +17,7 @@ pub mod optimum;
 pub mod quality;
 pub mod subsample;
 pub mod task;
+mod words;
 
 use crate::error::{Error, Result};
 use crate::explore::machine::JointFit;
@@ -91,6 +92,8 @@ pub struct Fit {
     pub held: Vec<(&'static str, f64)>,
     /// Those of them that were to be fitted, but that the points do not identify: [`Role::OrHold`].
     pub not_identified: Vec<&'static str>,
+    /// Parameters of which the points tell only that they are at most as large as another.
+    pub at_most: Vec<AtMost>,
     /// Parameters on which no point depends.
     pub absent: Vec<&'static str>,
     /// Every observation that was given, beside its prediction.
@@ -102,6 +105,22 @@ pub struct Fit {
     /// Every parameter of the model, in its order; NaN where absent.
     #[serde(skip)]
     pub parameters: Vec<f64>,
+}
+
+/// A parameter that only shows where it is larger than another, and does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct AtMost {
+    /// Name on machine cards.
+    pub number: &'static str,
+    /// The paper's symbol of it.
+    pub symbol: &'static str,
+    /// The other, as it is named on machine cards.
+    pub of: &'static str,
+    /// The estimate of the other, in the base unit.
+    pub value: f64,
+    /// The upper end of that one's interval, in the base unit.
+    pub most: f64,
 }
 
 /// What is to be done with a parameter.
@@ -189,7 +208,11 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
         });
     }
     bootstrap::add(&task, &optimum, &mut estimates, options);
-    let free = |at: &usize| task.free.contains(at) || absent.contains(at);
+    words::widen(&task, &optimum, &mut estimates);
+    let at_most = hidden(&task, &estimates);
+    task.hidden.iter().for_each(|&(small, large)| parameters[small] = parameters[large]);
+    let free =
+        |at: &usize| task.free.contains(at) || absent.contains(at) || task.hidden.iter().any(|(small, _)| small == at);
     let given = (0..parameters.len()).filter(|at| !free(at) && parameters[*at].is_finite());
     let name = |at: usize| model.about().parameters[at].number;
     let not_identified = |at: &usize| matches!(roles[*at], Role::OrHold(_)) && !free(at);
@@ -210,6 +233,7 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
         model: model.about().id,
         held,
         not_identified,
+        at_most,
         absent: absent.iter().map(|&at| name(at)).collect(),
         joint: covariance.map(|covariance| card::joint(&used, &at_used, &covariance)),
         quality: quality::of(&task, &optimum, &points, options.leave_out),
@@ -217,6 +241,16 @@ fn straight(model: &dyn Model, data: &[Observation], kept: &[bool], roles: &[Rol
         estimates,
         parameters,
     })
+}
+
+fn hidden(task: &Task, estimates: &[Estimate]) -> Vec<AtMost> {
+    let parameters = task.model.about().parameters;
+    let one = |&(small, large): &(usize, usize)| {
+        let other = estimates.iter().find(|estimate| estimate.number == parameters[large].number)?;
+        let (number, symbol) = (parameters[small].number, parameters[small].symbol);
+        Some(AtMost { number, symbol, of: other.number, value: other.value, most: other.high })
+    };
+    task.hidden.iter().filter_map(one).collect()
 }
 
 fn check(model: &dyn Model, data: &[Observation]) -> Result<()> {
@@ -247,7 +281,7 @@ fn prepare<'a>(
     let mut free: Vec<usize> = (0..parameters.len()).filter(|&at| !matches!(roles[at], Role::Hold(_))).collect();
     let or_hold = |role: &Role| if let Role::OrHold(value) = role { Some(*value) } else { None };
     let or_hold = roles.iter().map(or_hold).collect();
-    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold };
+    let mut task = Task { model, data: data.iter().collect(), base, free: free.clone(), or_hold, hidden: Vec::new() };
     let absent: Vec<usize> = free.iter().copied().filter(|&at| !matters(&task, at)).collect();
     if let Some(&at) = free.iter().find(|at| roles[**at] == Role::Unknown && !absent.contains(at)) {
         let parameter = &parameters[at];

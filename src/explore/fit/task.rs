@@ -17,6 +17,8 @@ pub struct Task<'a> {
     pub free: Vec<usize>,
     /// By parameter: what it is where the points do not identify it, if that is known.
     pub or_hold: Vec<Option<f64>>,
+    /// Parameters that are at most as large as another, and so show nowhere: each with that one.
+    pub hidden: Vec<(usize, usize)>,
 }
 
 /// Step of the central differences, in logarithms: their error is about the step squared.

@@ -15,7 +15,7 @@ pub const ENTRY: LauncherEntry = LauncherEntry {
 };
 
 /// What a command may name in braces.
-pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "worker", "arguments"];
+pub const PLACEHOLDERS: &[&str] = &["ranks", "nodes", "ranks_per_node", "hosts", "worker", "arguments"];
 
 pub const EXAMPLE: &str = "command = [\"jsrun\", \"-n\", \"{ranks}\", \"{worker}\", \"{arguments}\"]";
 
@@ -34,8 +34,8 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// The template's arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}` and `{worker}`; the argument `{arguments}`
-    /// is replaced by all of the worker's. All but `{nodes}` and `{ranks_per_node}` are needed.
+    /// The template's arguments may contain `{ranks}`, `{nodes}`, `{ranks_per_node}`, `{hosts}` and `{worker}`; the argument `{arguments}`
+    /// is replaced by all of the worker's. `{ranks}`, `{worker}` and `{arguments}` are needed.
     pub fn new(template: Vec<String>) -> Result<Self> {
         match missing_placeholder(&template) {
             None => Ok(Self { template }),
@@ -66,15 +66,26 @@ impl Launcher for Custom {
         let nodes = job.nodes.unwrap_or(job.ranks.div_ceil(per_node.max(1)));
         let [ranks, nodes, per_node] = [job.ranks, nodes, per_node].map(|number| number.to_string());
         let worker = job.worker.to_string_lossy();
+        let hosts = job.used_hosts().0.join(",");
         let fill = |argument: &String| match argument.as_str() {
             "{arguments}" => job.arguments.clone(),
             text => {
-                let values =
-                    [("ranks", &*ranks), ("nodes", &nodes), ("ranks_per_node", &per_node), ("worker", &worker)];
+                let values = [
+                    ("ranks", &*ranks),
+                    ("nodes", &nodes),
+                    ("ranks_per_node", &per_node),
+                    ("hosts", &hosts),
+                    ("worker", &worker),
+                ];
                 vec![substitute(text, &values)]
             }
         };
         CommandLine { argv: self.template.iter().flat_map(fill).collect(), env: Vec::new() }
+    }
+
+    /// They stand in the command itself.
+    fn hosts(&self, _: &[String], _: usize) -> Option<Vec<String>> {
+        self.template.iter().any(|argument| argument.contains("{hosts}")).then(Vec::new)
     }
 }
 

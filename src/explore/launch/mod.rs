@@ -3,13 +3,20 @@
 //! A launcher is one file and one line in [`registry::ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
 //! it from there. Command lines are pure functions of the job, and no shell sees them.
 
+pub mod aprun;
+pub mod causes;
 pub mod custom;
+pub mod flux;
+pub mod hosts;
+pub mod jsrun;
 pub mod local;
 pub mod mpich;
 pub mod openmpi;
+pub mod pals;
 pub mod registry;
 pub mod srun;
 
+pub use hosts::HostsSource;
 pub use registry::{find, ids, starting};
 
 use crate::error::{Error, Result};
@@ -84,12 +91,26 @@ pub struct LaunchJob {
     pub nodes: Option<usize>,
     /// The launcher's own choice if absent.
     pub ranks_per_node: Option<usize>,
+    /// Hosts that take the ranks, in this order; the launcher's own choice if empty.
+    pub hosts: Vec<String>,
     pub here: Here,
 }
 
 impl LaunchJob {
     fn worker_line(&self) -> impl Iterator<Item = String> {
         std::iter::once(self.worker.to_string_lossy().into_owned()).chain(self.arguments.iter().cloned())
+    }
+
+    /// The hosts that this launch needs of those given, and the ranks on each.
+    fn used_hosts(&self) -> (&[String], usize) {
+        let each = self.ranks_per_node.unwrap_or(1).max(1);
+        (&self.hosts[..self.ranks.div_ceil(each).min(self.hosts.len())], each)
+    }
+
+    /// The launcher's arguments for its hosts.
+    fn host_arguments(&self, launcher: &dyn Launcher) -> Vec<String> {
+        let (used, each) = self.used_hosts();
+        if used.is_empty() { Vec::new() } else { launcher.hosts(used, each).unwrap_or_default() }
     }
 
     /// How the ranks of the fullest node fit, assuming that all nodes are like this one.
@@ -151,6 +172,18 @@ pub trait Launcher {
     /// How to install one of them.
     fn install(&self) -> &'static str;
     fn command(&self, job: &LaunchJob) -> CommandLine;
+    /// Its arguments for these hosts, each of which takes so many ranks; `None` if it cannot be told of hosts.
+    fn hosts(&self, _hosts: &[String], _ranks_per_node: usize) -> Option<Vec<String>> {
+        None
+    }
+    /// A variable that it needs for workers of this MPI library, where the environment and the machine's settings choose none.
+    fn chosen(&self, _library: &str) -> Option<(String, String)> {
+        None
+    }
+    /// What this machine offers to workers of this MPI library, for errors of launches in which no world of ranks came about.
+    fn offers(&self, _library: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Checks, before anything is started, that the worker is an executable file and the launcher is installed. Returns the

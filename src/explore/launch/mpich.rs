@@ -34,6 +34,7 @@ impl Launcher for Mpich {
         if let Some(ranks) = job.ranks_per_node {
             argv.extend(["-ppn".into(), ranks.to_string()]);
         }
+        argv.extend(job.host_arguments(self));
         let binding = match job.fit() {
             Fit::Cores => Some("core"),
             Fit::HardwareThreads => Some("hwthread"),
@@ -42,5 +43,9 @@ impl Launcher for Mpich {
         argv.extend(binding.into_iter().flat_map(|to| ["-bind-to".into(), to.into()]));
         argv.extend(job.worker_line());
         CommandLine { argv, env: Vec::new() }
+    }
+
+    fn hosts(&self, hosts: &[String], _: usize) -> Option<Vec<String>> {
+        Some(vec!["-hosts".into(), hosts.join(",")])
     }
 }

@@ -34,6 +34,7 @@ impl Launcher for OpenMpi {
         if let Some(ranks) = job.ranks_per_node {
             argv.extend(["--map-by".into(), format!("ppr:{ranks}:node")]);
         }
+        argv.extend(job.host_arguments(self));
         // Without the second, a hardware thread is no slot of its own.
         let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
             Fit::Cores => (&["--bind-to", "core"], &[]),
@@ -50,5 +51,10 @@ impl Launcher for OpenMpi {
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));
         let env = settings.iter().copied().chain(root.into_iter().filter(|_| job.here.root));
         CommandLine { argv, env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect() }
+    }
+
+    fn hosts(&self, hosts: &[String], ranks_per_node: usize) -> Option<Vec<String>> {
+        let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{ranks_per_node}")).collect();
+        Some(vec!["--host".into(), slots.join(",")])
     }
 }

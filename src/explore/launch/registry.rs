@@ -1,6 +1,6 @@
 //! The list of launchers, and the names that sweep files, schemas and command lines take from it.
 
-use super::{LauncherEntry, custom, local, mpich, openmpi, srun};
+use super::{LauncherEntry, aprun, custom, flux, jsrun, local, mpich, openmpi, pals, srun};
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
 use crate::nearest::suggest;
@@ -10,7 +10,17 @@ use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 
 /// Every launcher of the program.
-pub const ALL: &[&LauncherEntry] = &[&local::ENTRY, &openmpi::ENTRY, &mpich::ENTRY, &srun::ENTRY, &custom::ENTRY];
+pub const ALL: &[&LauncherEntry] = &[
+    &local::ENTRY,
+    &openmpi::ENTRY,
+    &mpich::ENTRY,
+    &srun::ENTRY,
+    &pals::ENTRY,
+    &aprun::ENTRY,
+    &jsrun::ENTRY,
+    &flux::ENTRY,
+    &custom::ENTRY,
+];
 
 const IDS: [&str; ALL.len()] = {
     let mut ids = [""; ALL.len()];

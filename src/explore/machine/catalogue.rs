@@ -184,7 +184,9 @@ pub const CATALOGUE: &[Entry] = &[
     ),
     entry("network_bandwidth_bytes_per_second", Unit::BytesPerSecond, "long messages, one way, one rank"),
     entry("network_gap_seconds", Unit::Seconds, "minimum time between short messages of a rank (LogGP's g)"),
-    entry("network_overhead_seconds", Unit::Seconds, "processor time per short message (LogGP's o)"),
+    entry("network_overhead_seconds", Unit::Seconds, "processor time per short message, sent or received (LogGP's o)"),
+    entry("network_send_overhead_seconds", Unit::Seconds, "processor time to send a short message (LogGP's o_s)"),
+    entry("network_receive_overhead_seconds", Unit::Seconds, "processor time to receive a short message (LogGP's o_r)"),
     entry("message_rate_per_second", Unit::PerSecond, "short messages of a rank"),
     entry(
         "message_seconds",

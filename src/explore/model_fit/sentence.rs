@@ -12,15 +12,17 @@ const WIDE: f64 = 100.0;
 /// A nearer level may be slower than a farther one by this factor through noise.
 const SAME: f64 = 1.1;
 
+fn shown(model: &dyn Model, name: &str, value: f64) -> String {
+    amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
+}
+
 /// What is impossible about the numbers of a fit, or not known of them at all: "l2_access_seconds (52 ns) is above
 /// l3_access_seconds (0 s)".
 ///
 /// # Panics
 /// If the fit is of another model.
 pub fn doubts(model: &dyn Model, fit: &Fit) -> Vec<String> {
-    let shown = |name: &str, value: f64| {
-        amount(value, scan::parameter(model, name).map_or(Unit::None, |parameter| parameter.unit()))
-    };
+    let shown = |name: &str, value: f64| shown(model, name, value);
     let found = |name: &&str| fit.estimates.iter().find(|estimate| estimate.number == *name);
     let mut all = Vec::new();
     for list in model.ascending() {
@@ -112,6 +114,14 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     }
     text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     text += ".";
+    for hidden in &fit.at_most {
+        text += &format!(
+            " {} is at most {}: only the larger of it and {} shows.",
+            hidden.number,
+            shown(model, hidden.number, hidden.most),
+            hidden.of
+        );
+    }
     if !fit.not_identified.is_empty() {
         let names = fit.not_identified.join(", ");
         text += &format!(" These points do not identify {names}: held at the values of the machine card.");

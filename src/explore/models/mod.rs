@@ -215,6 +215,12 @@ pub trait Model: Sync {
         &[]
     }
 
+    /// Pairs of numbers of which only the larger shows. Where the first is the smaller one, all that points can tell is that it is at
+    /// most the second.
+    fn hidden(&self) -> &'static [[&'static str; 2]] {
+        &[]
+    }
+
     /// Variables of which a fit may have one value only: the parameters are those of that value.
     fn apart(&self) -> &'static [&'static str] {
         &[]

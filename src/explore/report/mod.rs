@@ -5,11 +5,13 @@
 pub mod caches;
 pub mod classic;
 mod corners;
+mod facts;
 mod input;
 mod live;
 mod model_fits;
 pub mod nic_figures;
 mod overview;
+mod own_figures;
 mod pictures;
 pub mod placement;
 pub mod ratio;
@@ -30,7 +32,6 @@ use crate::explore::store::quietness::Cause;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::trade::{self, Trade};
 use crate::measure::kernels::{self, About};
-use crate::point::Value;
 use crate::sample::Status;
 use crate::units;
 use input::Input;
@@ -113,6 +114,9 @@ struct Surfaces {
 #[derive(Serialize)]
 struct Parameters {
     effects: Vec<Picture>,
+    /// The first of them is the sweep's own.
+    #[serde(skip)]
+    own: bool,
 }
 
 /// How it was measured, and after whom.
@@ -198,8 +202,11 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     Ok(ReportOutput { rows: summary, health: input.health, warnings })
 }
 
-/// Takes the picture with the most points from where it would stand.
+/// Takes the sweep's first own picture, or the one with the most points, from where it would stand.
 fn lead(parameters: &mut Parameters, surfaces: &mut Surfaces) -> Option<Picture> {
+    if parameters.own {
+        return Some(parameters.effects.remove(0));
+    }
     let lists = std::iter::once(&mut parameters.effects).chain(surfaces.sections.iter_mut().map(|s| &mut s.slices));
     let list = lists.into_iter().find(|list| !list.is_empty())?;
     let most = list.iter().map(|picture| picture.rows.len()).max();
@@ -219,7 +226,7 @@ impl<'a> Head<'a> {
         let Input { manifest, samples, ref health, .. } = *input;
         Self {
             made: html::utc(manifest.unix_seconds),
-            facts: facts(manifest, samples),
+            facts: facts::of(manifest, samples),
             health: health.sentence(),
             disturbed: health.banner(),
             warnings: warnings::of(manifest, samples, stale),
@@ -251,11 +258,13 @@ impl Surfaces {
 
 impl Parameters {
     fn of(input: &Input) -> Result<Self> {
-        let mut effects = pictures::of_parameters(input)?;
+        let mut effects = own_figures::of_sweep(input)?;
+        let own = !effects.is_empty();
+        effects.extend(pictures::of_parameters(input)?);
         let ratio = ratio::of_ping_pong(input.folder, input.samples);
         effects.extend(input.if_drawable("Apex-Map against ping-pong", ratio)?.flatten());
         effects.extend(nic_figures::of_streams(input)?);
-        Ok(Self { effects })
+        Ok(Self { effects, own })
     }
 }
 
@@ -346,38 +355,6 @@ fn regimes(group: &SampleGroup, input: &Input) -> Vec<Regime> {
     let caches = caches::of_rank(&launch.launch, input.card.as_ref());
     let of = |&alpha: &f64| regimes::regime(alpha, words * 8.0, ranks as usize, &caches, page, &launch.launch.host);
     group.alphas.iter().map(of).collect()
-}
-
-fn facts(manifest: &Manifest, samples: &Samples) -> Vec<(&'static str, String)> {
-    let distinct = |column: &str| {
-        let mut values: Vec<String> = samples.values(column).iter().map(Value::to_string).collect();
-        values.sort();
-        values
-    };
-    let mut facts = vec![("Machine", manifest.machine.clone())];
-    if let Some(launch) = manifest.launches.last() {
-        let host = &launch.launch.host;
-        let caches = host.caches.iter().map(|c| {
-            let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
-            format!("L{} {}{shared}", c.level, units::bytes(c.bytes as f64))
-        });
-        facts.push(("Processor", format!("{}, {}", host.cpu_model, host.processors)));
-        facts.push(("Caches", caches.collect::<Vec<_>>().join(", ")));
-        facts.push(("Memory", units::bytes(host.memory_bytes as f64)));
-        if let Some(hertz) = host.cycle_hertz {
-            facts.push(("Cycles", format!("{} GHz, {}", units::significant(hertz / 1e9), host.cycle_source)));
-        }
-    }
-    let pages: Vec<String> = distinct("page_bytes").iter().filter_map(|p| p.parse().ok()).map(units::bytes).collect();
-    facts.push(("Page size granted", if pages.is_empty() { "mixed or unknown".into() } else { pages.join(", ") }));
-    facts.push(("Kernels", distinct("kernel").join(", ")));
-    facts.push(("Ranks", distinct("ranks").join(", ")));
-    facts.push(("Transport", distinct("library").join(", ")));
-    let environment = distinct("environment").join("; ");
-    if !environment.is_empty() {
-        facts.push(("Environment", environment));
-    }
-    facts
 }
 
 fn failures(samples: &Samples) -> Vec<Failure> {

@@ -328,7 +328,11 @@ fn numbers(model: &dyn Model, fit: &Fit) -> Vec<NumberRow> {
         number(name, Some(*value), how.into(), String::new())
     });
     let absent = fit.absent.iter().map(|name| number(name, None, "no point depends on it".into(), String::new()));
-    fitted.chain(held).chain(absent).collect()
+    let at_most = fit.at_most.iter().map(|hidden| {
+        let how = format!("at most {}: {} hides it", amount(hidden.most, unit(hidden.number)), hidden.of);
+        number(hidden.number, None, how, String::new())
+    });
+    fitted.chain(held).chain(at_most).chain(absent).collect()
 }
 
 fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'static str, String)> {

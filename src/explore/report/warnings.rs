@@ -24,6 +24,7 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
                 .into(),
         );
     }
+    warnings.extend(manifest.worker.slow_copies());
     warnings.extend(unsteady(samples));
     if stale > 0 {
         warnings.push(format!(

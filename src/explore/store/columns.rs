@@ -160,6 +160,11 @@ pub fn resolve(name: &str) -> &str {
     REGISTRY.by_symbol.get(name).map_or(name, |at| &REGISTRY.columns[*at].name)
 }
 
+/// The names of all columns that this program knows, parameters by the papers' names.
+pub fn symbols() -> Vec<&'static str> {
+    REGISTRY.columns.iter().map(|column| column.symbol.as_str()).collect()
+}
+
 /// The paper's name of a parameter's column: `M` for `memory_words`.
 pub fn short(column: &str) -> &str {
     REGISTRY.find(column).map_or(column, |known| &known.symbol)
@@ -203,10 +208,12 @@ pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |at| at + 1)
 }
 
-/// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`.
+/// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
 pub fn label(column: &str, value: &Value) -> String {
+    let unit = REGISTRY.find(column).map_or(Unit::None, |known| known.unit);
     let text = match value {
-        Value::Integer(v) if REGISTRY.find(column).is_some_and(|known| known.unit == Unit::Words) => words(*v),
+        Value::Integer(v) if unit == Unit::Words => scaled(*v, &[(30, "Gwords"), (20, "Mwords")]),
+        Value::Integer(v) if unit == Unit::Bytes => scaled(*v, &[(30, "GiB"), (20, "MiB"), (10, "KiB")]),
         Value::Integer(v) => v.to_string(),
         Value::Real(v) => units::significant(*v),
         // The name of a kernel says that it is one.
@@ -216,12 +223,10 @@ pub fn label(column: &str, value: &Value) -> String {
     format!("{} = {text}", short(column))
 }
 
-/// Words as the papers count them; short blocks stay plain numbers.
-fn words(count: u64) -> String {
-    let scale = [(30, "Gwords"), (20, "Mwords")]
-        .into_iter()
-        .find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
-    scale.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
+/// A count in the largest of these units, each of so many bits, that it is a multiple of; without one a plain number.
+fn scaled(count: u64, units: &[(u32, &str)]) -> String {
+    let unit = units.iter().find(|(bits, _)| count >> bits > 0 && count.is_multiple_of(1 << bits));
+    unit.map_or(count.to_string(), |(bits, name)| format!("{} {name}", count >> bits))
 }
 
 /// The order of values: numbers by size, words by letters.

@@ -20,6 +20,9 @@ pub struct Manifest {
     pub seed: u64,
     /// What the machine is called in this result.
     pub machine: String,
+    /// The hosts that the launcher was told to use; none if it chose them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     pub points: usize,
     /// Launches asked for, a rank count.
     pub blocks: u32,
@@ -33,6 +36,9 @@ pub struct Manifest {
     /// Samples by status, over all launches.
     pub samples: BTreeMap<Status, usize>,
     pub launches: Vec<LaunchEnd>,
+    /// Who told what the nodes are that "cores" and the like stand for, where they are not those of the driver's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sized_for: Option<String>,
     /// What samples.parquet is and was made of; absent before it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,

@@ -25,6 +25,11 @@ pub fn next(open: bool, jobs: &[&Job], asked: usize, tries: u32) -> Next {
     if !open {
         return Next::Done;
     }
+    let since = jobs.get(asked..).unwrap_or_default();
+    if let Some(job) = since.iter().find(|job| job.ended.is_some() && job.met_setup_fault()) {
+        let why = job.ended.as_ref().map_or("", |(_, why, _)| why);
+        return Next::Stop(format!("{why}; no job will do better before that is mended, so no other is submitted"));
+    }
     if jobs.iter().any(|job| job.ended.is_none()) {
         return Next::Wait;
     }

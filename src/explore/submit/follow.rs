@@ -245,6 +245,7 @@ fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result
             }
             Next::Stop(why) => {
                 state.stopped.insert(part.name.clone(), why);
+                stop(follower, store, state, &part.name)?;
             }
             Next::Submit => {
                 let submitted = submit(follower, store, part, &progress, samples, state.jobs.len())?;
@@ -253,6 +254,14 @@ fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result
         }
     }
     Ok(())
+}
+
+/// Cancels the rest of a chain: it would find what the first job found.
+fn stop(follower: &mut Follower, store: &Jobs, state: &mut Followed, part: &str) -> Result<()> {
+    let is_living = |job: &Job| job.part == part && job.ended.is_none();
+    let living: Vec<usize> = (0..state.jobs.len()).filter(|at| is_living(&state.jobs[*at])).collect();
+    cancel(follower.queue, store, &living.iter().map(|at| &state.jobs[*at]).collect::<Vec<_>>())?;
+    living.into_iter().try_for_each(|at| end(follower, store, state, at, JobState::Cancelled, ""))
 }
 
 /// Cancels jobs, and keeps that they were to be.

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::explore::batch::JobState;
-use crate::explore::batch::answer::{Answer, jobs, submitted};
-use crate::explore::batch::script::{about, submit};
+use crate::explore::batch::answer::{Answer, NodeSize, jobs, nodes, submitted};
+use crate::explore::batch::script::{self, about, submit};
 use crate::explore::batch::template::{Question, Template};
 use crate::measure::worker::watchdog::LAUNCH;
 use crate::terminal::printable;
@@ -76,6 +76,14 @@ impl System {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         Ok((status, text(output), text(errors)))
+    }
+
+    /// What nodes a partition has, the default one if none is named, and the program that told; `None` if nobody does.
+    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, String)> {
+        let argv = script::nodes(&self.template, partition);
+        let program = argv.first()?.clone();
+        let (status, output, _) = self.run(&argv, None).ok()?;
+        nodes(&output).filter(|_| status.success()).map(|size| (size, program))
     }
 
     fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {

@@ -2,7 +2,7 @@
 //! script, the part of the plan that it measures, what it printed, and what its driver says of itself.
 
 use super::Part;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch::{JobOptions, JobState};
 use crate::explore::new_file;
 use crate::explore::store::Folder;
@@ -105,6 +105,14 @@ pub struct Job {
     /// Told by its own driver.
     pub started: bool,
     pub own_end: Option<(u8, String)>,
+}
+
+impl Job {
+    /// Its driver found that launches fail for a reason that is the set-up's: another job would find the same.
+    pub fn met_setup_fault(&self) -> bool {
+        let code = ErrorKind::Setup.exit_code();
+        self.own_end.as_ref().is_some_and(|(own, _)| *own == code)
+    }
 }
 
 impl Jobs {

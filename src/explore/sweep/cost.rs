@@ -29,8 +29,8 @@ pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
     sums.into_iter().map(|(key, (sum, count))| (key.to_owned(), sum / count)).collect()
 }
 
-/// A rough estimate from the kernel's work, as of a typical machine: 50 ns per operation and 8 GB/s on each rank, five times that
-/// between ranks, half of it on the clock. The fraction of remote accesses is assumed to be Apex-Map's.
+/// A rough estimate from the kernel's work, as of a typical machine: 50 ns per operation, unless operations take memory in order,
+/// and 8 GB/s on each rank, five times that between ranks, half of it on the clock. The fraction of remote accesses is assumed to be Apex-Map's.
 pub fn rough(point: &Point) -> f64 {
     rough_on(point, Hardware::here().hardware_threads())
 }
@@ -42,7 +42,8 @@ pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
     let number = |name: &str| point.params.get(name).and_then(Value::as_f64);
     let far = 1.0 + 4.0 * remote_share(point.ranks, number("alpha").unwrap_or(1.0));
     let crowded = (point.ranks as f64 / hardware_threads as f64).max(1.0);
-    let seconds = far * crowded * (work.operations * 5e-8 + work.bytes / 8e9) / point.ranks as f64;
+    let each = if kernel.in_order() { 0.0 } else { 5e-8 };
+    let seconds = far * crowded * (work.operations * each + work.bytes / 8e9) / point.ranks as f64;
     OVERHEAD + bounded(point, seconds / 2.0) * 2.0
 }
 

@@ -4,10 +4,13 @@ use super::cost;
 use super::environment::messaging;
 use super::execute::{Ending, Executor, LaunchLimits};
 use super::faults;
-use super::forecast::{OpenLaunch, OpenPoint};
-use super::plan::{Entry, Plan, Progress, State};
+pub use super::groups::open;
+use super::groups::{Group, Pending, groups, to_do};
+use super::plan::{Entry, Plan, Progress};
 use super::protocol::Protocol;
+use super::suspicion::{Failed, Suspicion};
 use super::watch::Watch;
+pub use super::watcher::Watcher;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::launch::CommandLine;
 use crate::explore::new_file;
@@ -15,32 +18,10 @@ use crate::explore::store::Folder;
 use crate::explore::store::journal::Journal;
 use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::{Job, Repeat, Task};
-use crate::point::{LaunchSize, Point};
-use crate::sample::{Event, Launch, Sample, Status};
+use crate::point::LaunchSize;
+use crate::sample::{Event, Sample, Status};
 use std::path::Path;
 use std::time::Instant;
-
-/// Follows a run, to show it to the user.
-pub trait Watcher {
-    /// What is still to be measured, in the order of the launches.
-    fn begin(&mut self, launches: &[OpenLaunch], repeat: Repeat);
-    fn launched(&mut self, launch: &str, block: u32, size: LaunchSize, points: usize);
-    /// The ranks are there, and say where.
-    fn greeted(&mut self, launch: &Launch);
-    /// A run of this point begins; these are its samples in this block so far.
-    fn started(&mut self, point: &Point, seconds: &[f64]);
-    /// The machine was watched before the first sample: the verdict about it, and why.
-    fn preflight(&mut self, verdict: Quietness, text: &str);
-    /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.
-    fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch);
-    /// A line about what happened.
-    fn say(&mut self, text: &str);
-    /// Nothing has come for a moment.
-    fn waiting(&mut self);
-    fn ended(&mut self, ending: &Ending);
-    /// The lines of the last launch do not fit together: none of its samples counts.
-    fn doubted(&mut self);
-}
 
 /// What a driver needs besides the plan.
 pub struct Setting<'a> {
@@ -66,36 +47,36 @@ const UNFINISHED_LAUNCHES: u32 = 25;
 /// Bytes of a line that tells of every rank, for each.
 const RANK_BYTES: usize = 1 << 10;
 
-/// A point on its way.
-struct Pending {
-    entry: usize,
-    seconds: Vec<f64>,
-    next_repetition: u32,
-    /// A launch already died in it.
-    crashed: bool,
-    /// It has given something that is not a number; more of the same would not help.
-    failed: bool,
-}
-
-/// The points of one size of launch in one block.
-struct Group {
-    block: u32,
-    size: LaunchSize,
-    pending: Vec<Pending>,
-}
-
 /// Measures what the folder's journals lack of the plan.
 pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     let records = setting.folder.outcomes()?;
     let progress = Progress::new(plan, &records);
     let groups = groups(plan, &progress, setting.retry_failed);
-    let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let costs = cost::measured(&records);
     let expected = |entry: &Entry| {
         (costs.get(&entry.key).copied())
             .unwrap_or_else(|| cost::rough(&entry.point) + cost::of_crowd(&plan.context, entry.point.ranks))
     };
     setting.watcher.begin(&to_do(plan, &groups, &expected), plan.repeat);
+    let mut suspicion = Suspicion::new(progress.samples() > 0);
+    let result = all(plan, groups, setting, &mut suspicion);
+    let known = suspicion.known().cloned().filter(|_| result.is_ok());
+    let launches = suspicion.launches();
+    suspicion.end(matches!(&result, Err(error) if error.kind == ErrorKind::Setup), setting.watcher)?;
+    match known {
+        Some(ending) => Err(faults::of_set_up(&ending, launches, waiting(plan, setting)?)),
+        None => result,
+    }
+}
+
+/// Points that lack samples.
+fn waiting(plan: &Plan, setting: &Setting) -> Result<usize> {
+    let [_, partial, missing, _] = Progress::new(plan, &setting.folder.outcomes()?).counts();
+    Ok(partial + missing)
+}
+
+fn all(plan: &Plan, groups: Vec<Group>, setting: &mut Setting, suspicion: &mut Suspicion) -> Result<()> {
+    let mut left: usize = groups.iter().map(|group| group.pending.len()).sum();
     let mut budget = plan.repeat.budget_seconds;
     let (mut started, mut failure) = (false, None);
     for group in groups {
@@ -103,7 +84,7 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
         let points = group.pending.len();
         let share = budget.map(|budget| budget * points as f64 / left as f64);
         let begun = Instant::now();
-        match measure(plan, group, share, setting)? {
+        match measure(plan, group, share, setting, suspicion)? {
             // A rank count that cannot be started does not keep others from being measured, if any can.
             Some(error) if !started => return Err(error),
             Some(error) => failure = failure.or(Some(error)),
@@ -115,55 +96,14 @@ pub fn drive(plan: &Plan, setting: &mut Setting) -> Result<()> {
     failure.map_or(Ok(()), Err)
 }
 
-/// The launches that are still to be made. `cost`: wall time of one sample of a point, in seconds.
-pub fn open(plan: &Plan, progress: &Progress, cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
-    to_do(plan, &groups(plan, progress, false), cost)
-}
-
-fn to_do(plan: &Plan, groups: &[Group], cost: &dyn Fn(&Entry) -> f64) -> Vec<OpenLaunch> {
-    let point = |pending: &Pending| {
-        let entry = &plan.entries[pending.entry];
-        OpenPoint { key: entry.key.clone(), seconds: pending.seconds.clone(), cost: cost(entry) }
-    };
-    let launch = |group: &Group| OpenLaunch {
-        block: group.block,
-        size: group.size,
-        points: group.pending.iter().map(point).collect(),
-    };
-    groups.iter().map(launch).collect()
-}
-
-fn groups(plan: &Plan, progress: &Progress, retry_failed: bool) -> Vec<Group> {
-    let by_size = plan.by_size();
-    let mut groups = Vec::new();
-    for block in 0..plan.blocks {
-        for (&size, entries) in &by_size {
-            let open = |&&entry: &&usize| match progress.state(&plan.entries[entry].key, block) {
-                State::Done => false,
-                State::Failed => retry_failed,
-                State::Missing | State::Partial => true,
-            };
-            let pending = |&entry: &usize| {
-                let held = progress.of_point(&plan.entries[entry].key, block).cloned().unwrap_or_default();
-                Pending {
-                    entry,
-                    seconds: held.seconds,
-                    next_repetition: held.next_repetition,
-                    crashed: false,
-                    failed: false,
-                }
-            };
-            let pending: Vec<_> = entries.iter().filter(open).map(pending).collect();
-            if !pending.is_empty() {
-                groups.push(Group { block, size, pending });
-            }
-        }
-    }
-    groups
-}
-
 /// Launches a group until none of its points is left; returns why it had to give up.
-fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Setting) -> Result<Option<Error>> {
+fn measure(
+    plan: &Plan,
+    mut group: Group,
+    budget: Option<f64>,
+    setting: &mut Setting,
+    suspicion: &mut Suspicion,
+) -> Result<Option<Error>> {
     let begun = Instant::now();
     let (mut fruitless, mut unfinished, mut kills) = (0, 0, 0);
     while !group.pending.is_empty() {
@@ -172,18 +112,29 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
             return Ok(None);
         }
         let (launch, journal) = setting.folder.begin_launch()?;
-        let (mut attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
+        let (attempt, ending) = launch_once(plan, &mut group, (&launch, journal), left, setting)?;
         let ending = match ending {
             Ok(ending) => ending,
             Err(error) => return break_off(attempt, error, setting.watcher),
         };
         let (points, in_flight, hello) =
             (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
-        conclude(plan, &mut group, &mut attempt, &ending, setting)?;
-        attempt.journal.finish()?;
-        if attempt.protocol.done() {
+        let at = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());
+        let failure = conclude(plan, &mut group, in_flight, &ending);
+        let (done, samples) = (attempt.protocol.done(), attempt.samples);
+        let failed = Failed { journal: attempt.journal, failure, ending: ending.clone(), at };
+        if done {
             setting.watcher.ended(&ending);
+            suspicion.well(setting.watcher)?;
+            failed.write(true, setting.watcher)?;
             return Ok(None);
+        }
+        if suspicion.take(failed, samples, setting.watcher)? {
+            let waiting = waiting(plan, setting)?;
+            return Err(faults::of_set_up(&ending, suspicion.launches(), waiting));
+        }
+        if ending.is_over() {
+            return Err(faults::over(&ending));
         }
         kills += u32::from(ending.lacked_memory);
         if kills > 1 {
@@ -191,7 +142,7 @@ fn measure(plan: &Plan, mut group: Group, budget: Option<f64>, setting: &mut Set
             return Ok(Some(faults::lacked_memory(plan, group.size, &launch)));
         }
         // A run that ended its launch is settled; it does not come a third time.
-        let progressed = attempt.samples > 0 || in_flight.is_some();
+        let progressed = samples > 0 || in_flight.is_some();
         fruitless = if progressed { 0 } else { fruitless + 1 };
         unfinished = if group.pending.len() < points { 0 } else { unfinished + 1 };
         // Whoever dies before the first word may have been killed by chance, once.
@@ -243,11 +194,12 @@ fn launch_once(
     let path = setting.folder.journal(launch);
     // Once a run: the machine does not change its ways between two launches that follow each other.
     let preflight_seconds = std::mem::take(&mut setting.preflight_seconds);
-    let job = job(plan, group, launch, budget, preflight_seconds);
     let job_file = path.with_extension("job");
+    let absolute = std::path::absolute(&job_file).map_err(|e| Error::file("find", &job_file, e))?;
+    let command = (setting.command)(&absolute, group.size);
+    let job = Job { environment: messaging(&command.env), ..job(plan, group, launch, budget, preflight_seconds) };
     let text = serde_json::to_string(&job).map_err(|e| Error::internal(format!("cannot write a job: {e}")))?;
     new_file::replace_by(&job_file, text)?;
-    let job_file = job_file.canonicalize().map_err(|e| Error::file("find", &job_file, e))?;
 
     let mut attempt = Attempt {
         journal,
@@ -258,7 +210,6 @@ fn launch_once(
         ends_if_noisy: setting.ends_if_noisy,
     };
     setting.watcher.launched(launch, group.block, group.size, group.pending.len());
-    let command = (setting.command)(&job_file, group.size);
     let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
     let limits = LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, ..setting.limits };
     let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
@@ -277,7 +228,13 @@ fn launch_once(
     Ok((attempt, ending))
 }
 
-fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, preflight_seconds: f64) -> Job {
+pub(super) fn job(
+    plan: &Plan,
+    group: &Group,
+    launch: &str,
+    budget_seconds: Option<f64>,
+    preflight_seconds: f64,
+) -> Job {
     let task = |pending: &Pending| Task {
         key: plan.entries[pending.entry].key.clone(),
         point: plan.entries[pending.entry].point.clone(),
@@ -293,7 +250,7 @@ fn job(plan: &Plan, group: &Group, launch: &str, budget_seconds: Option<f64>, pr
         seed: plan.seed,
         repeat: Repeat { budget_seconds, ..plan.repeat },
         preflight_seconds,
-        environment: messaging(),
+        environment: messaging(&[]),
         tasks: group.pending.iter().map(task).collect(),
     }
 }
@@ -316,6 +273,7 @@ fn note(
                 ));
             }
             faults::check_nodes(size, launch)?;
+            faults::check_memory(plan, size, launch)?;
             attempt.watch.launched(launch);
             watcher.greeted(launch);
         }
@@ -354,29 +312,25 @@ fn note(
     attempt.journal.append(&event)
 }
 
-/// Settles what the end of a launch means for its points, and drops those that need no other.
-fn conclude(
-    plan: &Plan,
-    group: &mut Group,
-    attempt: &mut Attempt,
-    ending: &Ending,
-    setting: &mut Setting,
-) -> Result<()> {
-    if let Some(pending) = attempt.protocol.in_flight().map(|index| &mut group.pending[index]) {
-        if ending.lacked_memory {
-            // The point that ran then is not to blame.
-        } else if ending.abrupt && !pending.crashed {
+/// Settles what the end of a launch means for its points, and drops those that need no other. Returns what becomes of the point
+/// that ran, if it is to blame.
+fn conclude(plan: &Plan, group: &mut Group, in_flight: Option<usize>, ending: &Ending) -> Option<Sample> {
+    let mut failure = None;
+    // Whatever ran when memory was lacking or the job ended is not to blame.
+    if let Some(at) = in_flight.filter(|_| !ending.lacked_memory && !ending.is_over()) {
+        let pending = &mut group.pending[at];
+        if ending.abrupt && !pending.crashed {
             pending.crashed = true;
+            // What is the set-up's fault meets another point, too.
+            if ending.cause.is_some() {
+                group.pending[at..].rotate_left(1);
+            }
         } else {
             pending.failed = true;
-            let sample = faults::failure(&plan.entries[pending.entry], group.block, pending.next_repetition, ending);
-            setting.watcher.sample(&sample, true, &attempt.watch);
-            attempt.journal.append(&Event::Sample(Box::new(sample)))?;
+            failure = Some(faults::failure(&plan.entries[pending.entry], group.block, pending.next_repetition, ending));
         }
     }
-    let (status, message) = (ending.status, ending.message.clone());
-    attempt.journal.append(&Event::Ended { status, message, doubtful: false })?;
     let repeat = plan.repeat;
     group.pending.retain(|pending| !pending.failed && !repeat.satisfied(&pending.seconds));
-    Ok(())
+    failure
 }

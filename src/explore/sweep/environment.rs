@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// What begins like this changes how messages are sent.
-const MESSAGING: [&str; 10] =
-    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "UCX_"];
+const MESSAGING: [&str; 11] =
+    ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "SLURM_MPI_TYPE", "UCX_"];
 
-/// Of the environment, what changes how messages are sent.
-pub fn messaging() -> BTreeMap<String, String> {
+/// Of the environment and of what a launch sets besides, what changes how messages are sent.
+pub fn messaging(of_launch: &[(String, String)]) -> BTreeMap<String, String> {
     let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
     let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
-    std::env::vars_os().map(text).filter(|(name, _): &(String, String)| changes(name)).collect()
+    let all = std::env::vars_os().map(text).chain(of_launch.iter().cloned());
+    all.filter(|(name, _)| changes(name)).collect()
 }

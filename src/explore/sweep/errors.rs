@@ -1,6 +1,7 @@
-//! The error output of a launch: its beginning and its end in a file, its last words for messages.
+//! What a launch prints besides its events: its beginning and its end in a file, its last words for messages.
 
 use crate::error::Result;
+use crate::explore::launch::causes::{self, Found};
 use crate::explore::new_file;
 use std::fs::File;
 use std::io::Write;
@@ -16,6 +17,8 @@ const LAST_LINES: usize = 6;
 pub struct Errors {
     file: File,
     bytes: usize,
+    /// The first bytes of all.
+    beginning: Vec<u8>,
     /// The last bytes of all, twice as many as are kept at most.
     end: Vec<u8>,
 }
@@ -23,13 +26,14 @@ pub struct Errors {
 impl Errors {
     pub fn create(path: &Path) -> Result<Self> {
         let file = new_file::create(path)?;
-        Ok(Self { file, bytes: 0, end: Vec::new() })
+        Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new() })
     }
 
     /// Keeps what was written. No measurement ends because the disk has no room for it.
     pub fn add(&mut self, bytes: &[u8]) {
         let beginning = BEGINNING.saturating_sub(self.bytes).min(bytes.len());
         let _ = self.file.write_all(&bytes[..beginning]);
+        self.beginning.extend_from_slice(&bytes[..beginning]);
         self.bytes += bytes.len();
         self.end.extend_from_slice(&bytes[bytes.len().saturating_sub(END)..]);
         if self.end.len() > 2 * END {
@@ -45,6 +49,12 @@ impl Errors {
             let _ = write!(self.file, "\n[{} bytes are left out here]\n", more - kept);
             let _ = self.file.write_all(&self.end[self.end.len() - kept..]);
         }
+    }
+
+    /// The cause that its lines tell of, if that is known.
+    pub fn cause(&self) -> Option<Found> {
+        let end = if self.bytes > self.beginning.len() { self.end.as_slice() } else { &[] };
+        causes::find(&String::from_utf8_lossy(&[&self.beginning, &b"\n"[..], end].concat()))
     }
 
     /// The last few lines, for messages.

@@ -5,6 +5,7 @@ use super::lines::{Lines, event};
 use super::process::{Output, Process};
 use crate::error::{Error, Result};
 use crate::explore::launch::CommandLine;
+use crate::explore::launch::causes::{self, Cause, Found, Nature};
 use crate::measure::hardware::{Below, Files, memory_kills};
 use crate::sample::{Event, Status, shortened};
 use nix::libc::SIGKILL;
@@ -35,11 +36,26 @@ pub struct Ending {
     pub abrupt: bool,
     /// The system ended it for lack of memory.
     pub lacked_memory: bool,
+    /// What the message means, if that is known.
+    pub cause: Option<&'static Cause>,
 }
 
 impl Ending {
     pub fn new(status: Status, message: impl Into<String>) -> Self {
-        Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false }
+        Self { status, message: shortened(message.into()), abrupt: false, lacked_memory: false, cause: None }
+    }
+
+    /// Whether the job ended it.
+    pub fn is_over(&self) -> bool {
+        self.cause.is_some_and(|cause| cause.nature == Nature::Over)
+    }
+
+    /// With the cause first, and the line that tells of it; `how` the launch ended goes after it.
+    fn because(status: Status, found: &Found, how: &str) -> Self {
+        let how = if how.is_empty() { String::new() } else { format!("; {how}") };
+        let ending = Self::new(status, format!("{}: {}{how}", found.cause.what, found.line));
+        let lacked_memory = found.cause.nature == Nature::Memory;
+        Self { lacked_memory, cause: Some(found.cause), ..ending }
     }
 }
 
@@ -99,6 +115,10 @@ impl Executor for ProcessesOn<'_> {
         // Whatever happened, nothing of this launch stays behind.
         let status = process.end()?;
         Ok(match result? {
+            Some(ending) if ending.status == Status::TimedOut => match errors.cause() {
+                Some(found) => Ending::because(ending.status, &found, &ending.message),
+                None => ending,
+            },
             Some(ending) => ending,
             None => judge(status, &errors, memory_kills(self.0) > kills),
         })
@@ -119,12 +139,20 @@ struct Hearing<'a, 'b> {
     since: Instant,
     started: bool,
     done: bool,
+    /// Lines that are no events.
+    other: Vec<u8>,
 }
 
 impl Hearing<'_, '_> {
     /// Launchers print warnings among the worker's lines; only events count, and only they are signs of life.
     fn hear(&mut self, line: &[u8]) -> std::result::Result<(), Stop> {
-        let Some(event) = event(line) else { return Ok(()) };
+        let Some(event) = event(line) else {
+            if !line.trim_ascii().is_empty() {
+                self.other.extend_from_slice(line);
+                self.other.push(b'\n');
+            }
+            return Ok(());
+        };
         self.started |= matches!(event, Event::Start { .. });
         self.done |= matches!(event, Event::Done { .. });
         self.allowed = match &event {
@@ -135,7 +163,11 @@ impl Hearing<'_, '_> {
         self.since = Instant::now();
         let fatal = if let Event::Fatal { message } = &event { Some(message.clone()) } else { None };
         (self.on_event)(Some(event)).map_err(Stop::Error)?;
-        fatal.map_or(Ok(()), |message| Err(Stop::Ending(Ending::new(Status::Failed, message))))
+        let Some(message) = fatal else { return Ok(()) };
+        Err(Stop::Ending(match causes::find(&message) {
+            Some(found) => Ending::because(Status::Failed, &Found { line: message, ..found }, ""),
+            None => Ending::new(Status::Failed, message),
+        }))
     }
 
     fn left(&self) -> Duration {
@@ -160,7 +192,7 @@ fn follow(
 ) -> Result<Option<Ending>> {
     let mut lines = Lines::new(limits.line);
     let (allowed, since) = (limits.start, Instant::now());
-    let mut hearing = Hearing { limits, on_event, allowed, since, started: false, done: false };
+    let mut hearing = Hearing { limits, on_event, allowed, since, started: false, done: false, other: Vec::new() };
     loop {
         let heard = hearing.since;
         let mut result = Ok(());
@@ -171,6 +203,8 @@ fn follow(
         if !open && result.is_ok() {
             result = hearing.hear(lines.rest());
         }
+        // Some launchers and libraries write what went wrong to standard output.
+        errors.add(&std::mem::take(&mut hearing.other));
         match result {
             Ok(()) => {}
             Err(Stop::Ending(ending)) => return Ok(Some(ending)),
@@ -226,8 +260,12 @@ fn judge(status: ExitStatus, errors: &Errors, kills: bool) -> Ending {
         let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
         return Ending { abrupt: true, lacked_memory: true, ..ending };
     }
-    let message = if words.is_empty() { how } else { format!("{how}: {words}") };
-    Ending { abrupt: true, ..Ending::new(Status::Failed, message) }
+    let ending = match errors.cause() {
+        Some(found) => Ending::because(Status::Failed, &found, &how),
+        None if words.is_empty() => Ending::new(Status::Failed, how),
+        None => Ending::new(Status::Failed, format!("{how}: {words}")),
+    };
+    Ending { abrupt: true, ..ending }
 }
 
 /// Whether a launcher says that a rank was killed: mpirun of Open MPI and of MPICH, srun.

@@ -107,7 +107,7 @@ fn check_launches(file: &File, launch: &LaunchSpec, points: usize, page: &Page) 
 }
 
 /// The kernels that the file names anywhere, in the order of the program's list.
-fn selected(file: &File, page: &Page) -> Result<Vec<&'static dyn Kernel>> {
+pub(super) fn selected(file: &File, page: &Page) -> Result<Vec<&'static dyn Kernel>> {
     let mut ids = BTreeSet::new();
     let mut note = |scalar: &Scalar, span| kernel_id(scalar, span, page).map(|id| ids.insert(id.to_string()));
     for (_, scalar) in file.fixed.iter().filter(|(name, _)| name.get_ref() == "kernel") {
@@ -265,8 +265,9 @@ fn point(grid: &AxisGrid, at: &[usize], sizes: Sizes) -> Point {
     let mut point =
         nodes::spread(&id, number("ranks"), number("nodes"), number("ranks_per_node"), sizes.ranks_per_node);
     let ranks = point.ranks;
-    let memory_node = setting("memory_node").map(|s| ("memory_node".to_owned(), s.value.clone()));
-    point.params.extend(memory_node);
+    for name in ["memory_node", "core_node"] {
+        point.params.extend(setting(name).map(|s| (name.to_owned(), s.value.clone())));
+    }
     for parameter in kernels::find(&id).map_or(&[][..], |kernel| kernel.parameters()) {
         let value = setting(parameter.name).map_or_else(|| parameter.default_value(), |s| Some(s.on(ranks)));
         point.params.extend(value.map(|value| (parameter.name.to_owned(), value)));
@@ -288,23 +289,8 @@ struct Filter {
 
 impl Filter {
     fn new(file: &File, values: &Values) -> Result<Self> {
-        let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
-        let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
-        let mut known = vec![("kernel", words(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
-        known.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, NameType::Number)));
-        for parameter in values.kernels.iter().flat_map(|kernel| kernel.parameters()) {
-            if known.iter().all(|(name, _)| *name != parameter.name) {
-                known.push((
-                    parameter.name,
-                    if let Domain::Choice(w) = parameter.domain { words(w) } else { NameType::Number },
-                ));
-            }
-        }
         let parse = |texts: &[Spanned<String>]| -> Result<Vec<Condition>> {
-            texts
-                .iter()
-                .map(|text| Condition::parse(text.get_ref(), &known).map_err(|e| placed(e, text, values.page)))
-                .collect()
+            texts.iter().map(|text| condition(text, &values.kernels, values.page)).collect()
         };
         Ok(Self { required: parse(&file.conditions)?, excluded: parse(&file.exclude)? })
     }
@@ -318,6 +304,23 @@ impl Filter {
         self.required.iter().all(|condition| condition.holds(&value) != Some(false))
             && self.excluded.iter().all(|condition| condition.holds(&value) != Some(true))
     }
+}
+
+/// A condition about the points of some kernels.
+pub(super) fn condition(text: &Spanned<String>, kernels: &[&dyn Kernel], page: &Page) -> Result<Condition> {
+    let words = |words: &[&str]| NameType::Word(words.iter().map(|&word| word.to_owned()).collect());
+    let ids: Vec<_> = kernels::ALL.iter().map(|kernel| kernel.id()).collect();
+    let mut known = vec![("kernel", words(&ids)), ("ranks", NameType::Number), ("P", NameType::Number)];
+    known.extend(kernels::OF_LAUNCHES.map(|parameter| (parameter.name, NameType::Number)));
+    for parameter in kernels.iter().flat_map(|kernel| kernel.parameters()) {
+        if known.iter().all(|(name, _)| *name != parameter.name) {
+            known.push((
+                parameter.name,
+                if let Domain::Choice(w) = parameter.domain { words(w) } else { NameType::Number },
+            ));
+        }
+    }
+    Condition::parse(text.get_ref(), &known).map_err(|e| placed(e, text, page))
 }
 
 /// Moves an error within a condition to its place in the file.

@@ -1,9 +1,11 @@
 //! What a driver says of launches that do not do what they should.
 
 use super::execute::Ending;
+use super::memory;
 use super::plan::{Entry, Plan, launch_memory};
 use crate::disturbance::Facts;
 use crate::error::{Error, ErrorKind, Result};
+use crate::explore::launch::causes::{Cause, Nature};
 use crate::measure::hardware::Hardware;
 use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
@@ -13,6 +15,10 @@ use std::collections::HashSet;
 
 /// `ended`: how many launches ended without what, if the last one said anything.
 pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, ending: &Ending) -> Error {
+    if let Some(Cause { nature: Nature::Setup, next, .. }) = ending.cause {
+        let what = format!("launch {launch} on {size} did not start: {}", reason(ending));
+        return Error::new(ErrorKind::Setup, what, format!("{next}; then rerun the same command"));
+    }
     let reason = reason(ending);
     if let Some((launches, what)) = ended {
         let what = format!("{launches} consecutive launches on {size} ended without {what}: {reason}");
@@ -22,6 +28,29 @@ pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, endi
         format!("launch {launch} on {size} did not start: {reason}"),
         "check the launcher, the number of ranks and the worker; see also the .stderr file next to its journal",
     )
+}
+
+/// For so many launches that ended for the same reason, while so many points wait for its repair.
+pub fn of_set_up(ending: &Ending, launches: usize, waiting: usize) -> Error {
+    let known =
+        ending.cause.map_or("see the .stderr files next to the journals, and mend the cause", |cause| cause.next);
+    let ended = if launches == 1 { "a launch ended for a reason that is".into() } else { same(launches) };
+    let are = if waiting == 1 { "point waits" } else { "points wait" };
+    Error::new(
+        ErrorKind::Setup,
+        format!("{ended} the set-up's, not a point's: {}", reason(ending)),
+        format!("{known}; then rerun the same command: {waiting} {are} for that, and none is marked as failed"),
+    )
+}
+
+fn same(launches: usize) -> String {
+    format!("{launches} launches in a row ended for the same reason, which is")
+}
+
+/// For a job that is over before the sweep is.
+pub fn over(ending: &Ending) -> Error {
+    let next = ending.cause.map_or("", |cause| cause.next);
+    Error::environment(reason(ending), next)
 }
 
 /// For a launch that says what it was not asked for, or not when it should.
@@ -62,6 +91,30 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
     ))
 }
 
+/// Part of a node's memory that ranks take at most.
+const MOST_OF_MEMORY: f64 = 0.9;
+
+/// What ranks on other machines take of memory is known; what there is of it the first of them tells.
+pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()> {
+    let (has, Some(first)) = (launch.host.memory_bytes, launch.placement.first()) else { return Ok(()) };
+    let ranks = launch.placement.iter().filter(|place| place.node == first.node).count();
+    let entries = plan.by_size().remove(&size).unwrap_or_default();
+    let points = entries.iter().map(|&entry| &plan.entries[entry].point);
+    let needed = memory::of_launch(points, plan.context.transport, ranks);
+    if !plan.context.launcher.remote || has == 0 || needed as f64 <= MOST_OF_MEMORY * has as f64 {
+        return Ok(());
+    }
+    let (who, [needed, has]) = (units::plural(ranks, "rank"), [needed, has].map(|bytes| units::bytes(bytes as f64)));
+    let need = if ranks == 1 { "needs" } else { "need" };
+    Err(Error::input(
+        format!(
+            "launch {} on {size}: {who} on node {} {need} {needed} of memory, the node has {has}",
+            launch.launch, first.node
+        ),
+        "reduce M or the ranks on a node, or ask the batch system for more memory; nothing was measured in this launch",
+    ))
+}
+
 /// For a machine that is disturbed before anything is measured.
 pub fn noisy(why: &str) -> Error {
     Error::new(
@@ -84,7 +137,10 @@ pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> S
         block,
         repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
-        message: reason(ending).to_owned(),
+        message: match ending.cause {
+            Some(cause) => format!("{}; what to do: {}", reason(ending), cause.next),
+            None => reason(ending).to_owned(),
+        },
         unix_seconds: unix_seconds(),
         load: None,
         pages_elsewhere: None,

@@ -1,5 +1,6 @@
 //! From a sweep file to samples: its points, their plan, the progress of the plan, and the driver that completes it.
 
+pub mod by_hand;
 pub mod cost;
 mod distinct;
 pub mod driver;
@@ -7,8 +8,10 @@ mod environment;
 mod errors;
 pub mod execute;
 mod expand;
-mod faults;
+pub mod faults;
+pub mod figures;
 pub mod forecast;
+mod groups;
 mod guardian;
 pub mod lines;
 pub mod memory;
@@ -20,8 +23,10 @@ mod read;
 pub mod ready;
 mod settings;
 mod spec;
+mod suspicion;
 mod values;
 pub mod watch;
+mod watcher;
 
 pub use read::{Sweep, parse, read, repeat, schema};
 pub use settings::{LaunchSpec, time};

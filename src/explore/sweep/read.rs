@@ -4,7 +4,7 @@
 
 use super::settings::LaunchSpec;
 use super::spec::Machine;
-use super::{expand, settings, spec, values};
+use super::{expand, figures, settings, spec, values};
 use crate::error::Result;
 use crate::explore::toml_file::{self, Page};
 use crate::measure::worker::Repeat;
@@ -53,6 +53,7 @@ pub fn parse(text: &str, path: &Path, machine: Machine) -> Result<Sweep> {
     let name = settings::name(&file, &page)?;
     let launch = settings::launch(&file, &page)?;
     let repeat = settings::repeat(&file.repeat, &page)?;
+    figures::check(&file, &page)?;
     Ok(Sweep {
         title: file.title.clone().unwrap_or_else(|| name.clone()),
         name,

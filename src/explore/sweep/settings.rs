@@ -4,7 +4,7 @@ use super::spec::{File, Repeat, Scalar};
 use super::values::quantity;
 use crate::error::{Error, Result};
 use crate::explore::batch::{self, Submit};
-use crate::explore::launch::{self, LauncherEntry, custom};
+use crate::explore::launch::{self, HostsSource, LauncherEntry, custom};
 use crate::explore::toml_file::Page;
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Place;
@@ -25,6 +25,8 @@ pub struct LaunchSpec {
     pub command: Vec<String>,
     /// How many ranks a node gets; `None` leaves it to the launcher.
     pub ranks_per_node: Option<usize>,
+    /// The hosts that take the ranks; `None` leaves them to the launcher.
+    pub hosts: Option<HostsSource>,
     /// Where ranks that are threads run.
     pub place: Place,
     /// Launches for each rank count.
@@ -126,6 +128,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         launcher,
         command: command(file, launcher, page)?,
         ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
+        hosts: hosts(file, page)?,
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
@@ -133,6 +136,16 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         submit: submit(file, page)?,
     })
+}
+
+/// Whether they are hosts is found out when they are used: command lines may name others.
+fn hosts(file: &File, page: &Page) -> Result<Option<HostsSource>> {
+    let launch = &file.launch;
+    match (&launch.hosts, &launch.hostfile) {
+        (Some(_), Some(file)) => Err(page.wrong(file.span(), "hosts and hostfile are both set", "keep one of the two")),
+        (Some(hosts), None) => Ok(Some(HostsSource::List(hosts.get_ref().clone()))),
+        (None, file) => Ok(file.as_ref().map(|file| HostsSource::File(PathBuf::from(file.get_ref())))),
+    }
 }
 
 /// What `submit` says, if it can be done.

@@ -65,6 +65,9 @@ pub struct File {
     /// How often each point is measured.
     #[serde(default)]
     pub repeat: Repeat,
+    /// Figures that the report begins with, besides those that every result gets.
+    #[serde(default)]
+    pub figure: Vec<FigureSpec>,
 }
 
 impl File {
@@ -73,6 +76,30 @@ impl File {
         let tables = self.together.iter().chain(&self.include).map(Spanned::get_ref).chain([&self.axes]);
         tables.flat_map(BTreeMap::keys).chain(self.fixed.keys()).any(|name| name.get_ref() == parameter)
     }
+}
+
+/// A figure of a sweep's report.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// How it is drawn: "surface", "contour", "heat" or "curves".
+    #[schemars(with = "String")]
+    pub kind: Spanned<String>,
+    /// The heading; the name of the column shown if absent.
+    pub title: Option<String>,
+    /// Horizontal axis: a parameter by its name, or a column of results such as "traffic_bytes_per_second".
+    #[schemars(with = "String")]
+    pub x: Spanned<String>,
+    /// The second axis of a surface, of contours or of a heat map. Of curves what tells them apart: names, separated by commas.
+    #[schemars(with = "Option<String>")]
+    pub y: Option<Spanned<String>>,
+    /// Column shown; the kernel's headline rate if absent.
+    #[schemars(with = "Option<String>")]
+    pub z: Option<Spanned<String>>,
+    /// Only points that meet this condition are drawn.
+    #[serde(rename = "where")]
+    #[schemars(with = "Option<String>")]
+    pub condition: Option<Spanned<String>>,
 }
 
 /// A number, or a text: a quantity with its unit ("64 Mwords", "2 GiB", "60 s"), the same for every rank ("64 Mwords per
@@ -141,13 +168,20 @@ pub struct Launch {
     #[schemars(with = "Option<LauncherEntry>")]
     pub launcher: Option<Spanned<&'static LauncherEntry>>,
     /// The command of the custom launcher, one argument per item, with {ranks}, {worker} and, as an argument of its own,
-    /// {arguments}; {nodes} and {ranks_per_node} where they are needed.
+    /// {arguments}; {nodes}, {ranks_per_node} and {hosts} where they are needed.
     #[schemars(with = "Option<Vec<String>>")]
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
     /// Ranks on each node of a cluster; the launcher's own choice if absent. It may also stand in a table of parameters, with
     /// several values.
     #[schemars(with = "Option<u32>")]
     pub ranks_per_node: Option<Spanned<u32>>,
+    /// Hosts that take the ranks, in this order: ["node1", "node2"]. Each gets `ranks_per_node` ranks, one if that is absent. For
+    /// launchers that choose no hosts themselves, or to choose among those of an allocation.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub hosts: Option<Spanned<Vec<String>>>,
+    /// A file with these hosts, one on each line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
+    #[schemars(with = "Option<String>")]
+    pub hostfile: Option<Spanned<String>>,
     /// Order in which ranks that are threads take the hardware threads of this machine: "spread" (the default: one on each core
     /// first, in turn over packages and NUMA nodes), "compact" (one on each core first, a package after the other) or "smt"
     /// (all hardware threads of a core first).

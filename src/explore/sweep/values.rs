@@ -73,9 +73,8 @@ impl Values<'_> {
             return Ok("ranks".into());
         }
         let has = |kernel: &&dyn Kernel| kernel.parameters().iter().any(|p| p.name == text);
-        if matches!(text, "ranks" | "kernel" | "nodes" | "ranks_per_node" | "memory_node")
-            || self.kernels.iter().any(has)
-        {
+        let of_launches = kernels::OF_LAUNCHES.iter().any(|parameter| parameter.name == text);
+        if matches!(text, "ranks" | "kernel") || of_launches || self.kernels.iter().any(has) {
             return Ok(text.to_owned());
         }
         let wrong = |what: String, next: String| Err(self.page.wrong(name.span(), what, next));
@@ -92,7 +91,8 @@ impl Values<'_> {
                 format!("move {text} = ... above the first [table], to the top of the file"),
             );
         }
-        let mut known = vec!["kernel", "ranks", "nodes", "ranks_per_node", "memory_node"];
+        let mut known = vec!["kernel", "ranks"];
+        known.extend(kernels::OF_LAUNCHES.map(|parameter| parameter.name));
         known.extend(self.kernels.iter().flat_map(|kernel| kernel.parameters()).map(|p| p.name));
         known.sort_unstable();
         known.dedup();
@@ -107,10 +107,14 @@ impl Values<'_> {
             "ranks_per_node" => self.ranks(&kernels::OF_LAUNCHES[1], scalar, span),
             "nodes" => accept(&kernels::OF_LAUNCHES[0], scalar)
                 .map_err(|what| self.page.wrong(span, what, "write a whole number of nodes")),
-            "memory_node" => accept(&kernels::OF_LAUNCHES[2], scalar)
-                .map_err(|what| self.page.wrong(span, what, "write the number of a NUMA node")),
+            "memory_node" => self.numa_node(&kernels::OF_LAUNCHES[2], scalar, span),
+            "core_node" => self.numa_node(&kernels::OF_LAUNCHES[3], scalar, span),
             _ => self.of_kernels(name, scalar, span),
         }
+    }
+
+    fn numa_node(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {
+        accept(parameter, scalar).map_err(|what| self.page.wrong(span, what, "write the number of a NUMA node"))
     }
 
     fn ranks(&self, parameter: &Parameter, scalar: &Scalar, span: Range<usize>) -> Result<Setting> {

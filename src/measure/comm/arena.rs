@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::measure::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
+use crate::point::Value;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,6 +33,17 @@ pub struct Granted {
     pub page_bytes: Option<u64>,
     /// Share of the memory on huge pages.
     pub huge_share: Option<f64>,
+}
+
+impl Granted {
+    const UNKNOWN: Self = Self { page_bytes: None, huge_share: None };
+
+    /// As a kernel reports it: `page_bytes` and `huge_share`, each if known.
+    pub fn outputs(self) -> impl Iterator<Item = (&'static str, Value)> {
+        let bytes = self.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes)));
+        let share = self.huge_share.map(|share| ("huge_share", Value::Real(share)));
+        bytes.into_iter().chain(share)
+    }
 }
 
 struct Region {
@@ -116,6 +128,11 @@ impl Arena {
         }
     }
 
+    /// What the system gave of such pages when they were filled last.
+    pub fn granted(&self, pages: Pages) -> Granted {
+        self.regions[pages as usize].as_ref().map_or(Granted::UNKNOWN, |region| region.granted)
+    }
+
     /// How many of a sample of its pages are on each NUMA node; nothing where the system does not tell.
     pub fn memory_nodes(&self) -> BTreeMap<usize, usize> {
         let mut nodes = BTreeMap::new();
@@ -141,13 +158,17 @@ impl Arena {
             *slot = Some(Region::allocate(pages, words.max(self.expected_words), node)?);
         }
         let region = slot.as_mut().expect("allocated above");
-        let whole = region.words;
-        let held = matches!(region.filled, Some((held, count)) if held == contents && count >= words);
-        if !held || region.changed {
-            for (i, word) in region.words_mut().iter_mut().enumerate() {
+        let held = match region.filled {
+            Some((held, count)) if held == contents && !region.changed => count,
+            _ => 0,
+        };
+        if held < words {
+            // All of it at first, so that the system has given all of it before anything is measured; then what is asked for.
+            let filled = if region.filled.is_none() { region.words } else { words };
+            for (i, word) in region.words_mut()[..filled].iter_mut().enumerate().skip(held) {
                 *word = value(i);
             }
-            region.filled = Some((contents, whole));
+            region.filled = Some((contents, filled));
             region.changed = false;
             region.granted = granted(region.words_mut());
             require_on(node, region.words())?;
@@ -182,8 +203,8 @@ impl Region {
         if huge > 0 {
             let _ = map.advise_range(Advice::HugePage, skip, huge);
         }
-        let unknown = Granted { page_bytes: None, huge_share: None };
-        Ok(Self { map, skip: skip / 8, words: words.max(1), filled: None, changed: false, granted: unknown })
+        let granted = Granted::UNKNOWN;
+        Ok(Self { map, skip: skip / 8, words: words.max(1), filled: None, changed: false, granted })
     }
 
     fn words(&self) -> &[u64] {
@@ -227,8 +248,7 @@ fn huge_page_bytes() -> Option<u64> {
 
 /// What backs these words, from the system's own account of this process's memory.
 fn granted(words: &[u64]) -> Granted {
-    let unknown = Granted { page_bytes: None, huge_share: None };
-    let Some(areas) = areas() else { return unknown };
+    let Some(areas) = areas() else { return Granted::UNKNOWN };
     let (start, end) = (words.as_ptr() as u64, words.as_ptr() as u64 + 8 * words.len() as u64);
     // The system may keep the memory of neighbouring ranks as one area: the share is that of its resident pages.
     let (mut resident, mut huge, mut base) = (0, 0, 4096);
@@ -238,7 +258,7 @@ fn granted(words: &[u64]) -> Granted {
         base = area.page_bytes;
     }
     if resident == 0 {
-        return unknown;
+        return Granted::UNKNOWN;
     }
     let share = (huge as f64 / resident as f64).min(1.0);
     let page_bytes = match share {

@@ -7,10 +7,12 @@ pub mod apex_map;
 pub mod calibrate;
 mod here;
 pub mod message_rate;
+pub mod on_node;
 mod parameter;
 pub mod random_access;
 
 pub use here::run_here;
+use on_node::OnNode;
 use parameter::parameter;
 pub use parameter::{Domain, Parameter};
 
@@ -87,8 +89,9 @@ pub fn find(id: &str) -> Result<&'static dyn Kernel> {
     })
 }
 
-/// Parameters that points of every kernel may have: how a launch spreads its ranks over nodes, both or none; and where memory is.
-pub const OF_LAUNCHES: [Parameter; 3] = [
+/// Parameters that points of every kernel may have: how a launch spreads its ranks over nodes, both or none; and on which
+/// NUMA nodes memory and ranks are.
+pub const OF_LAUNCHES: [Parameter; 4] = [
     parameter("nodes", "nodes", "number of nodes; with ranks_per_node it sets the number of ranks", A_COUNT),
     parameter(
         "ranks_per_node",
@@ -100,10 +103,18 @@ pub const OF_LAUNCHES: [Parameter; 3] = [
         MEMORY_NODE,
         MEMORY_NODE,
         "NUMA node on which the memory of all ranks is; where the system puts it, if left out",
-        Domain::Integer { least: 0, most: 1023, default: 0 },
+        A_NUMA_NODE,
+    ),
+    parameter(
+        CORE_NODE,
+        CORE_NODE,
+        "NUMA node on whose cores the ranks run, which are threads of one process; where the launch put them, if left out",
+        A_NUMA_NODE,
     ),
 ];
 const MEMORY_NODE: &str = "memory_node";
+const CORE_NODE: &str = "core_node";
+const A_NUMA_NODE: Domain = Domain::Integer { least: 0, most: 1023, default: 0 };
 const A_COUNT: Domain = Domain::Integer { least: 1, most: 1 << 24, default: 1 };
 
 /// Something a kernel reports besides its seconds.
@@ -221,6 +232,10 @@ pub trait Kernel: Sync {
         let _ = point;
         Vec::new()
     }
+    /// Whether its operations take memory in order, so that their bytes alone tell, very roughly, how long they take.
+    fn in_order(&self) -> bool {
+        false
+    }
     /// Runs the point once. Collective over the world's ranks; `stream` numbers the run, so each draws other values.
     /// [`run_here`] makes a world of threads.
     ///
@@ -245,7 +260,7 @@ pub trait Kernel: Sync {
     }
 }
 
-/// Runs a point, with its memory on the NUMA node that it names. Collective.
+/// Runs a point, with its memory and its ranks on the NUMA nodes that it names. Collective.
 ///
 /// # Errors
 /// As [`Kernel::run`], and if the machine has no such node.
@@ -253,11 +268,12 @@ pub trait Kernel: Sync {
 /// # Panics
 /// If the point is not complete.
 pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-    let node = match point.params.get(MEMORY_NODE) {
+    let node = |name: &str| match point.params.get(name) {
         Some(Value::Integer(node)) => Some(*node as usize),
         _ => None,
     };
-    world.arena.bind(node)?;
+    world.arena.bind(node(MEMORY_NODE))?;
+    let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }
 

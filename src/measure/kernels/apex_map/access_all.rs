@@ -196,7 +196,8 @@ mod with_avx2 {
             // Vectors past the caches need places that only whole ones are known to have.
             let vectors = ACCESS != NON_TEMPORAL || SHAPE != ANY;
             if SHAPE != VECTORS && vectors {
-                while at + TOGETHER <= block {
+                // Stores alone are quickest one by one: several a turn are no more a cycle, and memory takes them no faster.
+                while ACCESS != WRITE && at + TOGETHER <= block {
                     for k in 0..TOGETHER / VECTOR {
                         let place = at + k * VECTOR;
                         store::<ACCESS>(to.add(place), from.wrapping_add(place), numbers);
@@ -204,7 +205,7 @@ mod with_avx2 {
                     at += TOGETHER;
                 }
             }
-            if SHAPE != GROUPS && vectors {
+            if (SHAPE != GROUPS || ACCESS == WRITE) && vectors {
                 while at + VECTOR <= block {
                     store::<ACCESS>(to.add(at), from.wrapping_add(at), numbers);
                     at += VECTOR;

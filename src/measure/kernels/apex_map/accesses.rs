@@ -20,6 +20,10 @@ pub(super) struct Tally {
 pub(super) trait Accesses {
     /// What is read before the clock runs.
     fn memory(&self) -> &[u64];
+    /// After so many words the warm-up may end before its time, if nothing changes any more; as many on all ranks.
+    fn enough_words(&self) -> u64 {
+        u64::MAX
+    }
     /// What is done with accesses before they are run, off the clock.
     fn prepare(&mut self, _: &[Location]) {}
     /// Runs accesses, of all ranks at once.

@@ -117,8 +117,7 @@ pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> 
 
 fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
     if block == 1 {
-        let mut of_ones = 0u64;
-        follow::<CHAINS>(memory, steps, 1, |words| of_ones = of_ones.wrapping_add(words[0]));
+        let of_ones = follow::<CHAINS, u64>(memory, steps, 1, 0, |sum, words| sum.wrapping_add(words[0]));
         return sum.add_word(of_ones);
     }
     #[cfg(target_arch = "x86_64")]
@@ -127,39 +126,49 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
         unsafe { with_avx2::<CHAINS>(sum, memory, steps, block) };
         return;
     }
-    follow::<CHAINS>(memory, steps, block, |words| sum.add(words));
+    follow::<CHAINS, ()>(memory, steps, block, (), |(), words| sum.add(words));
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
     use super::sum::avx2;
-    let mut lanes = avx2::begin(sum);
-    follow::<CHAINS>(memory, steps, block, |words| avx2::block(&mut lanes, words));
+    let lanes = follow::<CHAINS, _>(memory, steps, block, avx2::begin(sum), |mut lanes, words| {
+        avx2::block(&mut lanes, words);
+        lanes
+    });
     avx2::end(&lanes, sum);
 }
 
+/// What `add` makes of `sum` and the blocks; handed on from block to block, so that it stays in registers.
 #[inline(always)]
-fn follow<const CHAINS: usize>(memory: &[u64], steps: &[u64], block: usize, mut add: impl FnMut(&[u64])) {
-    let Some(most) = memory.len().checked_sub(block) else { return };
+fn follow<const CHAINS: usize, S>(
+    memory: &[u64],
+    steps: &[u64],
+    block: usize,
+    mut sum: S,
+    mut add: impl FnMut(S, &[u64]) -> S,
+) -> S {
+    let Some(most) = memory.len().checked_sub(block) else { return sum };
     let (rounds, rest) = steps.as_chunks::<CHAINS>();
     let mut last = [0u64; CHAINS];
     for round in rounds {
         for chain in 0..CHAINS {
             let at = round[chain].wrapping_add(last[chain]) as usize;
             if at > most {
-                return;
+                return sum;
             }
             // SAFETY: the block lies within the memory.
             let words = unsafe { memory.get_unchecked(at..at + block) };
-            add(words);
+            sum = add(sum, words);
             last[chain] = words[block - 1];
         }
     }
     for (last, step) in last.iter().zip(rest) {
         match memory.get(step.wrapping_add(*last) as usize..).and_then(|words| words.get(..block)) {
-            Some(words) => add(words),
-            None => return,
+            Some(words) => sum = add(sum, words),
+            None => return sum,
         }
     }
+    sum
 }

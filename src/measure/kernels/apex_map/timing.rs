@@ -218,8 +218,7 @@ fn outcome<C: Collectives>(
     ]);
     outputs.extend(drift.map(|drift| ("drift", Value::Real(drift))));
     outputs.extend(drift.map(|drift| ("steady", Value::Integer(u64::from(drift.abs() <= STEADY)))));
-    outputs.extend(granted.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes))));
-    outputs.extend(granted.huge_share.map(|share| ("huge_share", Value::Real(share))));
+    outputs.extend(granted.outputs());
     let verdict = match column(4).sum::<u64>() {
         0 => Ok(()),
         ranks => Err(format!("the sum of the words read is wrong on {ranks} of {} ranks", comm.size())),

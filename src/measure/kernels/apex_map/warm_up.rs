@@ -29,12 +29,13 @@ impl WarmUp {
         (!self.done).then_some(self.arrays)
     }
 
-    /// Takes note of a group: seconds that its accesses took, and seconds spent in all.
-    pub fn note(&mut self, seconds: f64, spent: f64) {
+    /// Takes note of a group: seconds that its accesses took, and seconds spent in all. With `enough` no group follows one that
+    /// was as the one before.
+    pub fn note(&mut self, seconds: f64, spent: f64, enough: bool) {
         let each = seconds / self.arrays as f64;
         self.spent += spent;
         let alike = self.before.is_some_and(|before| (each / before - 1.0).abs() <= Self::ALIKE);
-        self.done = self.spent >= if alike { Self::LEAST } else { Self::BUDGET };
+        self.done = self.spent >= if alike { Self::LEAST } else { Self::BUDGET } || (enough && alike);
         self.before = Some(each);
         self.arrays *= 2;
     }
@@ -90,7 +91,8 @@ pub(super) fn run<C: Collectives>(comm: &C, point: &Point, mut draws: Draws, ran
         }
         accesses += arrays * array.len() as u64;
         // The means are the same on all ranks, and so is what follows from them.
-        warm_up.note(mean(seconds), mean(comm.now() - begin));
+        let words = accesses * point.integer("L");
+        warm_up.note(mean(seconds), mean(comm.now() - begin), words >= rank.enough_words());
     }
     accesses
 }

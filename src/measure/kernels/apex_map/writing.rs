@@ -23,6 +23,12 @@ pub(super) const ALL_OUTPUTS: [Output; OUTPUTS.len() + TRAFFIC.len()] = with_out
 /// A timed loop, as [`super::access_all`].
 pub type Loop = fn(&mut [u64], &[u64], What) -> u64;
 
+/// A warm-up writes the memory so many times over at most, unless its time still changes: a check takes twenty times as long as
+/// what it checks. The memory was read for some time before.
+const OVER: u64 = 8;
+/// And at most so many words.
+const MOST_WORDS: u64 = 8 << 20;
+
 struct Writer<'a, C> {
     comm: &'a C,
     memory: &'a mut [u64],
@@ -35,6 +41,10 @@ struct Writer<'a, C> {
 impl<C: Collectives> Accesses for Writer<'_, C> {
     fn memory(&self) -> &[u64] {
         self.memory
+    }
+
+    fn enough_words(&self) -> u64 {
+        (OVER * self.memory.len() as u64).min(MOST_WORDS)
     }
 
     fn prepare(&mut self, locations: &[Location]) {

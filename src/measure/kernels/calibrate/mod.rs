@@ -4,14 +4,23 @@ pub mod memory;
 pub mod network;
 
 use crate::error::Result;
+use crate::measure::comm::arena::Pages;
 use crate::measure::comm::{Collectives, World};
-use crate::measure::kernels::{About, Kernel, Outcome, Output, Rings, Work};
+use crate::measure::kernels::{About, Kernel, Outcome, Output, Rings, Work, output};
 use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 
 const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
+
+/// What a kernel that traverses memory tells besides: the pages that it was given.
+const PAGE_OUTPUTS: [Output; 2] = [
+    output("page_bytes", Unit::Bytes, "page size granted to rank 0; absent if mixed or unknown"),
+    output("huge_share", Unit::None, "fraction of rank 0's memory on huge pages"),
+];
+
+const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]];
 
 const HEADLINE: &str = "operation_seconds";
 
@@ -27,6 +36,8 @@ pub struct Probe {
     buffers: fn(&Point) -> u64,
     /// As [`Kernel::rings`].
     rings: fn(&Point) -> Vec<Rings>,
+    /// As [`Kernel::in_order`].
+    in_order: bool,
     /// The run's number, for those that draw.
     run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
@@ -56,8 +67,16 @@ impl Kernel for Probe {
         (self.rings)(point)
     }
 
+    fn in_order(&self) -> bool {
+        self.in_order
+    }
+
     fn run(&self, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-        (self.run)(point, stream, world)
+        let mut outcome = (self.run)(point, stream, world)?;
+        if let (Some(Value::Text(pages)), true) = (point.params.get("pages"), (self.words)(point) > 0) {
+            outcome.outputs.extend(world.arena.granted(Pages::from_name(pages)).outputs());
+        }
+        Ok(outcome)
     }
 }
 

@@ -52,6 +52,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |point| batch(point) * WORD_BYTES,
     rings: no_rings,
+    in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

@@ -48,6 +48,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

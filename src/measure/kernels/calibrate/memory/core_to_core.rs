@@ -65,6 +65,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| run(point, world),
 };
 

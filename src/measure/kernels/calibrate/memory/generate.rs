@@ -29,6 +29,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |_| 0,
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

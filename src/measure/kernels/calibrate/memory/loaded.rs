@@ -16,7 +16,7 @@ use super::{BYTES, PAGES, about, contents, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{OUTPUTS, Probe};
+use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings, parameter};
 use crate::measure::kernels::{Output, output};
 use crate::measure::numerics::mix::seed;
@@ -52,11 +52,14 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |point| point.integer("reads") * WORD_BYTES,
     rings: no_rings,
+    in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
 const LOADED: &[Output] = &[
     OUTPUTS[0],
+    PAGE_OUTPUTS[0],
+    PAGE_OUTPUTS[1],
     output(
         "background_bytes_per_second",
         Unit::BytesPerSecond,
@@ -65,7 +68,7 @@ const LOADED: &[Output] = &[
     output(
         "background_traffic_bytes_per_second",
         Unit::BytesPerSecond,
-        "bytes that travel for all other ranks together, per second: those written twice, as their lines are read first",
+        "bytes that travel for all other ranks per second, written ones twice",
     ),
 ];
 const SHARE: Parameter = parameter(

@@ -17,7 +17,7 @@ pub mod stride;
 pub mod update;
 pub mod update_loop;
 
-use super::{HEADLINE, OUTPUTS};
+use super::{HEADLINE, MEMORY_OUTPUTS};
 
 use crate::error::Result;
 use crate::measure::comm::Collectives;
@@ -60,7 +60,8 @@ const fn about(
     method: &'static str,
 ) -> About {
     let source = &source::BLUE_GENE_P_RANDOM_ACCESS;
-    About { id, summary, source, place, parameters, outputs: OUTPUTS, ranks: Ranks::Any, headline: HEADLINE, method }
+    let (outputs, ranks, headline) = (MEMORY_OUTPUTS, Ranks::Any, HEADLINE);
+    About { id, summary, source, place, parameters, outputs, ranks, headline, method }
 }
 
 fn power_of_two(point: &Point) -> std::result::Result<(), String> {

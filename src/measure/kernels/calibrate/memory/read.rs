@@ -41,6 +41,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |_| 2 * BATCH * WORD_BYTES,
     rings: no_rings,
+    in_order: false,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 

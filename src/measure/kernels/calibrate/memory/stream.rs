@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
 use crate::measure::kernels::apex_map::access::TRAFFIC;
-use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, no_rings, parameter};
 use crate::on_transport;
 use crate::point::{Point, Value};
@@ -24,7 +24,7 @@ pub const KERNEL: Probe = Probe {
     about: &About {
         headline: "bytes_per_second",
         source: &source::STREAM,
-        outputs: &[OUTPUTS[0], TRAFFIC[0], TRAFFIC[1]],
+        outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
         ..about(
             "calibrate.stream",
             "Bandwidth of memory: consecutive words read, or STREAM's copy, scale, add and triad",
@@ -49,6 +49,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
+    in_order: true,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
 };
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::kernels::apex_map::access::TRAFFIC;
-use crate::measure::kernels::calibrate::{OUTPUTS, Probe, outcome};
+use crate::measure::kernels::calibrate::{OUTPUTS, PAGE_OUTPUTS, Probe, outcome};
 use crate::measure::kernels::no_rings;
 use crate::measure::kernels::{About, Domain, Outcome, Parameter, parameter};
 use crate::on_transport;
@@ -25,7 +25,7 @@ pub const KERNEL: Probe = Probe {
     about: &About {
         headline: "bytes_per_second_per_rank",
         source: &source::MEMORY_MOUNTAIN,
-        outputs: &[OUTPUTS[0], TRAFFIC[0], TRAFFIC[1]],
+        outputs: &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1], TRAFFIC[0], TRAFFIC[1]],
         ..about(
             "calibrate.stride",
             "Bandwidth of memory by size and stride: the memory mountain",
@@ -48,6 +48,7 @@ pub const KERNEL: Probe = Probe {
     words: region_words,
     buffers: |_| 0,
     rings: no_rings,
+    in_order: true,
     run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream, world.arena)),
 };
 
@@ -100,13 +101,18 @@ pub fn sum_strided(words: &[u64], stride: usize) -> u64 {
     if stride == 1 {
         return sum(words);
     }
-    let (mut sums, mut at) = ([0u64; 4], 0);
-    while at + 3 * stride < words.len() {
-        for (k, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: k is at most 3, and the place at 3 lies within.
-            *sum = sum.wrapping_add(unsafe { *words.get_unchecked(at + k * stride) });
+    let turns = words.len().saturating_sub(1) / stride + 1;
+    let (mut sums, at) = ([0u64; 4], turns / 4 * 4 * stride);
+    let (mut place, [one, two, three]) = (words.as_ptr(), [1, 2, 3].map(|k| k * stride));
+    for _ in 0..turns / 4 {
+        // SAFETY: of each turn of four words the last lies within.
+        unsafe {
+            sums[0] = sums[0].wrapping_add(*place);
+            sums[1] = sums[1].wrapping_add(*place.add(one));
+            sums[2] = sums[2].wrapping_add(*place.add(two));
+            sums[3] = sums[3].wrapping_add(*place.add(three));
         }
-        at += 4 * stride;
+        place = place.wrapping_add(4 * stride);
     }
     let rest = words.get(at..).unwrap_or_default().iter().step_by(stride);
     rest.chain(&sums).fold(0, |sum, word| sum.wrapping_add(*word))

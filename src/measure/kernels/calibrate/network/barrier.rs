@@ -37,6 +37,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |point| 128 * point.ranks as u64,
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

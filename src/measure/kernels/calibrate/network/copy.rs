@@ -44,6 +44,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |point| 2 * BLOCKS as u64 * point.integer("copy_bytes").next_multiple_of(WORD_BYTES),
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -33,6 +33,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |point| (point.integer("window") + BLOCKS) * point.integer("message_bytes"),
     rings: no_rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

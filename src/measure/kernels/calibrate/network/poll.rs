@@ -35,6 +35,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: |_| 2 * HANDLES as u64 * 8,
     rings: |_| vec![Rings { places: HANDLES as u64, receivers: 1 }],
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -30,6 +30,7 @@ pub const KERNEL: Probe = Probe {
     words: |_| 0,
     buffers: pair::memory,
     rings: pair::rings,
+    in_order: false,
     run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point)),
 };
 

@@ -129,8 +129,7 @@ impl Reports {
             ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
         ]);
         outputs.extend(self.skew(problem));
-        outputs.extend(granted.page_bytes.map(|bytes| ("page_bytes", Value::Integer(bytes))));
-        outputs.extend(granted.huge_share.map(|share| ("huge_share", Value::Real(share))));
+        outputs.extend(granted.outputs());
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
 

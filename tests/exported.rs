@@ -1,0 +1,406 @@
+//! Launches carried out by hand where only the worker runs: exported, run by their scripts, imported, and whatever may happen to
+//! their outputs in between.
+
+use super::common::{Scratch, apexmap, launch, refused, sample, small_point};
+use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
+use apexmap::explore::exported::import::read;
+use apexmap::explore::store::{Folder, journal};
+use apexmap::measure::worker::{Job, Repeat, Task};
+use apexmap::sample::{Event, SCHEMA_VERSION};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const SMALL: &str = r#"
+[fixed]
+kernel = "apex_map.two_sided"
+M = "4 kwords per rank"
+I = 16
+N = 1
+[axes]
+alpha = [0.1, 1.0]
+L = [1, 8]
+ranks = [1, 2]
+[launch]
+launches = 2
+[repeat]
+min = 6
+"#;
+/// Samples of that sweep.
+const ALL: usize = 2 * 2 * 2 * 2 * 6;
+
+/// A sweep, the result folder and the folder of the exported launches.
+struct Trip {
+    scratch: Scratch,
+    sweep: String,
+    out: String,
+    jobs: String,
+}
+
+impl Trip {
+    fn new(text: &str) -> Self {
+        let scratch = Scratch::new();
+        let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
+        let (sweep, out, jobs) = (path("sweep.toml"), path("result"), path("it's a folder"));
+        std::fs::write(&sweep, text).expect("written");
+        Self { scratch, sweep, out, jobs }
+    }
+
+    fn export(&self, more: &[&str]) -> Output {
+        apexmap(&[&["job", "export", &self.sweep, &self.jobs, "--out", &self.out], more].concat())
+    }
+
+    fn import(&self) -> Output {
+        apexmap(&["job", "import", &self.jobs, "--out", &self.out])
+    }
+
+    fn files(&self, end: &str) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.jobs).expect("a folder").flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == end)).collect();
+        files.sort();
+        files
+    }
+
+    /// Runs all scripts, as the page says.
+    fn run_scripts(&self) {
+        for script in self.files("sh") {
+            let output = start(&script);
+            let errors = std::fs::read_to_string(script.with_extension("err")).unwrap_or_default();
+            assert!(output.status.success(), "{}: {}{errors}", script.display(), text(&output.stderr));
+        }
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        apexmap(&[&["run", "--no-report", "--out", &self.out, &self.sweep], more].concat())
+    }
+
+    /// Points' runs in the result; none is there twice.
+    fn samples(&self) -> usize {
+        let records = Folder::open(Path::new(&self.out)).expect("a result").records().expect("journals");
+        assert!(records.iter().all(|record| record.damage().is_none()), "a journal is damaged");
+        let all = records.iter().flat_map(|record| &record.samples);
+        let runs: Vec<_> = all.map(|sample| (sample.key.clone(), sample.block, sample.repetition)).collect();
+        assert_eq!(runs.iter().collect::<HashSet<_>>().len(), runs.len(), "a run is there twice");
+        runs.len()
+    }
+}
+
+/// An output's beginning, up to the middle of the line of this sample.
+fn cut(output: &[u8], sample: usize) -> &[u8] {
+    let text = std::str::from_utf8(output).expect("text");
+    let (at, line) = text.match_indices("{\"event\":\"sample\"").nth(sample).expect("so many samples");
+    &output[..at + line.len() + 20]
+}
+
+fn start(script: &Path) -> Output {
+    let mut shell = Command::new("sh");
+    shell.arg(script).envs(["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1")));
+    shell.output().expect("a shell")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn says(output: &Output, code: i32, what: &str) {
+    let all = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.code() == Some(code) && all.contains(what), "{:?}: {all}", output.status);
+}
+
+#[test]
+fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
+    let trip = Trip::new(SMALL);
+    says(&trip.export(&[]), 0, "4 launches of 16 points");
+    says(&apexmap(&["status", &trip.out]), 0, "no output imported yet");
+    trip.run_scripts();
+    // A script that is started again writes over nothing.
+    let script = &trip.files("sh")[0];
+    let before = std::fs::read(script.with_extension("out")).expect("an output");
+    assert!(!start(script).status.success());
+    assert_eq!(std::fs::read(script.with_extension("out")).expect("an output"), before);
+
+    says(&trip.import(), 0, &format!("imported 4 launches with {ALL} samples"));
+    assert_eq!(trip.samples(), ALL);
+    says(&trip.import(), 0, "imported 0 launches with 0 samples; 4 had been imported before");
+    says(&apexmap(&["status", &trip.out]), 0, "8 planned, 8 done, 0 partial, 0 missing, 0 failed");
+    says(&trip.run(&[]), 0, "");
+    assert_eq!(trip.samples(), ALL, "nothing is measured again");
+    says(&apexmap(&["report", &trip.out]), 0, "");
+    assert!(!text(&apexmap(&["status", &trip.out]).stdout).contains("no output imported yet"));
+    let again = apexmap(&["job", "export", &trip.sweep, &(trip.jobs.clone() + "2"), "--out", &trip.out]);
+    says(&again, 0, "nothing is left to measure");
+}
+
+#[test]
+fn the_scripts_of_both_mpis_run_their_launches() {
+    needs!(Mpi);
+    for (mpi, launcher) in [(&OPEN_MPI, "openmpi"), (&MPICH, "mpich")] as [(&Mpi, &str); 2] {
+        let trip =
+            Trip::new(&SMALL.replace("[launch]", &format!("[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"")));
+        let worker = mpi.worker().to_str().expect("a path");
+        says(&trip.export(&["--worker", worker]), 0, "4 launches of 16 points");
+        let _alone = alone();
+        trip.run_scripts();
+        says(&trip.import(), 0, &format!("imported 4 launches with {ALL} samples"));
+        says(&trip.run(&["--worker", worker]), 0, "");
+        assert_eq!(trip.samples(), ALL, "nothing is measured again");
+    }
+}
+
+#[test]
+fn an_output_that_was_cut_off_gives_what_it_has_and_the_rest_comes_later() {
+    let trip = Trip::new(SMALL);
+    says(&trip.export(&[]), 0, "");
+    trip.run_scripts();
+    let outputs = trip.files("out");
+    let whole: Vec<Vec<u8>> = outputs.iter().map(|path| std::fs::read(path).expect("an output")).collect();
+    std::fs::write(&outputs[0], cut(&whole[0], 10)).expect("written");
+    std::fs::remove_file(&outputs[1]).expect("removed");
+    let first = trip.import();
+    says(&first, 4, "its output ends before the launch was done");
+    says(&first, 4, "has no output");
+    // Of the four launches, two are whole.
+    assert_eq!(trip.samples(), ALL / 2 + 10);
+    // The same again, then a longer piece, then all.
+    says(&trip.import(), 4, "imported 0 launches with 0 samples");
+    std::fs::write(&outputs[0], cut(&whole[0], 17)).expect("written");
+    says(&trip.import(), 4, "imported 1 launch with 7 samples");
+    assert_eq!(trip.samples(), ALL / 2 + 17);
+    std::fs::write(&outputs[0], &whole[0]).expect("written");
+    std::fs::write(&outputs[1], &whole[1]).expect("written");
+    says(&trip.import(), 0, "imported 2 launches");
+    assert_eq!(trip.samples(), ALL);
+    // Less than was there before takes nothing away.
+    std::fs::write(&outputs[0], cut(&whole[0], 3)).expect("written");
+    says(&trip.import(), 4, "imported 0 launches");
+    assert_eq!(trip.samples(), ALL);
+}
+
+#[test]
+fn what_is_left_after_a_cut_is_run_or_exported_again() {
+    for by_hand in [true, false] {
+        let trip = Trip::new(SMALL);
+        says(&trip.export(&[]), 0, "");
+        trip.run_scripts();
+        let outputs = trip.files("out");
+        let whole = std::fs::read(&outputs[0]).expect("an output");
+        std::fs::write(&outputs[0], cut(&whole, 7)).expect("written");
+        says(&trip.import(), 4, "not complete");
+        if by_hand {
+            let more = Trip { jobs: trip.jobs.clone() + " again", ..Trip::new(SMALL) };
+            let more = Trip { out: trip.out.clone(), ..more };
+            says(&more.export(&[]), 0, "1 launch of 4 points");
+            more.run_scripts();
+            says(&more.import(), 0, "imported 1 launch");
+        } else {
+            says(&trip.run(&[]), 0, "");
+        }
+        assert_eq!(trip.samples(), ALL);
+        // Its own rest was measured by others in the meantime, and must not count twice.
+        std::fs::write(&outputs[0], &whole).expect("written");
+        says(&trip.import(), 3, "measured the same in the meantime");
+        assert_eq!(trip.samples(), ALL);
+    }
+}
+
+#[test]
+fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
+    let trip = Trip::new(SMALL);
+    says(&trip.export(&[]), 0, "");
+    let other = Trip::new(&SMALL.replace("[0.1, 1.0]", "[0.2, 1.0]"));
+    says(&other.export(&[]), 0, "");
+    other.run_scripts();
+    trip.run_scripts();
+    // A folder of another plan, and one of its outputs.
+    let message = refused(&["job", "import", &other.jobs, "--out", &trip.out]);
+    assert!(message.contains("no launch that was exported from this result"), "{message}");
+    let foreign = other.files("out")[0].to_str().expect("a path").to_owned();
+    let import = |file: &str| apexmap(&["job", "import", file, "--out", &trip.out]);
+    says(&import(&foreign), 3, "was not exported from this result");
+
+    let good = std::fs::read_to_string(&trip.files("out")[0]).expect("an output");
+    let lines: Vec<&str> = good.lines().collect();
+    let sample = lines.iter().position(|line| line.contains("\"sample\"")).expect("a sample");
+    let line = |at: usize, new: String| {
+        let mut lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+        lines[at] = new;
+        lines.join("\n") + "\n"
+    };
+    let build = lines[0].split("\"build\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a build");
+    let schema = format!("\"schema\":{SCHEMA_VERSION}");
+    let seconds =
+        lines[sample].split("\"seconds\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).expect("a time");
+    let cases = [
+        (String::new(), "no line of a worker is in it"),
+        ("what a launcher says\n".into(), "no line of a worker is in it"),
+        (line(0, lines[0].replace(build, "another")), "another build"),
+        (line(0, lines[0].replace(&schema, "\"schema\":99")), "another version"),
+        (line(0, lines[0].replace("\"launch\":\"", "\"launch\":\"../../")), "was not exported from this result"),
+        (lines[1..].join("\n"), "does not say what launch it is"),
+        (good.repeat(2), "after the launch was done"),
+        (line(sample, format!("{0}\n{0}", lines[sample])), "a sample without a start"),
+        (line(sample, String::new()), "before the last run's sample"),
+        (line(sample, lines[sample].replace(seconds, "-1.0")), "a time that is not positive"),
+        ("{\"event\":\"fatal\",\"message\":\"no such job\"}\n".into(), "no launch began: no such job"),
+    ];
+    let file = trip.scratch.join("one.out");
+    for (content, why) in cases {
+        std::fs::write(&file, &content).expect("written");
+        says(&import(file.to_str().expect("a path")), 3, why);
+        assert_eq!(trip.samples(), 0, "{why}");
+    }
+    // A pipe, whose other end nobody opens.
+    nix::unistd::mkfifo(&trip.scratch.join("pipe.out"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    says(&import(trip.scratch.join("pipe.out").to_str().expect("a path")), 2, "is not a file");
+    says(&import("/nonexistent.out"), 3, "/nonexistent.out");
+    // What is good among them is still taken.
+    says(&trip.import(), 0, "imported 4 launches");
+}
+
+#[test]
+fn a_worker_that_gave_up_is_told_of_and_its_point_has_failed() {
+    let trip = Trip::new(SMALL);
+    says(&trip.export(&[]), 0, "");
+    trip.run_scripts();
+    let output = &trip.files("out")[0];
+    let good = std::fs::read_to_string(output).expect("an output");
+    let lines: Vec<&str> = good.lines().collect();
+    let starts: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].contains("\"start\"")).collect();
+    let cut = lines[..=starts[5]].join("\n") + "\n{\"event\":\"fatal\",\"message\":\"out of luck\"}\n";
+    std::fs::write(output, cut.clone() + "{\"event\":\"fatal\",\"message\":\"so am I\"}\n").expect("written");
+    says(&trip.import(), 4, "out of luck");
+    says(&trip.import(), 4, "imported 0 launches");
+    says(&apexmap(&["status", &trip.out]), 0, "1 failed");
+    says(&trip.run(&["--retry-failed"]), 0, "");
+    assert_eq!(trip.samples(), ALL + 1, "the failure is kept, too");
+}
+
+#[test]
+fn no_text_of_a_sweep_or_a_path_is_run_by_a_script() {
+    let command = r#"["sh", "-c", "echo \"$2\" >marks; exec \"$1\" $3 $4 $5 $6 $7 $8 $9", "x'; touch evil; '", "{worker}", "$(touch evil) `touch evil` {ranks}", "{arguments}"]"#;
+    let trip = Trip::new(
+        &SMALL
+            .replace("[launch]", &format!("[launch]\ntransport = \"mpi\"\nlauncher = \"custom\"\ncommand = {command}")),
+    );
+    let info = trip.scratch.join("worker.json");
+    let said = text(&apexmap(&["worker", "--info"]).stdout);
+    std::fs::write(&info, said.replace("[\"threads\"]", "[\"threads\",\"mpi\"]")).expect("written");
+    let worker = trip.scratch.join("a 'worker' $(touch evil)");
+    std::fs::write(&worker, "#!/bin/sh\necho \"$@\"\n").expect("written");
+    let mut mode = std::fs::metadata(&worker).expect("a file").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&worker, mode).expect("a mode");
+    let (worker, info) = (worker.to_str().expect("a path"), info.to_str().expect("a path"));
+    let said = refused(&["job", "export", &trip.sweep, &trip.jobs, "--worker-info", info]);
+    assert!(said.contains("--machine"), "{said}");
+    says(&trip.export(&["--worker", worker, "--worker-info", info, "--machine", "far"]), 0, "4 launches");
+    for script in trip.files("sh") {
+        start(&script);
+        let name = script.file_stem().expect("a name").to_str().expect("a name").to_owned();
+        let output = std::fs::read_to_string(script.with_extension("out")).expect("an output");
+        assert!(output.starts_with("worker --job "), "{output}");
+        let marks = std::fs::read_to_string(Path::new(&trip.jobs).join("marks")).expect("what the command wrote");
+        assert!(marks.starts_with("$(touch evil) `touch evil` "), "{name}: {marks}");
+    }
+    let evil = |folder: &Path| folder.join("evil").exists();
+    assert!(!evil(Path::new(&trip.jobs)) && !evil(&trip.scratch) && !evil(Path::new(".")));
+    // Scripts are for any shell, and there is a page about them.
+    let page = std::fs::read_to_string(Path::new(&trip.jobs).join("README.txt")).expect("a page");
+    trip.files("sh").iter().for_each(|script| {
+        assert!(page.contains(script.file_name().expect("a name").to_str().expect("a name")), "{page}");
+    });
+}
+
+fn job() -> Job {
+    let task = |block: u64| Task {
+        key: format!("L{block}"),
+        point: small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block),
+        seconds_so_far: Vec::new(),
+        next_repetition: 0,
+    };
+    Job {
+        launch: "0a-1".into(),
+        block: 0,
+        launcher: "local".into(),
+        transport: "threads".into(),
+        ranks: 2,
+        seed: 1,
+        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
+        environment: Default::default(),
+        tasks: [1, 2].map(task).to_vec(),
+    }
+}
+
+/// What a worker writes that does all of its job.
+fn good() -> Vec<u8> {
+    let job = job();
+    let mut events = vec![Event::Hello(Box::new(launch("0a-1", 2, "b")))];
+    for (index, repetition) in [(1, 0), (0, 0), (0, 1), (1, 1)] {
+        events.push(Event::Start { index, repetition });
+        let task = &job.tasks[index];
+        events.push(Event::Sample(Box::new(sample(&task.point, &task.key, repetition, 1.5))));
+    }
+    events.push(Event::Done { budget_spent: false });
+    let line = |event: &Event| serde_json::to_string(event).expect("a line") + "\n";
+    events.iter().map(line).collect::<String>().into_bytes()
+}
+
+/// Whatever is taken is a journal of which every line counts, and of nothing but the job.
+fn is_sound(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
+    let Ok(told) = read(bytes, &jobs, "b") else { return Ok(()) };
+    let scratch = Scratch::new();
+    let path = scratch.join("0001.jsonl");
+    let mut file = journal::Journal::create(&path).expect("a journal");
+    told.events.iter().for_each(|event| file.append(event).expect("a line"));
+    let record = journal::read(&path).expect("a journal");
+    prop_assert_eq!(record.damage(), None);
+    prop_assert!(record.ended.is_some() && record.launch.is_some_and(|launch| launch.launch == "0a-1"));
+    let good = record.samples.iter().filter(|sample| sample.status == apexmap::sample::Status::Ok);
+    prop_assert!(good.count() <= told.samples && told.samples <= 4);
+    for sample in record.samples {
+        prop_assert!(job().tasks.iter().any(|task| task.key == sample.key && task.point == sample.point));
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn an_output_cut_anywhere_gives_its_whole_samples(share in 0.0f64..1.0) {
+        let bytes = good();
+        let cut = &bytes[..(share * bytes.len() as f64) as usize];
+        let whole = String::from_utf8_lossy(cut).split_inclusive('\n').filter(|line| line.ends_with('\n') && line.contains("\"sample\"")).count();
+        let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
+        match read(cut, &jobs, "b") {
+            // A line whose end alone is missing is whole.
+            Ok(told) => prop_assert!((whole..=whole + 1).contains(&told.samples) && told.broken.is_some()),
+            Err(why) => prop_assert!(whole == 0 && why.contains("no line of a worker"), "{}", why),
+        }
+        is_sound(cut)?;
+    }
+
+    #[test]
+    fn damaged_outputs_are_refused_or_sound(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), swap in any::<(prop::sample::Index, prop::sample::Index)>(),
+    ) {
+        let mut bytes = good();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        is_sound(&bytes)?;
+        let whole = good();
+        let mut lines: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
+        let (one, other) = (swap.0.index(lines.len()), swap.1.index(lines.len()));
+        lines.swap(one, other);
+        is_sound(&lines.concat())?;
+    }
+
+    #[test]
+    fn no_bytes_are_more_than_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        is_sound(&bytes)?;
+        is_sound(&[&good()[..], &bytes[..]].concat())?;
+    }
+}

@@ -1,0 +1,291 @@
+//! A network of this test's own: hosts that are namespaces, a switch with a chosen delay and rate, both MPIs across them.
+
+mod hosts;
+mod ping;
+mod switch;
+
+use super::common::{Scratch, printed, refused};
+use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
+use apexmap::explore::store::Folder;
+use apexmap::explore::store::manifest::Manifest;
+use hosts::Network;
+use serde_json::Value;
+use std::fs;
+use std::process::Output;
+use std::time::Duration;
+pub use switch::Setting;
+
+/// What the hosts' stacks take is little beside it.
+const SLOW: Setting = Setting { delay: Duration::from_micros(200), rate: 12.5e6 };
+const FAST: Setting = Setting { delay: Duration::from_micros(50), rate: 125e6 };
+
+/// The first of what a network needs that is not here.
+pub fn lacks() -> Option<String> {
+    let program =
+        |name: &str| std::env::split_paths("/usr/sbin:/usr/bin:/sbin:/bin").all(|folder| !folder.join(name).is_file());
+    let tries = |what: &str, works: bool| (!works).then(|| what.to_owned());
+    (["ip", "unshare", "nsenter"].into_iter().find(|name| program(name)).map(str::to_owned))
+        .or_else(|| tries("root", nix::unistd::geteuid().is_root()))
+        .or_else(|| tries("/dev/net/tun", std::path::Path::new("/dev/net/tun").exists()))
+        .or_else(|| {
+            tries(
+                "a real-time priority",
+                std::thread::spawn(|| switch::real_time().is_ok()).join().is_ok_and(|works| works),
+            )
+        })
+        .or_else(|| {
+            let group = hosts::confined(&format!("apexmap-{}-try", std::process::id()), 0);
+            let works = group.as_ref().is_ok_and(|group| fs::remove_dir(group).is_ok());
+            tries("a control group for processors", works)
+        })
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+impl Network {
+    /// Runs `apexmap` on the first host.
+    fn apexmap(&self, arguments: &[&str]) -> String {
+        let output = self.command(env!("CARGO_BIN_EXE_apexmap"), arguments).output().expect("the program");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+        text(&output)
+    }
+
+    /// Measures a sweep on the hosts, one rank on each.
+    fn measure(&self, mpi: &Mpi, sweep: &str, result: &str) -> String {
+        self.measure_with(mpi, sweep, result, &[])
+    }
+
+    fn measure_with(&self, mpi: &Mpi, sweep: &str, result: &str, further: &[&str]) -> String {
+        let (worker, launcher) = (mpi.worker().display(), mpi.launcher.entry().id);
+        let launch = format!(
+            "[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"\npreflight = \"0 s\"\nworker = \"{worker}\"\n"
+        );
+        fs::write(self.scratch.join("s.toml"), format!("{sweep}{launch}")).expect("a file");
+        let names = self.names();
+        let run = ["run", "s.toml", "--no-report", "--replace", "--out", result, "--hosts", &names];
+        self.apexmap(&[&run[..], further].concat())
+    }
+
+    /// What plain sockets need for a short message from host to host, and for each further byte, in seconds.
+    fn sockets(&self) -> (f64, f64) {
+        let [short, long] = [8, 8008].map(|bytes| ping::tcp_half_round_trip(self, bytes));
+        (short, (long - short) / 8000.0)
+    }
+}
+
+#[test]
+fn the_network_has_the_delay_and_the_rate_that_were_set() {
+    needs!(Network);
+    let network = Network::start(2, FAST);
+    let (fast, fast_byte) = network.sockets();
+    network.switch.set(SLOW);
+    let (slow, slow_byte) = network.sockets();
+    // What the hosts take themselves, which is the same on both.
+    let (delay, frame) = (|setting: Setting| setting.delay.as_secs_f64(), 8 + switch::HEADERS);
+    let wire = |setting: Setting| delay(setting) + frame as f64 / setting.rate;
+    let stacks = fast - wire(FAST);
+    assert!(stacks > 0.0 && (slow - wire(SLOW) - stacks).abs() < stacks, "{fast} s, {slow} s");
+    for (setting, byte) in [(FAST, fast_byte), (SLOW, slow_byte)] {
+        let beside = 8000.0 * (byte - 1.0 / setting.rate);
+        assert!(beside.abs() < stacks, "8000 bytes take {beside} s beside the wire, a message {stacks} s");
+    }
+}
+
+/// Kernels of messages and one-sided ones, on as many hosts as ranks, verified.
+fn all_kinds(mpi: &'static Mpi, hosts: usize) {
+    mpi.worker();
+    let _alone = alone();
+    let network = Network::start(hosts, FAST);
+    let words = 4096 * hosts;
+    let sweep = format!(
+        "[fixed]\nranks = {hosts}\n[[include]]\nkernel = \"random_access.hypercube\"\nN_words = 4096\n\
+         [[include]]\nkernel = [\"apex_map.two_sided\", \"apex_map.one_sided\"]\nM = {words}\nN = 4\nI = 64\n\
+         [[include]]\nkernel = \"random_access.one_sided\"\nN_words = 4096\nupdates = 0.25\n\
+         [[include]]\nkernel = \"calibrate.get\"\nmessages = 64\n[repeat]\nmin = 2\n"
+    );
+    let said = network.measure(mpi, &sweep, "result");
+    assert!(said.contains(&format!("{hosts} ranks of {}", mpi.name)), "{said}");
+    assert!(said.contains(&format!("on {hosts} nodes, the first on h1")), "{said}");
+    let tried = network.apexmap(&["try", "s.toml", "--hosts", &network.names()]);
+    assert!(tried.contains(&format!("ranks      {hosts} on {hosts} nodes (h1, h2")), "{tried}");
+    assert!(tried.contains("1 on each") && tried.contains("ping-pong"), "{tried}");
+    assert!(said.contains("5 of 5 points done, 0 failed, 10 samples"), "{said}");
+    let manifest = Manifest::read(&Folder { path: network.scratch.join("result") }).expect("a manifest");
+    assert_eq!(manifest.hosts.join(","), network.names());
+}
+
+#[test]
+fn open_mpi_measures_across_two_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&OPEN_MPI, 2);
+}
+
+#[test]
+fn open_mpi_measures_across_four_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&OPEN_MPI, 4);
+}
+
+#[test]
+fn open_mpi_measures_across_eight_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&OPEN_MPI, 8);
+}
+
+#[test]
+fn mpich_measures_across_two_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&MPICH, 2);
+}
+
+#[test]
+fn mpich_measures_across_four_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&MPICH, 4);
+}
+
+#[test]
+fn mpich_measures_across_eight_hosts() {
+    needs!(Network);
+    needs!(Mpi);
+    all_kinds(&MPICH, 8);
+}
+
+#[test]
+fn more_ranks_than_the_hosts_take_are_refused_before_anything_is_launched() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let (file, worker) = (scratch.join("s.toml"), OPEN_MPI.worker().display());
+    let sweep = format!(
+        "[fixed]\nkernel = \"message_rate.ping_pong\"\n[axes]\nranks = [2, 8]\n[launch]\ntransport = \"mpi\"\n\
+         launcher = \"openmpi\"\nworker = \"{worker}\"\nhosts = [\"h1\", \"h2\"]\n"
+    );
+    fs::write(&file, sweep).expect("a file");
+    let (file, out) = (file.to_str().expect("UTF-8"), scratch.join("result").display().to_string());
+    let error = refused(&["run", file, "--out", &out]);
+    assert!(error.contains("8 ranks take 8 hosts, there are 2 hosts: h1, h2"), "{error}");
+    let error = refused(&["run", file, "--out", &out, "--hosts", "h1,h2,h3", "--ranks-per-node", "2"]);
+    assert!(error.contains("8 ranks take 4 hosts, there are 3 hosts"), "{error}");
+    let error = refused(&["run", file, "--out", &out, "--ranks-per-node", "4", "--submit=slurm"]);
+    assert!(error.contains("a batch system chooses the hosts"), "{error}");
+    assert!(!scratch.join("result").exists());
+    let plan = printed(&["plan", file, "--out", &out, "--ranks-per-node", "4"]);
+    assert!(plan.contains("hosts: h1, h2, 4 ranks on each"), "{plan}");
+}
+
+/// A number of a fit and its interval.
+fn estimate(fit: &Value, symbol: &str) -> (f64, f64, f64) {
+    let all = fit["fit"]["estimates"].as_array().expect("estimates");
+    let one =
+        all.iter().find(|one| one["symbol"] == symbol).unwrap_or_else(|| panic!("{symbol} was not fitted: {fit}"));
+    let [value, low, high] = ["value", "low", "high"].map(|name| one[name].as_f64().expect("a number"));
+    (value, low, high)
+}
+
+/// LogGP's numbers at both settings, which are those of the switch and what plain sockets need beside them.
+fn log_gp(mpi: &'static Mpi) {
+    mpi.worker();
+    let _alone = alone();
+    let network = Network::start(2, FAST);
+    let sweep = "[fixed]\nranks = 2\n[axes]\nkernel = [\"message_rate.ping_pong\", \"message_rate.streaming\"]\nmessages = 128\n\
+         message_bytes = [8, 64, 512, 1024, 2048, 4096, 8192]\n\
+         [[include]]\nkernel = \"calibrate.send\"\nmessage_bytes = 8\n\
+         [[include]]\nkernel = \"calibrate.receive\"\nmessage_bytes = 8\n[repeat]\nmin = 6\n";
+    let one_way = [("fast", FAST), ("slow", SLOW)].map(|(name, setting)| {
+        network.switch.set(setting);
+        let (short, byte) = network.sockets();
+        network.measure(mpi, sweep, name);
+        let told = network.apexmap(&["fit", name, "--model", "point_to_point.log_gp", "--format", "json"]);
+        let fit: Value = serde_json::from_str(&told).expect("JSON");
+        let [latency, send, receive, by_byte] = ["L", "o_s", "o_r", "G"].map(|symbol| estimate(&fit, symbol));
+        let said = format!(
+            "{} {setting:?}: sockets {:.1} us, {:.2} ns/B; L {}, o_s {}, o_r {} us, G {} ns/B",
+            mpi.name,
+            1e6 * short,
+            1e9 * byte,
+            shown(latency, 1e6),
+            shown(send, 1e6),
+            shown(receive, 1e6),
+            shown(by_byte, 1e9)
+        );
+        println!("{said}");
+        // A byte takes what the wire takes, and what hosts take besides: for 8000 bytes less than for a message.
+        let hosts = short - setting.delay.as_secs_f64();
+        assert!(1.0 / setting.rate <= by_byte.2 && by_byte.1 <= 1.0 / setting.rate + hosts / 8000.0, "{said}");
+        let ends = [latency.1 + send.1 + receive.1, latency.2 + send.2 + receive.2];
+        assert!(setting.delay.as_secs_f64() <= ends[1], "{said}");
+        ends
+    });
+    // What hosts and library take is the same at both, and goes out.
+    let [fast, slow] = one_way;
+    let more = (SLOW.delay - FAST.delay).as_secs_f64();
+    assert!(slow[0] - fast[1] <= more && more <= slow[1] - fast[0], "{more} s more: {fast:?} s, {slow:?} s");
+    let said = network.apexmap(&["compare", "fast", "slow"]);
+    // Long messages suffer most, as ten times the rate is lost, and a quarter of the latency only.
+    let most = said.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
+    assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8192")), "{said}");
+}
+
+/// `80 [79.6, 80.5]`
+fn shown((value, low, high): (f64, f64, f64), times: f64) -> String {
+    format!("{:.3} [{:.3}, {:.3}]", times * value, times * low, times * high)
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_calibration_of_a_slow_network_ends_in_its_time_and_bounds_what_runs_there() {
+    needs!(Network);
+    needs!(Mpi);
+    OPEN_MPI.worker();
+    let _alone = alone();
+    let network = Network::start(2, SLOW);
+    let worker = OPEN_MPI.worker().display().to_string();
+    let said = network.apexmap(&[
+        "calibrate",
+        "--launcher",
+        "openmpi",
+        "--worker",
+        &worker,
+        "--hosts",
+        "h1,h2",
+        "--out",
+        "card",
+        "--allow-disturbed",
+    ]);
+    println!("{said}");
+    for number in ["network_latency_seconds", "network_bandwidth_bytes_per_second"] {
+        assert!(said.contains(number), "the card lacks {number}: {said}");
+    }
+    let sweep = "[fixed]\nkernel = \"random_access.hypercube\"\nranks = 2\nN_words = 65536\n[axes]\nQ = [64, 4096]\n[repeat]\nmin = 6\n";
+    network.measure_with(&OPEN_MPI, sweep, "bounded", &["--card", "card/card.toml"]);
+    let csv = network.apexmap(&["query", "bounded", "--select", "share_of_bound", "--format", "csv"]);
+    println!("{csv}");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = lines.next().expect("a head");
+    let at = head.iter().position(|name| *name == "share_of_bound_median").expect("a column");
+    let shares: Vec<f64> = lines.filter_map(|line| line.get(at)?.parse().ok()).collect();
+    assert!(shares.len() == 2 && shares.iter().all(|share| *share > 0.0 && *share <= 1.0), "{csv}");
+}
+
+#[test]
+#[ignore = "needs the machine for itself: cargo test --release --locked -- --ignored --test-threads 1 recovers_the_delay"]
+fn open_mpi_recovers_the_delay_and_the_rate() {
+    needs!(Network);
+    needs!(Mpi);
+    log_gp(&OPEN_MPI);
+}
+
+#[test]
+#[ignore = "needs the machine for itself: cargo test --release --locked -- --ignored --test-threads 1 recovers_the_delay"]
+fn mpich_recovers_the_delay_and_the_rate() {
+    needs!(Network);
+    needs!(Mpi);
+    log_gp(&MPICH);
+}

@@ -1,0 +1,217 @@
+//! Hosts of their own: namespaces with a network device each, joined by a switch.
+
+use super::switch::{MTU, Setting, Switch, mac};
+use crate::common::Scratch;
+use nix::libc;
+use nix::sched::{CloneFlags, setns};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One network at a time: the hosts share the machine's processors.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Hosts `h1`, `h2` and so on, each with a processor of this machine, which end with this.
+pub struct Network {
+    pub scratch: Scratch,
+    pub switch: Switch,
+    hosts: Vec<Host>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+struct Host {
+    name: String,
+    /// Ends all its processes when it ends.
+    keeper: Child,
+    /// The first process on the host, as this machine counts.
+    pid: u32,
+    /// The control group that keeps it to one processor.
+    group: PathBuf,
+}
+
+impl Network {
+    pub fn start(hosts: usize, setting: Setting) -> Self {
+        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = Scratch::new();
+        let names: String = (0..hosts).map(|at| format!("{} h{}\n", address(at), at + 1)).collect();
+        fs::write(scratch.join("hosts"), format!("127.0.0.1 localhost\n{names}")).expect("a file");
+        fs::create_dir(scratch.join("sys")).expect("a folder");
+        let hosts: Vec<Host> = (0..hosts).map(|at| Host::start(at, &scratch)).collect();
+        let ports = hosts.iter().enumerate().map(|(at, host)| host.connect(at)).collect();
+        let network = Self { switch: Switch::start(ports, setting), scratch, hosts, _alone: alone };
+        network.write_agent();
+        network
+    }
+
+    /// `h1,h2`
+    pub fn names(&self) -> String {
+        self.hosts.iter().map(|host| host.name.as_str()).collect::<Vec<_>>().join(",")
+    }
+
+    /// Where the hosts' network is: [`on_host`] takes it.
+    pub fn of_host(&self, at: usize) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/ns/net", self.hosts[at].pid))
+    }
+
+    /// What stands in for ssh: the first argument that is no option is the host, the rest is for its shell.
+    ///
+    /// It begins a process in all namespaces of the host.
+    fn write_agent(&self) {
+        let mut text = String::from("#!/bin/sh\nwhile :; do case \"$1\" in -*) shift;; *) break;; esac; done\n");
+        text += "host=$1; shift\ncase $host in\n";
+        for Host { name, pid, group, .. } in &self.hosts {
+            text += &format!("{name}) pid={pid} group={};;\n", group.display());
+        }
+        text += "*) echo \"there is no host $host\" >&2; exit 1;;\nesac\n";
+        text += "echo $$ > \"$group/cgroup.procs\" || exit 1\n";
+        text += "exec nsenter --target $pid --mount --uts --ipc --net --pid -- sh -c \"$*\"\n";
+        write_program(&self.agent(), &text);
+        // A process in the namespace of one host's processes cannot start any in another's: what starts launches stays outside.
+        let Host { pid, group, .. } = &self.hosts[0];
+        let text = format!(
+            "#!/bin/sh\necho $$ > {}/cgroup.procs || exit 1\n\
+             exec nsenter --target {pid} --uts --ipc --net -- unshare --mount -- sh -c '{} && exec \"$0\" \"$@\"' \"$@\"\n",
+            group.display(),
+            files(&self.scratch)
+        );
+        write_program(&self.scratch.join("on-first"), &text);
+    }
+
+    fn agent(&self) -> PathBuf {
+        self.scratch.join("agent")
+    }
+
+    /// A program on the first host, with what launchers need to start others on all hosts.
+    pub fn command(&self, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.scratch.join("on-first"));
+        command.arg(program).args(arguments).stdin(Stdio::null()).current_dir(&*self.scratch);
+        command.env("OMPI_MCA_plm_rsh_agent", self.agent()).env("HYDRA_LAUNCHER_EXEC", self.agent());
+        // Slurm's or another allocation on this machine is not meant.
+        command.env("HYDRA_LAUNCHER", "ssh").env("OMPI_MCA_plm", "rsh");
+        command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_pml", "ob1");
+        // Hosts share processors: ranks that wait must give way. The default component for one-sided operations fails over TCP.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_osc", "pt2pt");
+        command
+    }
+}
+
+fn write_program(path: &Path, text: &str) {
+    fs::write(path, text).expect("a file");
+    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("permissions");
+}
+
+fn address(at: usize) -> String {
+    format!("10.77.0.{}", at + 1)
+}
+
+/// Commands that make files of a host's own: names of all hosts, and what the system tells of its network, where UCX looks.
+fn files(scratch: &Path) -> String {
+    let [hosts, sys] = ["hosts", "sys"].map(|name| scratch.join(name).display().to_string());
+    let bind = |folder: &str| format!("mount --bind {sys}/{folder} /sys/{folder}");
+    let [devices, classes] = ["devices/virtual/net", "class/net"].map(bind);
+    format!("mount --bind {hosts} /etc/hosts && mount -t sysfs sys {sys} && {devices} && {classes}")
+}
+
+impl Host {
+    fn start(at: usize, scratch: &Scratch) -> Self {
+        let name = format!("h{}", at + 1);
+        let script = format!(
+            "echo {name} > /proc/sys/kernel/hostname && {} && mount -t tmpfs none /dev/shm \
+             && ip link set lo up && echo ready && exec sleep infinity",
+            files(scratch)
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]);
+        command.args(["sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut keeper = command.spawn().expect("unshare");
+        let mut said = String::new();
+        let output = keeper.stdout.take().expect("its output");
+        BufReader::new(output).read_line(&mut said).expect("a line");
+        assert_eq!(said, "ready\n", "host {name} did not start");
+        let children = format!("/proc/{0}/task/{0}/children", keeper.id());
+        let children = fs::read_to_string(children).expect("the children of unshare");
+        let pid = children.trim().parse().expect("one child");
+        let processors = std::thread::available_parallelism().map_or(1, |number| number.get());
+        let group = confined(&format!("apexmap-{}-{name}", std::process::id()), at % processors)
+            .expect("a control group with a processor of its own");
+        Self { name, keeper, pid, group }
+    }
+
+    /// The other end of its network device.
+    fn connect(&self, at: usize) -> File {
+        let space = PathBuf::from(format!("/proc/{}/ns/net", self.pid));
+        let device = on_host(&space, || tap("tap0")).expect("a TAP device");
+        let mac = mac(at).map(|byte| format!("{byte:02x}")).join(":");
+        let script =
+            format!("ip link set tap0 address {mac} mtu {MTU} up && ip address add {}/24 dev tap0", address(at));
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.pid.to_string(), "--net", "--", "sh", "-c", &script]);
+        assert!(command.status().expect("nsenter").success(), "the device of {} cannot be set up", self.name);
+        device
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.keeper.kill();
+        let _ = self.keeper.wait();
+        // Processes that are ending still count for a moment.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.group).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// Does something in the network of a host. Only this function's own thread is there.
+pub fn on_host<T: Send>(space: &Path, what: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let there = scope.spawn(|| {
+            let space = File::open(space).expect("the host's network");
+            setns(space, CloneFlags::CLONE_NEWNET).expect("a way into the host's network");
+            what()
+        });
+        there.join().expect("what is done there ends well")
+    })
+}
+
+/// A TAP device of this name in the network of this thread.
+fn tap(name: &str) -> std::io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    // SAFETY: all zero is an empty request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: the request is one of a device's name and flags, as this call takes it.
+    match unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &request) } {
+        0 => Ok(file),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// A control group that keeps its members to one processor: launchers bind the first rank of a host to its first processor, which
+/// would be the same one for all hosts.
+pub fn confined(name: &str, processor: usize) -> std::io::Result<PathBuf> {
+    let (first, second) = (Path::new("/sys/fs/cgroup/cpuset"), Path::new("/sys/fs/cgroup"));
+    let root = if first.join("cpuset.mems").is_file() {
+        first
+    } else {
+        fs::write(second.join("cgroup.subtree_control"), "+cpuset")?;
+        second
+    };
+    let group = root.join(name);
+    fs::create_dir_all(&group)?;
+    let memory =
+        ["cpuset.mems", "cpuset.mems.effective"].iter().find_map(|name| fs::read_to_string(root.join(name)).ok());
+    fs::write(group.join("cpuset.cpus"), processor.to_string())?;
+    fs::write(group.join("cpuset.mems"), memory.unwrap_or_default().trim())?;
+    Ok(group)
+}

@@ -1,0 +1,57 @@
+//! What the hosts' own stacks take: messages by plain sockets between two hosts, without MPI.
+
+use super::hosts::{Network, on_host};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
+
+/// Half the median time of a round trip of this many bytes over TCP from the first host to the second, in seconds. Both ends
+/// spin, as ranks do.
+pub fn tcp_half_round_trip(network: &Network, bytes: usize) -> f64 {
+    const ROUNDS: usize = 400;
+    let (first, second) = (network.of_host(0), network.of_host(1));
+    let listener = on_host(&second, || TcpListener::bind("10.77.0.2:7777")).expect("a port");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            on_host(&second, || {
+                let mut stream = spinning(listener.accept().expect("a connection").0);
+                let mut message = vec![0; bytes];
+                for _ in 0..ROUNDS {
+                    receive(&mut stream, &mut message);
+                    stream.write_all(&message).expect("an answer");
+                }
+            });
+        });
+        on_host(&first, || {
+            let mut stream = spinning(TcpStream::connect("10.77.0.2:7777").expect("a connection"));
+            let mut message = vec![0; bytes];
+            let mut round = || {
+                let begun = Instant::now();
+                stream.write_all(&message).expect("a message");
+                receive(&mut stream, &mut message);
+                begun.elapsed().as_secs_f64()
+            };
+            let mut seconds: Vec<f64> = (0..ROUNDS).map(|_| round()).collect();
+            seconds.sort_by(f64::total_cmp);
+            seconds[ROUNDS / 2] / 2.0
+        })
+    })
+}
+
+fn spinning(stream: TcpStream) -> TcpStream {
+    stream.set_nodelay(true).expect("no delay");
+    stream.set_nonblocking(true).expect("no waiting");
+    stream
+}
+
+fn receive(stream: &mut TcpStream, message: &mut [u8]) {
+    let mut had = 0;
+    while had < message.len() {
+        match stream.read(&mut message[had..]) {
+            Ok(0) => panic!("the other end has gone"),
+            Ok(more) => had += more,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

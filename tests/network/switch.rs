@@ -1,0 +1,180 @@
+//! A switch in user space: frames between TAP devices, each after the time that its link takes, and a delay.
+//!
+//! A host has one link, with a rate for each direction. A frame leaves its host after those before it, reaches the other at the
+//! same rate after those before it there, and one delay later.
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a network is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// From host to host.
+    pub delay: Duration,
+    /// Of each link, in bytes on the wire per second.
+    pub rate: f64,
+}
+
+/// Longest frame: its payload is the MTU of the devices.
+pub const MTU: usize = 9000;
+/// Ethernet header of a frame.
+const HEADER: usize = 14;
+/// What else a frame takes on the wire: preamble, check sequence, gap.
+const BESIDE: usize = 24;
+/// All that a message over TCP takes on the wire beside itself, with IPv4 and time stamps.
+pub const HEADERS: usize = HEADER + BESIDE + 20 + 32;
+
+impl Setting {
+    fn on_wire(&self, frame: usize) -> Duration {
+        Duration::from_secs_f64((frame + BESIDE) as f64 / self.rate)
+    }
+}
+
+/// The address of the host behind a port.
+pub fn mac(port: usize) -> [u8; 6] {
+    [2, 0, 0, 0, 0, port as u8]
+}
+
+/// A frame on its way: when it arrives, in which order it was sent, where, and itself.
+type Flight = Reverse<(Instant, u64, usize, Vec<u8>)>;
+
+/// It carries frames until it is dropped.
+pub struct Switch {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    delay_nanoseconds: AtomicU64,
+    bytes_per_second: AtomicU64,
+    ends: AtomicBool,
+}
+
+impl Shared {
+    fn set(&self, setting: Setting) {
+        self.delay_nanoseconds.store(setting.delay.as_nanos() as u64, Ordering::Relaxed);
+        self.bytes_per_second.store(setting.rate.to_bits(), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Setting {
+        Setting {
+            delay: Duration::from_nanos(self.delay_nanoseconds.load(Ordering::Relaxed)),
+            rate: f64::from_bits(self.bytes_per_second.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl Switch {
+    /// Between these devices, which do not block.
+    pub fn start(ports: Vec<File>, setting: Setting) -> Self {
+        let shared = Arc::new(Shared::default());
+        shared.set(setting);
+        let (its, (ready, is_ready)) = (Arc::clone(&shared), mpsc::channel());
+        let carry = move || {
+            ready.send(real_time()).expect("who started it waits");
+            Carrier::new(ports).carry(&its);
+        };
+        let thread = std::thread::Builder::new().name("switch".into()).spawn(carry).expect("a thread");
+        is_ready.recv().expect("an answer").expect("a real-time priority");
+        Self { shared, thread: Some(thread) }
+    }
+
+    /// For frames that are sent from now on.
+    pub fn set(&self, setting: Setting) {
+        self.shared.set(setting);
+    }
+}
+
+impl Drop for Switch {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Gives this thread the processor whenever it has something to do.
+pub fn real_time() -> Result<(), Errno> {
+    let parameter = libc::sched_param { sched_priority: 10 };
+    // SAFETY: 0 is this thread; the parameter lives until the call returns.
+    Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) }).map(|_| ())
+}
+
+struct Carrier {
+    ports: Vec<File>,
+    /// By port: when its link is free again, from the host and to it.
+    free: Vec<[Instant; 2]>,
+    flights: BinaryHeap<Flight>,
+    sent: u64,
+}
+
+impl Carrier {
+    fn new(ports: Vec<File>) -> Self {
+        let free = vec![[Instant::now(); 2]; ports.len()];
+        Self { ports, free, flights: BinaryHeap::new(), sent: 0 }
+    }
+
+    fn carry(&mut self, shared: &Shared) {
+        /// It looks as often whether it is to end.
+        const MOMENT: Duration = Duration::from_millis(50);
+        let mut frame = vec![0; MTU + HEADER + BESIDE];
+        while !shared.ends.load(Ordering::Relaxed) {
+            self.deliver();
+            let next = self.flights.peek().map(|Reverse((due, ..))| due.saturating_duration_since(Instant::now()));
+            let readable = self.wait(next.unwrap_or(MOMENT).min(MOMENT));
+            for from in readable {
+                if let Ok(length) = self.ports[from].read(&mut frame) {
+                    self.forward(from, &frame[..length], shared.get());
+                }
+            }
+        }
+    }
+
+    /// Ports with frames, after this time at the latest.
+    fn wait(&self, time: Duration) -> Vec<usize> {
+        let mut asked: Vec<PollFd> =
+            self.ports.iter().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
+        match ppoll(&mut asked, Some(TimeSpec::from_duration(time)), None) {
+            Ok(0) | Err(_) => Vec::new(),
+            Ok(_) => (0..asked.len()).filter(|&at| asked[at].any() == Some(true)).collect(),
+        }
+    }
+
+    fn deliver(&mut self) {
+        while self.flights.peek().is_some_and(|Reverse((due, ..))| *due <= Instant::now()) {
+            let Some(Reverse((_, _, to, frame))) = self.flights.pop() else { return };
+            // A host that is not there any more takes nothing.
+            let _ = self.ports[to].write(&frame);
+        }
+    }
+
+    fn forward(&mut self, from: usize, frame: &[u8], setting: Setting) {
+        let Some(address) = frame.get(..6) else { return };
+        let to_all = address[0] & 1 == 1;
+        let targets: Vec<usize> = (0..self.ports.len())
+            .filter(|&port| if to_all { port != from } else { address == mac(port) && port != from })
+            .collect();
+        let time = setting.on_wire(frame.len());
+        let sent = self.free[from][0].max(Instant::now()) + time;
+        self.free[from][0] = sent;
+        for to in targets {
+            let arrived = sent.max(self.free[to][1] + time);
+            self.free[to][1] = arrived;
+            self.sent += 1;
+            self.flights.push(Reverse((arrived + setting.delay, self.sent, to, frame.to_vec())));
+        }
+    }
+}
