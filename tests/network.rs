@@ -12,8 +12,8 @@ use hosts::Network;
 use serde_json::Value;
 use std::fs;
 use std::process::Output;
-use std::time::Duration;
-pub use switch::Setting;
+use std::time::{Duration, Instant};
+pub use switch::{Links, Setting};
 
 /// What the hosts' stacks take is little beside it.
 const SLOW: Setting = Setting { delay: Duration::from_micros(200), rate: 12.5e6 };
@@ -76,6 +76,42 @@ impl Network {
 }
 
 #[test]
+fn frames_follow_each_other_on_each_link_and_take_the_delay_once() {
+    let setting = Setting { delay: Duration::from_micros(100), rate: 1e6 };
+    let now = Instant::now();
+    let (frame, delay) = (setting.on_wire(976), setting.delay);
+    assert_eq!(frame, Duration::from_millis(1), "976 bytes and 24 beside them at 1 MB/s");
+    let mut links = Links::new(3, now);
+    assert_eq!(links.send(now, 0, &[1], 976, setting), [now + frame + delay]);
+    assert_eq!(links.send(now, 0, &[1], 976, setting), [now + 2 * frame + delay], "it waits for the first");
+    assert_eq!(links.send(now, 2, &[1], 976, setting), [now + 3 * frame + delay], "one link leads to host 1");
+    assert_eq!(links.send(now, 1, &[2], 976, setting), [now + frame + delay], "the other direction is free");
+    let later = now + 10 * frame;
+    assert_eq!(links.send(later, 0, &[1, 2], 976, setting), [later + frame + delay; 2], "one for all leaves once");
+    let faster = Setting { delay: 2 * delay, rate: 2e6 };
+    assert_eq!(links.send(later, 0, &[1], 976, faster), [later + frame + frame / 2 + 2 * delay]);
+}
+
+/// The wire's time of a message of so many bytes that is one frame, and of the way.
+fn wire(setting: Setting, bytes: usize) -> f64 {
+    setting.delay.as_secs_f64() + (bytes + switch::HEADERS) as f64 / setting.rate
+}
+
+#[test]
+fn no_message_is_faster_than_the_network_that_was_set() {
+    needs!(Network);
+    let network = Network::start(2, FAST);
+    for setting in [FAST, SLOW] {
+        network.switch.set(setting);
+        for bytes in [8, 8008] {
+            let took = ping::tcp_half_round_trip(&network, bytes);
+            assert!(took >= wire(setting, bytes), "{bytes} bytes took {took} s: {setting:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the machine for itself: cargo test --release --locked -- --ignored --test-threads 1 network"]
 fn the_network_has_the_delay_and_the_rate_that_were_set() {
     needs!(Network);
     let network = Network::start(2, FAST);
@@ -83,10 +119,8 @@ fn the_network_has_the_delay_and_the_rate_that_were_set() {
     network.switch.set(SLOW);
     let (slow, slow_byte) = network.sockets();
     // What the hosts take themselves, which is the same on both.
-    let (delay, frame) = (|setting: Setting| setting.delay.as_secs_f64(), 8 + switch::HEADERS);
-    let wire = |setting: Setting| delay(setting) + frame as f64 / setting.rate;
-    let stacks = fast - wire(FAST);
-    assert!(stacks > 0.0 && (slow - wire(SLOW) - stacks).abs() < stacks, "{fast} s, {slow} s");
+    let stacks = fast - wire(FAST, 8);
+    assert!(stacks > 0.0 && (slow - wire(SLOW, 8) - stacks).abs() < stacks, "{fast} s, {slow} s");
     for (setting, byte) in [(FAST, fast_byte), (SLOW, slow_byte)] {
         let beside = 8000.0 * (byte - 1.0 / setting.rate);
         assert!(beside.abs() < stacks, "8000 bytes take {beside} s beside the wire, a message {stacks} s");

@@ -9,6 +9,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,8 +23,14 @@ struct Cluster {
     _alone: MutexGuard<'static, ()>,
 }
 
+/// Ports that no connection of another test takes before the daemon does: they lie below those that the system hands out.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr()).expect("a port").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = u64::from(std::process::id()) * 64;
+    (0..10_000)
+        .map(|_| 20_000 + ((start + u64::from(NEXT.fetch_add(1, Ordering::Relaxed))) % 10_000) as u16)
+        .find(|&port| TcpListener::bind(("0.0.0.0", port)).is_ok())
+        .expect("a free port")
 }
 
 impl Cluster {
@@ -69,12 +76,25 @@ impl Cluster {
             let output = cluster.command("sinfo", &["--noheader", "--format=%t %D"]).output().expect("sinfo");
             String::from_utf8_lossy(&output.stdout).contains("idle 4")
         };
-        wait("four idle nodes", idle);
+        let logs = || format!("four idle nodes; {}", cluster.logs());
+        wait(logs, idle);
         cluster
     }
 
     fn conf(&self) -> std::path::PathBuf {
         self.scratch.join("slurm.conf")
+    }
+
+    /// The last lines of all daemons.
+    fn logs(&self) -> String {
+        let files = fs::read_dir(&*self.scratch).expect("a folder").flatten().map(|entry| entry.path());
+        let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.map(|path| {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            format!("{}:\n{}\n", path.display(), lines[lines.len().saturating_sub(10)..].join("\n"))
+        })
+        .collect()
     }
 
     fn daemon(&mut self, program: &str, arguments: &[&str]) {
@@ -144,10 +164,10 @@ impl Drop for Cluster {
     }
 }
 
-fn wait(what: &str, mut until: impl FnMut() -> bool) {
+fn wait(what: impl Fn() -> String, mut until: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !until() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{what} did not come");
+        assert!(begun.elapsed() < Duration::from_secs(120), "{} did not come", what());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -211,17 +231,17 @@ fn whoever_leaves_finds_the_jobs_going_on_and_cancels_them() {
     let cluster = Cluster::start();
     slow(&cluster.scratch, 2000);
     let follower = cluster.follow();
-    wait("a sample", || cluster.samples() > 3);
+    wait(|| "a sample".into(), || cluster.samples() > 3);
     kill(Pid::from_raw(follower.id() as i32), Signal::SIGINT).expect("a signal");
     let output = ended(follower);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output));
     assert!(text(&output).contains("the jobs go on"), "{}", text(&output));
     let before = cluster.samples();
-    wait("another sample", || cluster.samples() > before);
+    wait(|| "another sample".into(), || cluster.samples() > before);
 
     let cancelled = text(&cluster.apexmap(&["cancel", "result"]));
     assert!(cancelled.contains("cancelled 1 job: 1"), "{cancelled}");
-    wait("an empty queue", || cluster.slurm(&["squeue", "--noheader"]).is_empty());
+    wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
     cluster.ask_again();
     let output = ended(cluster.follow());
     // The job was cancelled; the same command submits what is left, when its end is known.
@@ -235,17 +255,20 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
     let cluster = Cluster::start();
     slow(&cluster.scratch, 150);
     let follower = cluster.follow();
-    wait("a sample", || cluster.samples() > 3);
+    wait(|| "a sample".into(), || cluster.samples() > 3);
     cluster.slurm(&["scontrol", "requeue", "1"]);
     // Slurm keeps a job for two minutes before it starts again. In the second in which it was put back it would be refused, as
     // its credential is revoked by then.
     std::thread::sleep(Duration::from_secs(2));
-    wait("the second start", || {
-        cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
-        let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();
-        let own = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
-        own.flat_map(|entry| fs::read_to_string(entry.path())).any(|text| text.matches("\"started\"").count() == 2)
-    });
+    wait(
+        || "the second start".into(),
+        || {
+            cluster.slurm(&["scontrol", "update", "JobId=1", "StartTime=now"]);
+            let log = fs::read_dir(cluster.scratch.join("result/jobs")).expect("a folder").flatten();
+            let own = log.filter(|entry| entry.path().extension().is_some_and(|e| e == "jsonl"));
+            own.flat_map(|entry| fs::read_to_string(entry.path())).any(|text| text.matches("\"started\"").count() == 2)
+        },
+    );
     let output = ended(follower);
     assert!(output.status.success(), "{}", text(&output));
     cluster.assert_whole(450);

@@ -36,7 +36,7 @@ const BESIDE: usize = 24;
 pub const HEADERS: usize = HEADER + BESIDE + 20 + 32;
 
 impl Setting {
-    fn on_wire(&self, frame: usize) -> Duration {
+    pub fn on_wire(&self, frame: usize) -> Duration {
         Duration::from_secs_f64((frame + BESIDE) as f64 / self.rate)
     }
 }
@@ -113,18 +113,48 @@ pub fn real_time() -> Result<(), Errno> {
     Errno::result(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter) }).map(|_| ())
 }
 
+/// When the hosts' links are free again, by port: from the host and to it.
+pub struct Links {
+    free: Vec<[Instant; 2]>,
+}
+
+impl Links {
+    pub fn new(ports: usize, now: Instant) -> Self {
+        Self { free: vec![[now; 2]; ports] }
+    }
+
+    /// When a frame of so many bytes arrives that is sent now, at each of those it is for.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        from: usize,
+        targets: &[usize],
+        bytes: usize,
+        setting: Setting,
+    ) -> Vec<Instant> {
+        let time = setting.on_wire(bytes);
+        let sent = self.free[from][0].max(now) + time;
+        self.free[from][0] = sent;
+        let mut arrival = |to: &usize| {
+            let arrived = sent.max(self.free[*to][1] + time);
+            self.free[*to][1] = arrived;
+            arrived + setting.delay
+        };
+        targets.iter().map(&mut arrival).collect()
+    }
+}
+
 struct Carrier {
     ports: Vec<File>,
-    /// By port: when its link is free again, from the host and to it.
-    free: Vec<[Instant; 2]>,
+    links: Links,
     flights: BinaryHeap<Flight>,
     sent: u64,
 }
 
 impl Carrier {
     fn new(ports: Vec<File>) -> Self {
-        let free = vec![[Instant::now(); 2]; ports.len()];
-        Self { ports, free, flights: BinaryHeap::new(), sent: 0 }
+        let links = Links::new(ports.len(), Instant::now());
+        Self { ports, links, flights: BinaryHeap::new(), sent: 0 }
     }
 
     fn carry(&mut self, shared: &Shared) {
@@ -167,14 +197,10 @@ impl Carrier {
         let targets: Vec<usize> = (0..self.ports.len())
             .filter(|&port| if to_all { port != from } else { address == mac(port) && port != from })
             .collect();
-        let time = setting.on_wire(frame.len());
-        let sent = self.free[from][0].max(Instant::now()) + time;
-        self.free[from][0] = sent;
-        for to in targets {
-            let arrived = sent.max(self.free[to][1] + time);
-            self.free[to][1] = arrived;
+        let arrivals = self.links.send(Instant::now(), from, &targets, frame.len(), setting);
+        for (to, arrival) in targets.into_iter().zip(arrivals) {
             self.sent += 1;
-            self.flights.push(Reverse((arrived + setting.delay, self.sent, to, frame.to_vec())));
+            self.flights.push(Reverse((arrival, self.sent, to, frame.to_vec())));
         }
     }
 }
