@@ -191,6 +191,9 @@ pub struct Placement {
     pub package: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
+    /// Memory of the node that programs may use, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_memory_bytes: Option<u64>,
     /// The rank may run on this one core only.
     pub pinned: bool,
     /// Where its memory was when the last sample was taken.
@@ -360,6 +363,7 @@ pub fn placement(rank: usize) -> Placement {
         physical_core: of(|thread| thread.core),
         package: of(|thread| thread.package),
         numa_node: of(|thread| thread.numa_node),
+        node_memory_bytes: hardware.usable_memory_bytes(),
         pinned: affinity::of_thread().is_some_and(|set| hardware.on_one_core(&set)),
         memory: None,
     }

@@ -98,6 +98,7 @@ pub fn launch(name: &str, ranks: usize, build: &str) -> Launch {
                 physical_core: Some(0),
                 package: Some(0),
                 numa_node: Some(0),
+                node_memory_bytes: Some(8 << 30),
                 pinned: true,
                 memory: None,
             })

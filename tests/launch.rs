@@ -29,6 +29,7 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         nodes: None,
         ranks_per_node,
         hosts: Vec::new(),
+        variables: Vec::new(),
         here: Here { cores: 4, hardware_threads: 8, nodes: 1, allocated: false, root: false },
     }
 }
@@ -49,6 +50,13 @@ fn custom(template: &[&str]) -> apexmap::error::Result<Custom> {
 #[test]
 fn the_local_launcher_is_the_worker_itself() {
     assert_eq!(line(&Local, &job("unused", 8, None)), (WORKER.into(), "".into()));
+}
+
+#[test]
+fn open_mpi_passes_on_what_changes_messages_and_is_not_its_own() {
+    let variables = ["OMPI_MCA_btl", "UCX_TLS"].map(String::from).to_vec();
+    let (argv, _) = line(&OpenMpi, &LaunchJob { variables, ..job("mpirun", 4, None) });
+    assert_eq!(argv, format!("mpirun|-n|4|--stdin|none|--bind-to|core|-x|UCX_TLS|{WORKER}"));
 }
 
 #[test]

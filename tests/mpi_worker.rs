@@ -78,6 +78,7 @@ impl Mpi {
             nodes: None,
             ranks_per_node: None,
             hosts: Vec::new(),
+            variables: Vec::new(),
             here,
         };
         let command = self.launcher.command(&launch);
@@ -107,6 +108,7 @@ impl Mpi {
             nodes: None,
             ranks_per_node: None,
             hosts: Vec::new(),
+            variables: Vec::new(),
             here: Here::look(),
         };
         (self.launcher.command(&launch), file)

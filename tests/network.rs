@@ -158,6 +158,34 @@ fn open_mpi_measures_across_two_hosts() {
 }
 
 #[test]
+fn a_run_on_several_hosts_tries_its_launch_first_and_tells_of_a_card_of_another_network() {
+    needs!(Network);
+    needs!(Mpi);
+    OPEN_MPI.worker();
+    let _alone = alone();
+    let network = Network::start(2, SLOW);
+    let card = "name = \"fast\"\nsummary = \"\"\nsource = \"a test\"\n[numbers.network_latency_seconds]\nvalue = 1\n\
+                unit = \"us\"\nhow = \"a guess\"\n";
+    fs::write(network.scratch.join("card.toml"), card).expect("a file");
+    let worker = OPEN_MPI.worker().display();
+    let sweep = format!(
+        "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 2\nmessages = 16\n[launch]\ntransport = \"mpi\"\n\
+         launcher = \"openmpi\"\npreflight = \"0.1 s\"\nworker = \"{worker}\"\nlaunches = 1\n[repeat]\nmin = 2\n"
+    );
+    fs::write(network.scratch.join("s.toml"), sweep).expect("a file");
+    let names = network.names();
+    let run = ["run", "s.toml", "--out", "result", "--hosts", &names, "--card", "card.toml", "--card-of-another-host"];
+    let said = network.apexmap(&run);
+    assert!(said.contains("first the largest launch") && said.contains("ranks      2 on 2 nodes (h1, h2)"), "{said}");
+    assert!(said.contains("The card is of another network: a short message takes 1 us on it"), "{said}");
+    let page = fs::read_to_string(network.scratch.join("result/report.html")).expect("a report");
+    assert!(page.contains("The card is of another network"));
+    let left: Vec<_> = fs::read_dir(&*network.scratch).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().contains("-try-")), "{left:?}");
+    assert!(!network.apexmap(&run).contains("first the largest launch"), "it is known");
+}
+
+#[test]
 fn open_mpi_measures_across_four_hosts() {
     needs!(Network);
     needs!(Mpi);

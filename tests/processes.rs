@@ -80,6 +80,26 @@ fn no_sign_of_life_ends_a_launch() {
     assert!(ending.message.contains("0.1 s"), "{}", ending.message);
 }
 
+/// MPICH's launcher says that a host is unknown, and waits for it all the same.
+#[test]
+fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a_slow_one() {
+    let script = "echo 'error: execve(): /nonexistent: No such file or directory' >&2; sleep 100";
+    let (ending, _) = shell(script, limits(PATIENT, PATIENT, 0.1));
+    assert_eq!(ending.status, Status::TimedOut);
+    assert!(ending.message.starts_with("the worker was not found"), "{}", ending.message);
+    // Whoever has greeted is there, whatever is printed.
+    let script = format!(
+        "{}{script_of_error}sleep 0.3; {}{}{}",
+        greeting(),
+        start(),
+        one_sample(),
+        done(),
+        script_of_error = "echo 'error: execve(): /nonexistent' >&2; "
+    );
+    let (ending, events) = shell(&script, limits(PATIENT, PATIENT, 0.1));
+    assert_eq!((ending.status, events.len()), (Status::Ok, 4), "{ending:?}");
+}
+
 #[test]
 fn a_run_that_takes_too_long_ends_a_launch() {
     let (ending, events) = shell(&format!("{}{}sleep 100", greeting(), start()), limits(PATIENT, 0.1, PATIENT));

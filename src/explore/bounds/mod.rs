@@ -17,7 +17,7 @@ mod random_access;
 
 pub use ladder::Ladder;
 pub use law::Law;
-pub use limits::{Limits, Messages};
+pub use limits::{LINE_BYTES, Limits, Messages};
 
 use crate::measure::kernels;
 use crate::point::{Point, Value};

@@ -1,6 +1,7 @@
 //! The numbers of Apex-Map's model, fitted to reads and requests that do not know the power law.
 
 use crate::error::Result;
+use crate::explore::bounds::LINE_BYTES;
 use crate::explore::fit::{self, Options, Role};
 use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::explore::model_fit;
@@ -56,7 +57,11 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
         Err(refusal) => return unknown(refusal),
     };
     let held = |number: &str| last_cache(card, number).or_else(|| card.get(number)).unwrap_or(f64::NAN);
-    let role = |parameter: &Parameter| if parameter.given { Role::Hold(held(parameter.number)) } else { Role::Fit };
+    let role = |parameter: &Parameter| match instead(card, parameter.number) {
+        _ if parameter.given => Role::Hold(held(parameter.number)),
+        Some((value, _)) => Role::OrHold(value),
+        None => Role::Fit,
+    };
     let roles: Vec<Role> = about.parameters.iter().map(role).collect();
     let options = Options { resamples: 0, leave_out: false, most_points: usize::MAX, ..Options::default() };
     let found = match fit::fit(model, &data.observations, &roles, options) {
@@ -65,9 +70,35 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
     };
     let smape = 100.0 * found.quality.smape;
     let unit = |number: &str| crate::explore::machine::unit_of(number).map_or("", |unit| unit.symbol());
+    for parameter in found.not_identified.iter().copied() {
+        if let Some((value, from)) = instead(card, parameter) {
+            let how = format!("{from}; {} does not identify it from {} points", about.id, found.points.len());
+            card.set(parameter, Number::new(value, unit(parameter), how))?;
+        }
+    }
     for one in &found.estimates {
         let how = format!("{} fitted to {} points, within {smape:.1} % (SMAPE)", about.id, found.points.len());
         card.set(one.number, Number::new(one.value, unit(one.number), how).with_interval(one.low, one.high))?;
     }
     Ok(None)
+}
+
+/// What a number is taken to be where the fit does not identify it, and from which of the card's numbers: a level that other users
+/// of a cache leave little of shows in few points.
+fn instead(card: &Card, number: &str) -> Option<(f64, String)> {
+    let of = |name: &str| Some((card.get(name)?, format!("{name} of this card")));
+    let line = |level: &str| {
+        let (name, first) = (format!("{level}_bandwidth_bytes_per_second"), "l1_bandwidth_bytes_per_second");
+        let seconds = LINE_BYTES * (1.0 / card.get(&name)? - 1.0 / card.get(first)?);
+        (seconds > 0.0).then(|| (seconds, format!("a line by {name}, less one by {first}")))
+    };
+    match number {
+        "l2_line_seconds" => line("l2"),
+        "l3_line_seconds" => line("l3"),
+        "memory_line_seconds" => line("memory"),
+        "l3_alone_seconds" => of("l3_latency_seconds"),
+        "memory_alone_seconds" => of("memory_latency_seconds"),
+        "walk_seconds" => of("translation_seconds--base"),
+        _ => None,
+    }
 }

@@ -140,10 +140,12 @@ fn within(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
 
-/// What is measured on a machine of these caches: half of each level, and twice the largest for memory.
+/// What is measured on a machine of these caches: half of each level, a quarter of the third, which others use too, and twice the
+/// largest for memory.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     let level = |level: u32| {
-        host.caches.iter().filter(|cache| cache.level == level).map(|cache| within(cache.bytes / 2)).next()
+        let part = if level == 3 { 4 } else { 2 };
+        host.caches.iter().find(|cache| cache.level == level).map(|cache| within(cache.bytes / part))
     };
     let largest = host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20);
     let memory = within((2 * largest).min(host.memory_bytes / 8).max(1 << 20));

@@ -27,8 +27,8 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
     all.extend(blocks("issue_seconds_per_byte", part(level(1).unwrap_or(32 << 10), 2), &Word::Huge));
     for (level, alone, line, by) in [
         (level(2), "l2_line_seconds", "l2_line_seconds", 2),
-        // Others use it, too: of a large part of it some is lost.
-        (level(3), "l3_alone_seconds", "l3_line_seconds", 4),
+        // Others use it, too: of a large part of it some is lost. Half of it may be.
+        (level(3), "l3_alone_seconds", "l3_line_seconds", 8),
         (Some(far), "memory_alone_seconds", "memory_line_seconds", 1),
     ] {
         let Some(bytes) = level.map(|bytes| part(bytes, by)) else { continue };

@@ -1,7 +1,8 @@
 //! `apexmap calibrate`: measures basic latencies and bandwidths, and writes a machine card.
 
 use super::card::CardArguments;
-use super::conduct::{Conduct, carry_out};
+use super::conduct::carry_out;
+use super::launching::Conduct;
 use super::setup::{Setup, SweepArguments};
 use super::show_card;
 use crate::error::{ErrorKind, Result};

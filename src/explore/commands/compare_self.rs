@@ -1,7 +1,8 @@
 //! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
 
 use super::card::CardArguments;
-use super::conduct::{Conduct, carry_out};
+use super::conduct::carry_out;
+use super::launching::Conduct;
 use super::predict::pretty;
 use super::run::keep_apart;
 use super::setup::{Setup, SweepArguments};

@@ -1,6 +1,6 @@
 //! `apexmap job`: launches for a machine where only the worker runs.
 
-use super::conduct::{describe, launch_job};
+use super::launching::{describe, launch_job};
 use super::run::keep_apart;
 use super::setup::{Setup, SweepArguments};
 use crate::error::{Error, Result};

@@ -11,6 +11,7 @@ mod export;
 mod fit;
 mod interrupt;
 mod job;
+mod launching;
 mod models;
 mod part;
 mod plan;
@@ -29,6 +30,7 @@ mod snippet;
 mod status;
 mod submit;
 mod sweeps;
+mod trial;
 mod try_launch;
 mod validate;
 

@@ -1,9 +1,10 @@
 //! `apexmap run --part`: what a batch job runs, the launches of its part of a sweep, until its time is nearly over.
 
-use super::conduct::{self, Conduct};
 use super::interrupt::Interrupt;
+use super::launching::{self, Conduct};
 use super::progress::Progress;
 use super::setup::{Setup, SweepArguments};
+use super::trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch;
 use crate::explore::launch;
@@ -85,6 +86,7 @@ fn measure(
             }
         }
     };
+    trial::before_all(&setup, folder, (launcher.as_ref(), &program), &interrupted)?;
     let mut watcher = Progress::new(&setup.plan);
-    conduct::measure(&setup, folder, launcher.as_ref(), &program, Conduct::default(), &mut watcher, &interrupted)
+    launching::measure(&setup, folder, launcher.as_ref(), &program, Conduct::default(), &mut watcher, &interrupted)
 }

@@ -1,7 +1,8 @@
 //! `apexmap run`: measures whatever the sweep still lacks, then draws figures and writes the report.
 
 use super::card::CardArguments;
-use super::conduct::{Conduct, carry_out};
+use super::conduct::carry_out;
+use super::launching::Conduct;
 use super::part;
 use super::setup::{Setup, SweepArguments};
 use super::submit::{self, SubmitArguments};

@@ -50,6 +50,7 @@ pub struct SweepArguments {
 }
 
 /// A sweep with its plan, before anything is launched.
+#[derive(Clone)]
 pub struct Setup {
     pub sweep: Sweep,
     pub plan: Plan,

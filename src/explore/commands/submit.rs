@@ -1,8 +1,9 @@
 //! `apexmap run --submit`: the sweep as jobs of a batch system, followed until they are done.
 
 use super::card::CardArguments;
-use super::conduct::{self, Conduct};
+use super::conduct;
 use super::interrupt::Interrupt;
+use super::launching::{self, Conduct};
 use super::plan_time::PlanTime;
 use super::progress::Progress;
 use super::setup::{Setup, SweepArguments};
@@ -167,7 +168,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     if let Some(card) = &found {
         folder.replace_card(card)?;
     }
-    conduct::describe(setup, &folder)?;
+    launching::describe(setup, &folder)?;
     store.append(&Line::Options { options: Box::new(options.clone()), command: super::shell::words() })?;
 
     let interrupt = Interrupt::catch();

@@ -93,6 +93,8 @@ pub struct LaunchJob {
     pub ranks_per_node: Option<usize>,
     /// Hosts that take the ranks, in this order; the launcher's own choice if empty.
     pub hosts: Vec<String>,
+    /// Names of environment variables that ranks on all nodes must get as they are here, as they change how messages are sent.
+    pub variables: Vec<String>,
     pub here: Here,
 }
 

@@ -46,6 +46,9 @@ impl Launcher for OpenMpi {
             ),
         };
         argv.extend(binding.iter().map(|argument| argument.to_string()));
+        // By itself it passes its own variables on to other nodes, and no others.
+        let passed = job.variables.iter().filter(|name| !name.starts_with("OMPI_"));
+        argv.extend(passed.flat_map(|name| ["-x".into(), name.clone()]));
         argv.extend(job.worker_line());
         // Open MPI refuses to run as root unless it is allowed twice.
         let root = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1"));

@@ -41,6 +41,7 @@ pub mod record;
 pub mod samples;
 pub mod table;
 pub mod tabulate;
+pub mod trial;
 
 pub use build::TableBuilder;
 pub use folder::Folder;

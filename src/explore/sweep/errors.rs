@@ -29,6 +29,11 @@ impl Errors {
         Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new() })
     }
 
+    /// How much was written so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Keeps what was written. No measurement ends because the disk has no room for it.
     pub fn add(&mut self, bytes: &[u8]) {
         let beginning = BEGINNING.saturating_sub(self.bytes).min(bytes.len());

@@ -137,6 +137,7 @@ struct Hearing<'a, 'b> {
     on_event: &'a mut Listener<'b>,
     allowed: Duration,
     since: Instant,
+    greeted: bool,
     started: bool,
     done: bool,
     /// Lines that are no events.
@@ -153,6 +154,7 @@ impl Hearing<'_, '_> {
             }
             return Ok(());
         };
+        self.greeted = true;
         self.started |= matches!(event, Event::Start { .. });
         self.done |= matches!(event, Event::Done { .. });
         self.allowed = match &event {
@@ -168,6 +170,13 @@ impl Hearing<'_, '_> {
             Some(found) => Ending::because(Status::Failed, &Found { line: message, ..found }, ""),
             None => Ending::new(Status::Failed, message),
         }))
+    }
+
+    /// Before the first word something was told that keeps ranks from starting: few launchers end then by themselves.
+    fn despair(&mut self, told: Option<Found>) {
+        if !self.greeted && told.is_some_and(|found| found.cause.nature == Nature::Setup) {
+            self.allowed = self.allowed.min(self.since.elapsed() + self.limits.end);
+        }
     }
 
     fn left(&self) -> Duration {
@@ -192,9 +201,10 @@ fn follow(
 ) -> Result<Option<Ending>> {
     let mut lines = Lines::new(limits.line);
     let (allowed, since) = (limits.start, Instant::now());
-    let mut hearing = Hearing { limits, on_event, allowed, since, started: false, done: false, other: Vec::new() };
+    let (greeted, started, done) = (false, false, false);
+    let mut hearing = Hearing { limits, on_event, allowed, since, greeted, started, done, other: Vec::new() };
     loop {
-        let heard = hearing.since;
+        let (heard, told) = (hearing.since, errors.bytes());
         let mut result = Ok(());
         let open = process.read(hearing.left().min(MOMENT), &mut |output| match output {
             Output::Standard(bytes) => result = lines.add(bytes, |line| hearing.hear(line)),
@@ -205,6 +215,9 @@ fn follow(
         }
         // Some launchers and libraries write what went wrong to standard output.
         errors.add(&std::mem::take(&mut hearing.other));
+        if errors.bytes() > told && !hearing.greeted {
+            hearing.despair(errors.cause());
+        }
         match result {
             Ok(()) => {}
             Err(Stop::Ending(ending)) => return Ok(Some(ending)),

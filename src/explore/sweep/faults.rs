@@ -11,7 +11,7 @@ use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
 use crate::sample::{Launch, Sample, Status};
 use crate::units;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// `ended`: how many launches ended without what, if the last one said anything.
 pub fn given_up(launch: &str, size: LaunchSize, ended: Option<(u32, &str)>, ending: &Ending) -> Error {
@@ -94,22 +94,30 @@ pub fn check_nodes(size: LaunchSize, launch: &Launch) -> Result<()> {
 /// Part of a node's memory that ranks take at most.
 const MOST_OF_MEMORY: f64 = 0.9;
 
-/// What ranks on other machines take of memory is known; what there is of it the first of them tells.
+/// What ranks on other machines take of memory is known; what there is of it on each node its ranks tell.
 pub fn check_memory(plan: &Plan, size: LaunchSize, launch: &Launch) -> Result<()> {
-    let (has, Some(first)) = (launch.host.memory_bytes, launch.placement.first()) else { return Ok(()) };
-    let ranks = launch.placement.iter().filter(|place| place.node == first.node).count();
-    let entries = plan.by_size().remove(&size).unwrap_or_default();
-    let points = entries.iter().map(|&entry| &plan.entries[entry].point);
-    let needed = memory::of_launch(points, plan.context.transport, ranks);
-    if !plan.context.launcher.remote || has == 0 || needed as f64 <= MOST_OF_MEMORY * has as f64 {
+    if !plan.context.launcher.remote {
         return Ok(());
     }
+    let mut nodes: BTreeMap<&str, (usize, Option<u64>)> = BTreeMap::new();
+    for place in &launch.placement {
+        let node = nodes.entry(&place.node).or_default();
+        *node = (node.0 + 1, node.1.into_iter().chain(place.node_memory_bytes).min());
+    }
+    let entries = plan.by_size().remove(&size).unwrap_or_default();
+    let lacking = nodes.into_iter().find_map(|(node, (ranks, has))| {
+        let points = entries.iter().map(|&entry| &plan.entries[entry].point);
+        let needed = memory::of_launch(points, plan.context.transport, ranks);
+        let has = has.filter(|&has| has > 0 && needed as f64 > MOST_OF_MEMORY * has as f64)?;
+        Some((node, ranks, needed, has))
+    });
+    let Some((node, ranks, needed, has)) = lacking else { return Ok(()) };
     let (who, [needed, has]) = (units::plural(ranks, "rank"), [needed, has].map(|bytes| units::bytes(bytes as f64)));
     let need = if ranks == 1 { "needs" } else { "need" };
     Err(Error::input(
         format!(
-            "launch {} on {size}: {who} on node {} {need} {needed} of memory, the node has {has}",
-            launch.launch, first.node
+            "launch {} on {size}: {who} on node {node} {need} {needed} of memory, the node has {has}",
+            launch.launch
         ),
         "reduce M or the ranks on a node, or ask the batch system for more memory; nothing was measured in this launch",
     ))

@@ -4,7 +4,7 @@ pub mod by_hand;
 pub mod cost;
 mod distinct;
 pub mod driver;
-mod environment;
+pub mod environment;
 mod errors;
 pub mod execute;
 mod expand;

@@ -1,0 +1,203 @@
+//! A trial: the largest launch of a sweep for a few seconds, before hours are spent on it.
+
+use super::launching::{self, Conduct};
+use super::progress::Progress;
+use super::setup::Setup;
+use crate::error::{Error, ErrorKind, Result};
+use crate::explore::launch::Launcher;
+use crate::explore::store::columns;
+use crate::explore::store::manifest::Manifest;
+use crate::explore::store::trial::Trial;
+use crate::explore::store::{Folder, Samples};
+use crate::explore::submit::parts;
+use crate::explore::sweep::Sweep;
+use crate::explore::sweep::plan::{Plan, Progress as Done};
+use crate::measure::comm::TransportKind;
+use crate::measure::kernels;
+use crate::measure::worker::Repeat;
+use crate::point::{LaunchSize, Point, Value};
+use crate::provenance::{self, Placement};
+use crate::sample::Launch;
+use crate::terminal::note;
+use crate::units::{amount, plural};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a trial showed.
+pub struct Shown {
+    pub launch: Launch,
+    pub manifest: Manifest,
+    pub samples: Samples,
+}
+
+/// Launches the largest size of a plan with a few runs, in a folder beside its result, which is removed if all went well.
+///
+/// # Errors
+/// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
+pub fn carry_out(
+    setup: &Setup,
+    launcher: (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<Option<Shown>> {
+    let sizes = setup.plan.by_size();
+    let Some(size) = sizes.into_keys().max_by_key(|size| size.ranks) else { return Ok(None) };
+    let expected = parts::nodes(size, &setup.plan.context);
+    let (host, process) = (provenance::host_name(), std::process::id());
+    let path = PathBuf::from(format!("{}-try-{host}-{process}", setup.folder.display()));
+    let trial = of(setup, size, path.clone())?;
+    let folder = Folder::create(&path)?;
+    let ran = measure(&trial, &folder, launcher, interrupted);
+    if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = ran {
+        let _ = std::fs::remove_dir_all(&path);
+    }
+    ran.map_err(|error: Error| match error.kind {
+        ErrorKind::Input | ErrorKind::Interrupted(_) => error,
+        _ => Error { next: format!("{}; the launch's output is in {}", error.next, path.display()), ..error },
+    })?;
+    let manifest = Manifest::read(&folder)?;
+    let samples = Samples::from(folder.table()?);
+    let Some(end) = manifest.launches.last() else { return Err(Error::internal("a launch without a greeting")) };
+    let launch = end.launch.clone();
+    on_as_many_nodes(&launch, expected)?;
+    std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
+    Ok(Some(Shown { launch, manifest, samples }))
+}
+
+fn measure(
+    trial: &Setup,
+    folder: &Folder,
+    (launcher, program): (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    launching::describe(trial, folder)?;
+    let mut watcher = Progress::new(&trial.plan);
+    let driven = launching::measure(trial, folder, launcher, program, Conduct::default(), &mut watcher, interrupted);
+    drop(watcher);
+    driven?;
+    launching::describe(trial, folder)?;
+    launching::verdict(trial, folder, &Done::new(&trial.plan, &folder.outcomes()?))
+}
+
+/// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
+pub fn before_all(
+    setup: &Setup,
+    folder: &Folder,
+    launcher: (&dyn Launcher, &str),
+    interrupted: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    let (context, most) = (&setup.plan.context, setup.plan.by_size().into_keys().max_by_key(|size| size.ranks));
+    let nodes = most.and_then(|size| parts::nodes(size, context)).unwrap_or(1);
+    let watched = setup.sweep.launch.preflight_seconds > 0.0;
+    // In a queue of its own it would wait as long as a launch that measures.
+    let waits = context.launcher.waits_in_queue();
+    if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
+        return Ok(());
+    }
+    if folder.trial()?.is_some_and(|trial| most.is_some_and(|size| size.ranks <= trial.ranks)) {
+        return Ok(());
+    }
+    note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
+    let Some(shown) = carry_out(setup, launcher, interrupted)? else { return Ok(()) };
+    told(&shown.launch, &shown.samples).lines().for_each(note);
+    folder.replace_trial(&record(&shown))
+}
+
+/// The first numbers, for the report.
+fn record(shown: &Shown) -> Trial {
+    let median = |kernel: &str, column: &str| shown.samples.of_kernel(kernel).good().median(column);
+    Trial {
+        ranks: shown.launch.ranks,
+        nodes: nodes(&shown.launch.placement).len(),
+        message_seconds: median(PING_PONG, "message_seconds_p50"),
+        bytes_per_second: median(STREAMING, "bytes_per_second"),
+    }
+}
+
+/// The trial of a sweep: a few runs on the ranks of a launch, with the sweep's settings of launches.
+fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
+    let (few, long) = (64_u64, 64_u64 << 10);
+    let mut points = vec![Point::new("calibrate.barrier", size.ranks).with("barriers", few)];
+    if size.ranks.is_multiple_of(2) {
+        let messages =
+            |kernel, bytes: u64| Point::new(kernel, size.ranks).with("messages", few).with("message_bytes", bytes);
+        points.push(messages(PING_PONG, 8));
+        points.push(messages(STREAMING, long));
+    }
+    let spread = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
+    for point in &mut points {
+        let set =
+            spread.iter().filter_map(|(name, count)| Some(((*name).to_owned(), Value::Integer((*count)? as u64))));
+        point.params.extend(set);
+    }
+    let complete = |point| kernels::complete(point).map_err(Error::internal);
+    let points: Vec<Point> = points.into_iter().map(complete).collect::<Result<_>>()?;
+    let repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
+    let sweep = &setup.sweep;
+    let title = format!("{}, tried", sweep.title);
+    let plan = Plan::new(setup.plan.context.clone(), points.clone(), 1, repeat, sweep.seed)?;
+    let sweep = Sweep { points, repeat, text: String::new(), title, ..sweep.clone() };
+    Ok(Setup { sweep, plan, folder, ..setup.clone() })
+}
+
+/// Where the ranks are, and the first numbers.
+pub fn told(launch: &Launch, samples: &Samples) -> String {
+    let nodes = nodes(&launch.placement);
+    let each: Vec<usize> = nodes.values().copied().collect();
+    let each = match (each.iter().min(), each.iter().max()) {
+        (Some(least), Some(most)) if least == most => least.to_string(),
+        (least, most) => format!("{} to {}", least.unwrap_or(&0), most.unwrap_or(&0)),
+    };
+    let names: Vec<&str> = nodes.keys().copied().take(NAMED).collect();
+    let further = if nodes.len() > NAMED { ", ..." } else { "" };
+    let pinned = launch.placement.iter().filter(|rank| rank.pinned).count();
+    let mut text = format!(
+        "launcher   {}, {}\nranks      {} on {} ({}{further}), {each} on each; {pinned} pinned to one hardware thread\n",
+        launch.launcher,
+        launch.library,
+        launch.ranks,
+        plural(nodes.len(), "node"),
+        names.join(", ")
+    );
+    for (kernel, what, column, of) in NUMBERS {
+        if let Some(median) = samples.of_kernel(kernel).good().median(column) {
+            text += &format!("{what:<10} {}{of}\n", amount(median, columns::describe(column).unit));
+        }
+    }
+    text
+}
+
+/// Names of nodes that are shown, at most.
+const NAMED: usize = 8;
+
+const PING_PONG: &str = "message_rate.ping_pong";
+const STREAMING: &str = "message_rate.streaming";
+
+/// What is shown of the runs: their kernel, how it is called, a column, and of what it is.
+const NUMBERS: [(&str, &str, &str, &str); 3] = [
+    ("calibrate.barrier", "barrier", "operation_seconds", " of all ranks"),
+    (PING_PONG, "ping-pong", "message_seconds_p50", " one way, 8 bytes, all pairs at once"),
+    (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB a message"),
+];
+
+/// The nodes, with the number of their ranks.
+fn nodes(placement: &[Placement]) -> BTreeMap<&str, usize> {
+    let mut nodes = BTreeMap::new();
+    placement.iter().for_each(|rank| *nodes.entry(rank.node.as_str()).or_default() += 1);
+    nodes
+}
+
+fn on_as_many_nodes(launch: &Launch, expected: Option<usize>) -> Result<()> {
+    let found = nodes(&launch.placement).len();
+    match expected {
+        Some(expected) if expected != found && launch.transport == "mpi" => Err(Error::environment(
+            format!(
+                "{} are on {}, and the sweep asks for {}",
+                plural(launch.ranks, "rank"),
+                plural(found, "node"),
+                plural(expected, "node")
+            ),
+            "see how many nodes this job has, and which ranks per node the launcher takes",
+        )),
+        _ => Ok(()),
+    }
+}
