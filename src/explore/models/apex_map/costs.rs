@@ -74,12 +74,14 @@ impl Memory<'_> {
         let ahead = overlap / between;
         let lines = if block <= PAIR { 1.0 } else { block / LINE };
         let slower = 1.0 + startup / (1.0 + lines / startup_lines);
-        let gaps = [*l2_line, l3_line * slower, memory_line * slower];
+        // The first line waits for the latency; those that follow it wait for the ramp.
+        let further = |line: f64| line * (1.0 + (lines - 1.0) * slower);
+        let gaps = [lines * l2_line, further(*l3_line), further(*memory_line)];
         let mut farther = shares.served.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, share) in shares.served.into_iter().enumerate() {
             if share > 0.0 {
-                added[level] = share * (lines * gaps[level] + alone[level] / (1.0 + farther * ahead));
+                added[level] = share * (gaps[level] + alone[level] / (1.0 + farther * ahead));
             }
             farther -= share;
         }
