@@ -146,6 +146,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         nodes: None,
         ranks_per_node: None,
         hosts: Vec::new(),
+        variables: Vec::new(),
         here,
     };
     let command = mpi.launcher.command(&job);
