@@ -2,7 +2,7 @@
 //! are real, their launches scripted.
 
 use super::common::{Scratch, apexmap, small_point};
-use super::mock::{LIMITS, Mock, Recorder};
+use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::{Error, ErrorKind, Result};
 use apexmap::explore::batch::answer::Answer;
 use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
@@ -21,7 +21,7 @@ use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::Repeat;
 use apexmap::point::LaunchSize;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
@@ -81,6 +81,8 @@ struct Cluster {
     asked: usize,
     cancelled: Vec<String>,
     fails: usize,
+    /// What the launches of the next job do.
+    launches: RefCell<Vec<Script>>,
 }
 
 impl Cluster {
@@ -101,10 +103,10 @@ impl Cluster {
         };
         let mut setting = Setting {
             folder: &self.folder,
-            executor: &mut Mock::new(&[]),
+            executor: &mut Mock::new(&self.launches.borrow_mut().split_off(0)),
             command: &command,
             limits: LIMITS,
-            retry_failed: false,
+            retry_failed: part.retry_failed,
             preflight_seconds: 0.0,
             ends_if_noisy: false,
             watcher: &mut Recorder::default(),
@@ -231,6 +233,7 @@ struct Case {
     division: Division,
     measuring: f64,
     limit: Option<f64>,
+    retry_failed: bool,
 }
 
 impl Case {
@@ -250,25 +253,28 @@ impl Case {
             asked: 0,
             cancelled: Vec::new(),
             fails: 0,
+            launches: RefCell::default(),
         };
-        Self { _scratch: scratch, cluster, tries: 10, division: Division::One, measuring: 10.0, limit: None }
+        let (division, measuring) = (Division::One, 10.0);
+        Self { _scratch: scratch, cluster, tries: 10, division, measuring, limit: None, retry_failed: false }
     }
 
     fn follow(&mut self) -> Result<Stopped> {
         let (plan, folder) = (self.cluster.plan.clone(), self.cluster.folder.clone());
         let parts = parts(&plan, self.division).expect("parts");
         let options = JobOptions { time_limit_seconds: self.limit, ..options(self.tries) };
-        let measuring = self.measuring;
+        let (measuring, retry_failed) = (self.measuring, self.retry_failed);
         follow(&mut Follower {
             plan: &plan,
             folder: &folder,
             parts: &parts,
             options: &options,
+            retry_failed,
             queue: &mut self.cluster,
             watcher: &mut Recorder::default(),
             prepare: &|job: &str, part: &Part, seconds| {
-                let part =
-                    PartFile { job: job.into(), part: part.clone(), machine: Machine::plain(2, 1 << 30), seconds };
+                let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+                let part = PartFile { job: job.into(), part, machine, seconds, retry_failed };
                 Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
             },
             measuring: &move |_, _| (measuring, 2),
@@ -304,6 +310,29 @@ fn a_sweep_is_done_in_one_job_or_in_one_for_each_number_of_nodes() {
         case.assert_whole();
         assert_eq!(case.ended(), vec![JobState::Completed; jobs]);
     }
+}
+
+#[test]
+fn points_that_failed_are_measured_again_by_one_further_job_if_that_is_asked() {
+    let mut case = Case::new(&[]);
+    *case.cluster.launches.borrow_mut() = vec![Script::TimesOutAfter(3)];
+    assert!(case.follow().expect("an end").is_empty());
+    let counts = |case: &Case| {
+        let records = case.cluster.folder.records().expect("journals");
+        Progress::new(&case.cluster.plan, &records).counts()
+    };
+    assert_eq!((counts(&case), case.cluster.jobs.len()), ([5, 0, 0, 1], 1));
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!(case.cluster.jobs.len(), 1, "a point that failed is not measured again by itself");
+    // It fails again: one job has tried it.
+    case.retry_failed = true;
+    *case.cluster.launches.borrow_mut() = vec![Script::TimesOutAfter(0)];
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!((counts(&case), case.cluster.jobs.len()), ([5, 0, 0, 1], 2));
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!((counts(&case), case.cluster.jobs.len()), ([6, 0, 0, 0], 3));
+    assert!(case.follow().expect("an end").is_empty());
+    assert_eq!(case.cluster.jobs.len(), 3, "nothing is left");
 }
 
 #[test]
@@ -389,7 +418,8 @@ fn whoever_follows_again_neither_submits_nor_measures_twice() {
     let store = Jobs::of(&case.cluster.folder);
     // A follower that was killed after the batch system took the job, and before it could write that down.
     let part = parts(&case.cluster.plan, Division::One).expect("parts").remove(0);
-    let file = PartFile { job: "am-001-abc".into(), part, machine: Machine::plain(2, 1 << 30), seconds: 300.0 };
+    let (machine, job) = (Machine::plain(2, 1 << 30), "am-001-abc".into());
+    let file = PartFile { job, part, machine, seconds: 300.0, retry_failed: false };
     store.prepare("#!/bin/sh\n", &file).expect("files");
     let line =
         Line::Submitting { job: "am-001-abc".into(), part: "all".into(), seconds: 300.0, after: None, samples: 0 };
@@ -427,10 +457,12 @@ fn the_batch_system_is_asked_at_most_so_often_whoever_asks() {
         folder: &folder,
         parts: &parts,
         options: &options(10),
+        retry_failed: false,
         queue: &mut case.cluster,
         watcher: &mut Recorder::default(),
         prepare: &|job: &str, part: &Part, seconds| {
-            let part = PartFile { job: job.into(), part: part.clone(), machine: Machine::plain(2, 1 << 30), seconds };
+            let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+            let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
             Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
         },
         measuring: &|_, _| (1.0, 1),

@@ -87,6 +87,7 @@ fn measure(
         }
     };
     trial::before_all(&setup, folder, (launcher.as_ref(), &program), &interrupted)?;
+    let conduct = Conduct { retry_failed: part.retry_failed, ..Conduct::default() };
     let mut watcher = Progress::new(&setup.plan);
-    launching::measure(&setup, folder, launcher.as_ref(), &program, Conduct::default(), &mut watcher, &interrupted)
+    launching::measure(&setup, folder, launcher.as_ref(), &program, conduct, &mut watcher, &interrupted)
 }

@@ -67,10 +67,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
             return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
         }
-        if arguments.retry_failed {
-            let next = "run the sweep in an allocation to measure failed points again";
-            return Err(Error::input("--retry-failed is not for jobs", next));
-        }
         let setup = submit::for_nodes(setup, &arguments.submit, &arguments.sweep)?;
         return submit::carry_out(&setup, &arguments.submit, &arguments.card, conduct);
     }

@@ -155,7 +155,8 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
         let records = folder.outcomes().unwrap_or_default();
         PlanTime::new(&setup.plan, &records, progress, found.clone()).of_sizes(sizes)
     };
-    let writer = Writer { setup, folder: &folder, template: &template, options: &options };
+    let retry_failed = conduct.retry_failed;
+    let writer = Writer { setup, folder: &folder, template: &template, options: &options, retry_failed };
     if given.dry_run {
         return show(&writer, &parts, &measuring);
     }
@@ -182,6 +183,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
         folder: &folder,
         parts: &parts,
         options: &options,
+        retry_failed,
         queue: &mut queue,
         watcher: &mut watcher,
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
@@ -251,6 +253,7 @@ struct Writer<'a> {
     folder: &'a Folder,
     template: &'a Template,
     options: &'a JobOptions,
+    retry_failed: bool,
 }
 
 impl Writer<'_> {
@@ -286,7 +289,8 @@ impl Writer<'_> {
     /// Writes the files of a job.
     fn prepare(&self, job: &str, part: &Part, seconds: f64) -> Result<()> {
         let script = self.script(job, part, seconds)?;
-        let part = PartFile { job: job.to_owned(), part: part.clone(), machine: self.setup.machine, seconds };
+        let (machine, retry_failed) = (self.setup.machine, self.retry_failed);
+        let part = PartFile { job: job.to_owned(), part: part.clone(), machine, seconds, retry_failed };
         Jobs::of(self.folder).prepare(&script, &part)
     }
 }
@@ -298,7 +302,7 @@ fn show(writer: &Writer, parts: &[Part], measuring: &Measuring) -> Result<()> {
     let mut text = String::new();
     for part in parts {
         let (seconds, launches) = measuring(&progress, &part.sizes);
-        if launches == 0 {
+        if launches == 0 && !writer.retry_failed {
             text.push_str(&format!("# {}: nothing is left to measure\n", part.name));
             continue;
         }

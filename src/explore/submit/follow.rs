@@ -30,6 +30,8 @@ pub struct Follower<'a> {
     pub folder: &'a Folder,
     pub parts: &'a [Part],
     pub options: &'a JobOptions,
+    /// Points that failed before are measured again, by the first job of each part that ends in order.
+    pub retry_failed: bool,
     pub queue: &'a mut dyn Queue,
     pub watcher: &'a mut dyn Watcher,
     /// Writes the files of a job: its name, its part, its time limit in seconds.
@@ -109,6 +111,12 @@ fn of_part(plan: &Plan, progress: &Progress, part: &Part) -> (usize, bool) {
         }
     }
     (samples, open)
+}
+
+/// Whether points of a part have failed.
+fn has_failed(plan: &Plan, progress: &Progress, part: &Part) -> bool {
+    let entries = plan.entries.iter().filter(|entry| part.sizes.contains(&entry.point.launch_size()));
+    entries.into_iter().any(|entry| progress.point_state(&entry.key) == State::Failed)
 }
 
 /// Takes note of what the jobs' own drivers say; whether one has ended.
@@ -236,7 +244,10 @@ fn decide(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result
         let (samples, open) = of_part(follower.plan, &progress, part);
         let own: Vec<&Job> = state.jobs.iter().filter(|job| job.part == part.name).collect();
         let before = state.before.get(&part.name).copied().unwrap_or(0);
-        match next(open, &own, before, follower.options.tries) {
+        let retries = follower.retry_failed
+            && has_failed(follower.plan, &progress, part)
+            && !own.iter().skip(before).any(|job| job.is_through());
+        match next(open || retries, &own, before, follower.options.tries) {
             Next::Wait => {}
             Next::Done => {
                 let living: Vec<&Job> = own.into_iter().filter(|job| job.ended.is_none()).collect();

@@ -86,6 +86,9 @@ pub struct PartFile {
     pub machine: Machine,
     /// The time limit, in seconds.
     pub seconds: f64,
+    /// Points that failed before are measured again.
+    #[serde(default)]
+    pub retry_failed: bool,
 }
 
 /// A job, as its lines tell.
@@ -108,6 +111,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// It has been through all that it was to measure.
+    pub fn is_through(&self) -> bool {
+        self.ended.is_some() && self.own_end.as_ref().is_some_and(|(code, message)| *code == 0 && message.is_empty())
+    }
+
     /// Its driver found that launches fail for a reason that is the set-up's: another job would find the same.
     pub fn met_setup_fault(&self) -> bool {
         let code = ErrorKind::Setup.exit_code();
