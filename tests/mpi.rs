@@ -146,7 +146,10 @@ fn verify_nodes(mpi: &Mpi) {
     let (output, table) = run("two", 2);
     let code = if mpi.name == "MPICH" { 3 } else { 6 };
     assert_eq!((output.status.code(), table.rows), (Some(code), 0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("2 ranks on 2 nodes"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("4 ranks on 2 nodes"),
+        "the largest launch is tried first"
+    );
 }
 
 #[test]
