@@ -6,6 +6,7 @@ use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::tabulate::tabulate;
 use apexmap::explore::store::{Folder, Table, parquet};
 use apexmap::measure::hardware::Place;
+use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{self, Cache, Host, Placement, Processors};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
@@ -131,6 +132,28 @@ pub fn manifest() -> Manifest {
         launches: Vec::new(),
         sized_for: None,
         compaction: None,
+    }
+}
+
+/// The job of a launch of two ranks: points of blocks of one word and of two, two samples of each.
+pub fn job_of(launch: &str, point: impl Fn(u64) -> Point) -> Job {
+    let task = |block: u64| Task {
+        key: format!("L{block}"),
+        point: point(block),
+        seconds_so_far: Vec::new(),
+        next_repetition: 0,
+    };
+    Job {
+        launch: launch.into(),
+        block: 0,
+        launcher: "local".into(),
+        transport: "threads".into(),
+        ranks: 2,
+        seed: 1,
+        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
+        preflight_seconds: 0.0,
+        environment: Default::default(),
+        tasks: [1, 2].map(task).to_vec(),
     }
 }
 

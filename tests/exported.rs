@@ -1,11 +1,11 @@
 //! Launches carried out by hand where only the worker runs: exported, run by their scripts, imported, and whatever may happen to
 //! their outputs in between.
 
-use super::common::{Scratch, apexmap, launch, refused, sample, small_point};
+use super::common::{Scratch, apexmap, job_of, launch, refused, sample, small_point};
 use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
 use apexmap::explore::exported::import::read;
 use apexmap::explore::store::{Folder, journal};
-use apexmap::measure::worker::{Job, Repeat, Task};
+use apexmap::measure::worker::Job;
 use apexmap::sample::{Event, SCHEMA_VERSION};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -313,24 +313,7 @@ fn no_text_of_a_sweep_or_a_path_is_run_by_a_script() {
 }
 
 fn job() -> Job {
-    let task = |block: u64| Task {
-        key: format!("L{block}"),
-        point: small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block),
-        seconds_so_far: Vec::new(),
-        next_repetition: 0,
-    };
-    Job {
-        launch: "0a-1".into(),
-        block: 0,
-        launcher: "local".into(),
-        transport: "threads".into(),
-        ranks: 2,
-        seed: 1,
-        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
-        preflight_seconds: 0.0,
-        environment: Default::default(),
-        tasks: [1, 2].map(task).to_vec(),
-    }
+    job_of("0a-1", |block| small_point("apex_map.two_sided", 2).with("L", block).with("I", 64 / block))
 }
 
 /// What a worker writes that does all of its job.

@@ -1,9 +1,9 @@
 //! The lines of a launch: cut out of any bytes, found among others, and in an order that fits their job.
 
-use super::common::{launch, sample, small_point};
+use super::common::{job_of, launch, sample, small_point};
 use apexmap::explore::sweep::lines::{Lines, event};
 use apexmap::explore::sweep::protocol::Protocol;
-use apexmap::measure::worker::{Job, Repeat, Task};
+use apexmap::measure::worker::Job;
 use apexmap::sample::Event;
 use proptest::prelude::*;
 
@@ -21,24 +21,7 @@ fn cut<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, longest: usize) -> (Vec<V
 }
 
 fn job() -> Job {
-    let task = |block: u64| Task {
-        key: format!("L{block}"),
-        point: small_point("apex_map.two_sided", 2).with("L", block),
-        seconds_so_far: Vec::new(),
-        next_repetition: 0,
-    };
-    Job {
-        launch: "0001".into(),
-        block: 0,
-        launcher: "local".into(),
-        transport: "threads".into(),
-        ranks: 2,
-        seed: 1,
-        repeat: Repeat { min: 2, max: 2, width: None, budget_seconds: None },
-        preflight_seconds: 0.0,
-        environment: Default::default(),
-        tasks: [1, 2].map(task).to_vec(),
-    }
+    job_of("0001", |block| small_point("apex_map.two_sided", 2).with("L", block))
 }
 
 /// The lines of a launch that does all of its job.

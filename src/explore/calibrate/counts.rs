@@ -45,11 +45,7 @@ impl Costs {
 
 /// The probe with fewer messages, where a run would take too long.
 pub fn fitting(probe: Probe, costs: Costs) -> Probe {
-    let number = |name: &str| {
-        let set = probe.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
-        let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();
-        set.or_else(default).and_then(|value| value.as_f64())
-    };
+    let number = |name: &str| setting(&probe, name);
     let bytes = number("message_bytes").unwrap_or(0.0) * costs.per_byte;
     let window = number("window").unwrap_or(1.0);
     let round_trip = 2.0 * costs.latency;
@@ -80,15 +76,19 @@ pub fn fitting(probe: Probe, costs: Costs) -> Probe {
 
 /// Fewer index arrays, where the remote accesses of a run would take too long.
 fn of_accesses(probe: Probe, round_trip: f64) -> Probe {
-    let real =
-        |name: &str| probe.settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.as_f64());
-    let default = |name: &str| probe.parameters().iter().find(|p| p.name == name).and_then(|p| p.default_value());
-    let share = real("given_remote_share").unwrap_or(1.0);
-    let Some(indices) = default("I").and_then(|value| value.as_f64()) else { return probe };
+    let share = setting(&probe, "given_remote_share").unwrap_or(1.0);
+    let Some(indices) = setting(&probe, "I") else { return probe };
     if REMOTE * round_trip <= SECONDS {
         return probe;
     }
     replaced(probe, "N", (REMOTE / share / indices).ceil() as u64)
+}
+
+/// What a probe sets a parameter to, or else the kernel's default.
+fn setting(probe: &Probe, name: &str) -> Option<f64> {
+    let set = probe.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+    let default = || probe.parameters().iter().find(|parameter| parameter.name == name)?.default_value();
+    set.or_else(default).and_then(|value| value.as_f64())
 }
 
 fn replaced(mut probe: Probe, name: &'static str, value: u64) -> Probe {

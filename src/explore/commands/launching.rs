@@ -37,10 +37,16 @@ const LINE_LIMIT: usize = 1 << 20;
 /// Checks what can be checked before anything is launched; the launcher, and the program that it starts.
 pub fn ready(setup: &Setup) -> Result<(Box<dyn Launcher>, String)> {
     setup.check_memory()?;
+    let found = launcher(setup)?;
+    check_nodes(setup)?;
+    Ok(found)
+}
+
+/// The launcher of a sweep, and the program that it starts.
+pub fn launcher(setup: &Setup) -> Result<(Box<dyn Launcher>, String)> {
     let launcher = (setup.sweep.launch.launcher.make)(&setup.sweep.launch.command)?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
-    check_nodes(setup)?;
     Ok((launcher, program))
 }
 

@@ -7,7 +7,6 @@ use super::setup::{Setup, SweepArguments};
 use super::trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch;
-use crate::explore::launch;
 use crate::explore::store::Folder;
 use crate::explore::submit::parts::stop_early;
 use crate::explore::submit::record::Own;
@@ -62,9 +61,7 @@ fn measure(
         ));
     }
     setup.plan.entries.retain(|entry| part.part.sizes.contains(&entry.point.launch_size()));
-    let launcher = (setup.sweep.launch.launcher.make)(&setup.sweep.launch.command)?;
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let program = launch::check(launcher.as_ref(), &setup.worker, &search)?;
+    let (launcher, program) = launching::launcher(&setup)?;
     let interrupt = Interrupt::catch();
     let time = Duration::from_secs_f64((part.seconds - stop_early(part.seconds)).max(0.0));
     let interrupted = || {

@@ -30,17 +30,21 @@ pub struct Shown {
     pub samples: Samples,
 }
 
-/// Launches the largest size of a plan with a few runs, in a folder beside its result, which is removed if all went well.
+/// The launch that a trial is about.
+pub fn largest(setup: &Setup) -> Option<LaunchSize> {
+    setup.plan.by_size().into_keys().max_by_key(|size| size.ranks)
+}
+
+/// Makes a launch of this size with a few runs, in a folder beside its result, which is removed if all went well.
 ///
 /// # Errors
 /// If the launch fails, or its ranks are on another number of nodes than the sweep asks for.
 pub fn carry_out(
     setup: &Setup,
+    size: LaunchSize,
     launcher: (&dyn Launcher, &str),
     interrupted: &dyn Fn() -> Result<()>,
-) -> Result<Option<Shown>> {
-    let sizes = setup.plan.by_size();
-    let Some(size) = sizes.into_keys().max_by_key(|size| size.ranks) else { return Ok(None) };
+) -> Result<Shown> {
     let expected = parts::nodes(size, &setup.plan.context);
     let (host, process) = (provenance::host_name(), std::process::id());
     let path = PathBuf::from(format!("{}-try-{host}-{process}", setup.folder.display()));
@@ -60,7 +64,7 @@ pub fn carry_out(
     let launch = end.launch.clone();
     on_as_many_nodes(&launch, expected)?;
     std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
-    Ok(Some(Shown { launch, manifest, samples }))
+    Ok(Shown { launch, manifest, samples })
 }
 
 fn measure(
@@ -74,8 +78,9 @@ fn measure(
     let driven = launching::measure(trial, folder, launcher, program, Conduct::default(), &mut watcher, interrupted);
     drop(watcher);
     driven?;
-    launching::describe(trial, folder)?;
-    launching::verdict(trial, folder, &Done::new(&trial.plan, &folder.outcomes()?))
+    let records = folder.outcomes()?;
+    launching::manifest(trial).with_records(&records).write(folder)?;
+    launching::verdict(trial, folder, &Done::new(&trial.plan, &records))
 }
 
 /// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
@@ -85,19 +90,19 @@ pub fn before_all(
     launcher: (&dyn Launcher, &str),
     interrupted: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
-    let (context, most) = (&setup.plan.context, setup.plan.by_size().into_keys().max_by_key(|size| size.ranks));
-    let nodes = most.and_then(|size| parts::nodes(size, context)).unwrap_or(1);
+    let (context, Some(size)) = (&setup.plan.context, largest(setup)) else { return Ok(()) };
+    let nodes = parts::nodes(size, context).unwrap_or(1);
     let watched = setup.sweep.launch.preflight_seconds > 0.0;
     // In a queue of its own it would wait as long as a launch that measures.
     let waits = context.launcher.waits_in_queue();
     if nodes < 2 || context.transport != TransportKind::Mpi || !watched || waits {
         return Ok(());
     }
-    if folder.trial()?.is_some_and(|trial| most.is_some_and(|size| size.ranks <= trial.ranks)) {
+    if folder.trial()?.is_some_and(|trial| size.ranks <= trial.ranks) {
         return Ok(());
     }
     note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
-    let Some(shown) = carry_out(setup, launcher, interrupted)? else { return Ok(()) };
+    let shown = carry_out(setup, size, launcher, interrupted)?;
     told(&shown.launch, &shown.samples).lines().for_each(note);
     folder.replace_trial(&record(&shown))
 }

@@ -21,10 +21,10 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
+    let Some(size) = trial::largest(&setup) else { return print("the sweep has no point\n") };
     let (launcher, program) = launching::ready(&setup)?;
     let interrupt = Interrupt::catch();
-    let shown = trial::carry_out(&setup, (launcher.as_ref(), &program), &|| interrupt.check())?;
-    let Some(shown) = shown else { return print("the sweep has no point\n") };
+    let shown = trial::carry_out(&setup, size, (launcher.as_ref(), &program), &|| interrupt.check())?;
     print(&trial::told(&shown.launch, &shown.samples))?;
     let warnings = placement::warnings(&shown.manifest, &shown.samples);
     warnings.iter().try_for_each(|text| print(&format!("warning: {text}\n")))
