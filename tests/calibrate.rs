@@ -203,6 +203,16 @@ fn kernels_of_a_core_verify_their_work_on_all_settings() {
         let settings = [bytes.clone(), ("L", block.into()), ("reads", Value::Integer(100))];
         assert_eq!(run(point("calibrate.blocks", &settings)).verdict, Ok(()), "{block}");
     }
+    for wait in [1e-6, 1e-3] {
+        let settings = [("bytes", Value::Integer(1 << 14)), ("wait", Value::Real(wait))];
+        let outcome = run(point("calibrate.residence", &settings));
+        assert_eq!(outcome.verdict, Ok(()), "{wait}");
+        assert!(outcome.outputs["unused_seconds"].as_f64().is_some_and(|seconds| seconds >= wait), "{outcome:?}");
+    }
+    for alpha in [0.01, 1.0] {
+        let settings = [("M", Value::Integer(1 << 20)), ("alpha", Value::Real(alpha)), ("N", Value::Integer(3))];
+        assert_eq!(run(point("calibrate.draw", &settings)).verdict, Ok(()), "{alpha}");
+    }
     for bytes in [8u64, 64, 4096] {
         let settings = [("message_bytes", bytes.into()), ("messages", Value::Integer(1000))];
         assert_eq!(run(point("calibrate.mailbox", &settings)).verdict, Ok(()));
@@ -300,12 +310,14 @@ proptest! {
 }
 
 /// A machine whose numbers of Apex-Map's model are known, in the order of `apex_map.requests`.
-const TRUTH: [f64; 24] = [
+const TRUTH: [f64; 26] = [
     32768.0,
     524288.0,
     3.3554432e7,
     1.0,
     1024.0, // sizes, as the host tells
+    0.0,
+    0.0, // no other users of L3
     0.6e-9,
     5e-12,
     0.3e-9,
@@ -370,7 +382,7 @@ fn the_numbers_of_the_surface_are_recovered_from_reads_that_do_not_know_the_powe
             table.set(model.about().column, &Value::Real(rate));
         }
         let card = card(&[], &table.finish().into(), "made up", &host).expect("a card");
-        for (parameter, truth) in requests.about().parameters.iter().zip(TRUTH).skip(5) {
+        for (parameter, truth) in requests.about().parameters.iter().zip(TRUTH).skip(7) {
             let value = card.get(parameter.number).unwrap_or_else(|| panic!("{}", card_text(&card, None)));
             let (low, high) = card.interval(parameter.number).expect("an interval");
             assert!((value / truth).ln().abs() < 0.5, "{}: {value} is not {truth}", parameter.number);

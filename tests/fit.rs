@@ -170,12 +170,12 @@ fn designs(n: usize) -> Vec<Design> {
 /// Memory alone in a few points; the core, levels and messages in many.
 fn surface(n: usize) -> Design {
     let numbers = [
-        vec![32768.0, 1048576.0, 3.6e7, 8.0, 1024.0],
+        vec![32768.0, 1048576.0, 3.6e7, 8.0, 1024.0, 0.0, 0.0],
         vec![0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9],
         vec![13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, 1e11, 1e10],
     ]
     .concat();
-    let wanted: &[usize] = if n > 14 { &[5, 6, 8, 9, 13] } else { &[9, 13] };
+    let wanted: &[usize] = if n > 14 { &[7, 8, 10, 11, 15] } else { &[11, 15] };
     let truth: Vec<_> = numbers.into_iter().enumerate().map(|(at, number)| (number, wanted.contains(&at))).collect();
     let at =
         |alpha: f64, block: f64, words: f64, ranks: f64| vec![alpha, block, words, ranks, 2097152.0, 0.0, 0.0, 0.0];

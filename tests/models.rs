@@ -256,8 +256,8 @@ fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
 }
 
 /// Numbers of a machine, in the order of the surface's parameters.
-const MACHINE: [f64; 26] = [
-    32768.0, 524288.0, 3.2e7, 8.0, 1024.0, // sizes
+const MACHINE: [f64; 28] = [
+    32768.0, 524288.0, 3.2e7, 8.0, 1024.0, 0.0, 0.0, // sizes
     0.6e-9, 5e-12, 0.3e-9, 0.8e-9, 2.5e-9, 1.5, 64.0, 15e-9, 150e-9, 24e-9, 50e-9, // memory
     13e-9, 110e-9, 7e-11, 190e-9, 9e-9, 5e-9, 2.4e-11, 20e-9, // remote
     1e11, 1e10, // shared
@@ -324,7 +324,7 @@ fn what_ranks_share_bounds_them_together() {
     assert!((found.value * 64.0 / 4.0 / 1e10 - 1.0).abs() < 1e-9 && found.bottleneck == "bisection", "{found:?}");
     // Where a card says nothing of either, nothing is bounded.
     let mut open = MACHINE;
-    (open[24], open[25]) = (f64::NAN, f64::NAN);
+    (open[26], open[27]) = (f64::NAN, f64::NAN);
     assert!(at(&open, 1.0).value > found.value);
 }
 
@@ -334,13 +334,13 @@ fn reads_and_requests_are_the_surface_where_it_is_uniform() {
         ["apex_map.surface", "apex_map.reads", "apex_map.requests"].map(|id| models::find(id).expect("a model"));
     // alpha = 1 in what no cache holds a part of worth mentioning, and in what the second level holds.
     for (words, block) in [(2f64.powi(36), 1.0), (2f64.powi(36), 256.0), (2048.0, 16.0)] {
-        let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..16]).value * 8.0 * block;
+        let rate = reads.predict(&[8.0 * words, block, 1.0, 1.0, 2.0, 0.0], &MACHINE[..18]).value * 8.0 * block;
         let whole = surface.predict(&[1.0, block, words, 1.0, 4096.0, 0.0, 0.0, 0.0], &MACHINE).value;
         assert!((rate / whole - 1.0).abs() < 0.01, "{rate} {whole}");
     }
     // Two ranks, half of the accesses to the other one.
     for by in [0.0, 1.0] {
-        let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..24]).value;
+        let rate = requests.predict(&[0.5, 16.0, 2048.0, 2.0, by], &MACHINE[..26]).value;
         let whole = surface.predict(&[1.0, 16.0, 2048.0, 2.0, 2097152.0, 0.0, by, 0.0], &MACHINE).value;
         assert!((rate / whole - 1.0).abs() < 1e-9, "{rate} {whole}");
     }

@@ -8,6 +8,7 @@ mod fitted;
 pub mod ladders;
 mod node;
 mod order;
+mod residence;
 mod shapes;
 pub mod staircase;
 
@@ -223,6 +224,7 @@ fn updates(memory: u64) -> Vec<Probe> {
     };
     vec![
         Probe::new("generate_seconds", "calibrate.generate", 1),
+        Probe::new("draw_seconds", "calibrate.draw", 1),
         Probe::new("loop_seconds", "calibrate.loop", 1),
         update(None, "huge"),
         update(Some(Word::BasePages), "base"),
@@ -346,6 +348,7 @@ pub fn card(probes: &[Probe], samples: &Samples, machine: &str, host: &Host) -> 
         card.set("lines_in_flight", Number::new(latency / access, "", how))?;
     }
     let mut unknown = derived::add(&mut card, host)?;
+    unknown.extend(residence::add(&mut card, samples)?);
     unknown.extend(fitted::add(&mut card, samples, host)?);
     if !unknown.is_empty() {
         card.provenance.insert(UNKNOWN.into(), unknown.join("; ").into());

@@ -15,6 +15,9 @@ const REMOTE_BLOCKS: [u64; 6] = [1, 16, 64, 256, 1024, 4096];
 /// Fractions of accesses that are remote.
 const REMOTE_SHARES: [f64; 5] = [1.0 / 1024.0, 1.0 / 64.0, 1.0 / 8.0, 0.5, 1.0];
 
+/// Seconds for which a part of L3 is not read.
+const WAITS: [f64; 6] = [1e-6, 1e-3, 3e-3, 1e-2, 3e-2, 0.1];
+
 /// The largest region, where memory allows: far beyond the caches, as the memory of a sweep is.
 const FAR: u64 = 512 << 20;
 
@@ -36,6 +39,10 @@ pub fn shapes(host: &Host, cores: usize) -> Vec<Probe> {
             all.extend(blocks(line, bytes, &pages));
             all.extend(sparse(alone, bytes, &pages));
         }
+    }
+    if let (Some(second), Some(third)) = (level(2), level(3)) {
+        let bytes = part(third, 8).max(4 * part(second, 1)).min(part(third, 2));
+        all.extend(WAITS.map(|wait| residence(bytes, wait)));
     }
     if cores > 1 {
         for (by, number) in [("messages", "request_seconds"), ("gets", "get_least_seconds")] {
@@ -63,6 +70,10 @@ fn sparse(number: &str, bytes: u64, pages: &Word) -> Vec<Probe> {
         probe.with("random_share", share).with("reads", if share < 0.1 { 1u64 << 20 } else { 1 << 18 })
     };
     SHARES.map(one).into()
+}
+
+fn residence(bytes: u64, wait: f64) -> Probe {
+    Probe::new("l3_displacements_per_second", "calibrate.residence", 1).with("bytes", bytes).with("wait", wait)
 }
 
 /// Between two ranks, whose blocks lie in their nearest caches.

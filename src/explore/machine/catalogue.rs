@@ -159,6 +159,12 @@ pub const CATALOGUE: &[Entry] = &[
     entry("overlap_seconds", Unit::Seconds, "time of issue that a core looks ahead: misses within it overlap"),
     entry("walk_seconds", Unit::Seconds, "address translation by a page walk, among reads that need none"),
     entry("tlb_entries", Unit::None, "pages whose translations a core holds"),
+    entry(
+        "l3_displacements_per_second",
+        Unit::PerSecond,
+        "rate at which other users of L3 displace a line that is not read; one over it is how long such a line stays",
+    ),
+    entry("draw_seconds", Unit::Seconds, "drawing the place of an access by the power law, beside the clock"),
     entry("l3_cores", Unit::None, "cores that share a third-level cache"),
     // Apex-Map between ranks
     entry("request_poll_seconds", Unit::Seconds, "with every access, to look for requests and replies"),

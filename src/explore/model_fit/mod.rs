@@ -205,7 +205,7 @@ pub fn roles(
         if let (Some(value), false, false) = (on_card, parameter.given, free.contains(&name)) {
             return Role::OrHold(value);
         }
-        let known = on_card.or_else(|| reported(name));
+        let known = on_card.or_else(|| reported(name)).or(parameter.otherwise);
         if free.contains(&name) || !parameter.given {
             // Sizes are reported well enough to begin at.
             return known.filter(|_| parameter.given).map_or(Role::Fit, Role::From);

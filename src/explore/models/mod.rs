@@ -108,6 +108,8 @@ pub struct Parameter {
     pub given: bool,
     /// Whether it has to do with a place where the model jumps, such as a switch of protocols.
     pub breaks: Break,
+    /// What it is where nobody gives it.
+    pub otherwise: Option<f64>,
 }
 
 /// Whether a parameter has to do with a place where the model jumps.
@@ -124,12 +126,17 @@ pub enum Break {
 impl Parameter {
     /// Found from measurements, between these bounds.
     pub const fn fitted(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: false, breaks: Break::No }
+        Self { number, symbol, least, most, first, given: false, breaks: Break::No, otherwise: None }
     }
 
     /// Taken from a machine card, or from the machine.
     pub const fn given(number: &'static str, symbol: &'static str, least: f64, most: f64, first: f64) -> Self {
-        Self { number, symbol, least, most, first, given: true, breaks: Break::No }
+        Self { number, symbol, least, most, first, given: true, breaks: Break::No, otherwise: None }
+    }
+
+    /// What most machines do not have, or do not tell: 0 where nobody gives it.
+    pub const fn rare(number: &'static str, symbol: &'static str, most: f64) -> Self {
+        Self { otherwise: Some(0.0), ..Self::given(number, symbol, most * 1e-12, most, most * 1e-6) }
     }
 
     /// Base unit of the number.

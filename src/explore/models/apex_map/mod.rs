@@ -47,13 +47,15 @@ const ACCESS: Variable = Variable {
     ..variable("access", Unit::None, "what an access does with its block: \"read\" only", Some(0.0))
 };
 
-/// Sizes, which are given.
-const SIZES: [Parameter; 5] = [
+/// Sizes, which are given, and what tells how long others leave a line in the last cache.
+const SIZES: [Parameter; 7] = [
     Parameter::given("l1_bytes", "C1", 1.0, 1e12, 32768.0),
     Parameter::given("l2_bytes", "C2", 1.0, 1e12, 1e6),
     Parameter::given("l3_bytes", "C3", 1.0, 1e12, 3e7),
     Parameter::given("l3_cores", "k", 1.0, 1e6, 8.0),
     Parameter::given("tlb_entries", "E", 1.0, 1e12, 1536.0),
+    Parameter::rare("l3_displacements_per_second", "d", 1e9),
+    Parameter::rare("draw_seconds", "i", 1e-3),
 ];
 /// What several ranks share at most.
 const SHARED: [Parameter; 2] = [
@@ -102,8 +104,23 @@ const ASCENDING: &[&[&str]] = &[
 
 /// Sizes as one of so many ranks on a node has them.
 fn sizes(p: &[f64], on_node: f64) -> Sizes {
-    let [l1, l2, l3, cores, tlb_entries] = array(&p[..SIZES.len()]);
+    let [l1, l2, l3, cores, tlb_entries, ..] = array::<7>(&p[..SIZES.len()]);
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
+}
+
+/// Steps until a chance of loss and the time of an access, each of which follows from the other, agree.
+const STEPS: usize = 12;
+
+/// The probability that others displace a line of the last cache from one access to the next, where an access takes `seconds` with
+/// such a probability, and `drawing` besides. It begins with a cache that holds nothing: one that others use, too, fills only
+/// if it is read faster than they displace.
+fn lost(p: &[f64], drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
+    let rate = p[SIZES.len() - 2];
+    let mut lost = if rate > 0.0 { 1.0 } else { return 0.0 };
+    for _ in 0..STEPS {
+        lost = (rate * (seconds(lost) + drawing)).min(1.0);
+    }
+    lost
 }
 
 /// The size of the third level as measured, as others may use it, too; the nearer ones are a core's own.
@@ -124,7 +141,8 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
         };
-        let found = last_cache(card, number).or_else(|| on_card(card, number)).or_else(flat).or_else(may_lack);
+        let given = last_cache(card, number).or_else(|| on_card(card, number));
+        let found = given.or(parameter.otherwise).or_else(flat).or_else(may_lack);
         found.map_or_else(|| card.require(number), Ok)
     };
     parameters.iter().map(value).collect()
@@ -141,8 +159,11 @@ impl Served {
     fn at(x: &[f64], p: &[f64]) -> Self {
         let [alpha, block, memory, ranks, page, on_node, ..] = array::<8>(x);
         let on_node = if on_node > 0.0 { on_node } else { ranks };
-        let both = by_power_law(Place { alpha, memory, block, ranks, page }, sizes(p, on_node));
-        Self { both, remote: remote_share(ranks as usize, alpha), on_node }
+        let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
+        let served = |lost| Self { both: by_power_law(place, sizes(p, on_node), lost), remote, on_node };
+        // Several ranks have drawn all of their accesses before.
+        let drawing = if ranks > 1.0 { 0.0 } else { p[SIZES.len() - 1] };
+        served(lost(p, drawing, |lost| sum(&served(lost).terms(x, p)).0))
     }
 
     /// Seconds of each of [`TERMS`] in an access.
@@ -193,7 +214,8 @@ impl Model for Surface {
             unit: Unit::BytesPerSecond,
             linear: false,
             design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
-            assumes: "caches replace what was not used for longest, and nothing else uses them; lines come in pairs, as processors with \
+            assumes: "caches replace what was not used for longest; others that use the last one, if any, displace each of its lines at the \
+                      same rate; lines come in pairs, as processors with \
                       a prefetcher of the adjacent line fetch them; misses of a block's further lines do not overlap with other blocks; \
                       the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
                       node's memory and in the bisection only",

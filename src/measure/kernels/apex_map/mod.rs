@@ -16,6 +16,7 @@ mod accesses;
 mod arrays;
 pub mod chains;
 mod draw;
+mod drawing;
 mod neighbours;
 mod one_sided;
 mod request;
@@ -27,6 +28,7 @@ pub mod warm_up;
 pub mod writing;
 
 pub use chains::CHAINS_KERNEL as CHAINS;
+pub use drawing::KERNEL as DRAW;
 pub use neighbours::KERNEL as NEIGHBOURS;
 pub use one_sided::ONE_SIDED;
 pub use request::REQUEST;

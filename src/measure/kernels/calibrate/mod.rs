@@ -11,7 +11,7 @@ use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
 use std::collections::BTreeMap;
 
-const OUTPUTS: &[Output] =
+pub(in crate::measure::kernels) const OUTPUTS: &[Output] =
     &[Output { column: "operation_seconds", unit: Unit::Seconds, meaning: "time per operation, on the slowest rank" }];
 
 /// What a kernel that traverses memory tells besides: the pages that it was given.
@@ -22,24 +22,24 @@ const PAGE_OUTPUTS: [Output; 2] = [
 
 const MEMORY_OUTPUTS: &[Output] = &[OUTPUTS[0], PAGE_OUTPUTS[0], PAGE_OUTPUTS[1]];
 
-const HEADLINE: &str = "operation_seconds";
+pub(in crate::measure::kernels) const HEADLINE: &str = "operation_seconds";
 
 /// A cost: a kernel, but for what all of them share.
 pub struct Probe {
     pub about: &'static About,
     /// Points that it cannot run.
-    refuse: fn(&Point) -> std::result::Result<(), String>,
-    work: fn(&Point) -> Work,
+    pub(in crate::measure::kernels) refuse: fn(&Point) -> std::result::Result<(), String>,
+    pub(in crate::measure::kernels) work: fn(&Point) -> Work,
     /// Words of the arena that it traverses, per rank.
-    words: fn(&Point) -> u64,
+    pub(in crate::measure::kernels) words: fn(&Point) -> u64,
     /// Further bytes, per rank.
-    buffers: fn(&Point) -> u64,
+    pub(in crate::measure::kernels) buffers: fn(&Point) -> u64,
     /// As [`Kernel::rings`].
-    rings: fn(&Point) -> Vec<Rings>,
+    pub(in crate::measure::kernels) rings: fn(&Point) -> Vec<Rings>,
     /// As [`Kernel::in_order`].
-    in_order: bool,
+    pub(in crate::measure::kernels) in_order: bool,
     /// The run's number, for those that draw.
-    run: fn(&Point, u64, &mut World) -> Result<Outcome>,
+    pub(in crate::measure::kernels) run: fn(&Point, u64, &mut World) -> Result<Outcome>,
 }
 
 impl Kernel for Probe {
@@ -81,7 +81,13 @@ impl Kernel for Probe {
 }
 
 /// What came of a run: the slowest rank's time of its `operations`, and what is wrong, on any rank. Collective.
-fn outcome<C: Collectives>(comm: &C, seconds: f64, operations: f64, wrong: u64, what: &str) -> Outcome {
+pub(in crate::measure::kernels) fn outcome<C: Collectives>(
+    comm: &C,
+    seconds: f64,
+    operations: f64,
+    wrong: u64,
+    what: &str,
+) -> Outcome {
     let report = [seconds.to_bits(), wrong];
     let all = comm.gather(&report).unwrap_or_else(|| report.to_vec());
     let seconds = all.chunks_exact(2).map(|row| f64::from_bits(row[0])).fold(0.0, f64::max);

@@ -64,7 +64,7 @@ const STEPS: Parameter = parameter(
     "accesses per chase in one run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 << 20 },
 );
-const LINE_WORDS: u64 = 8;
+pub const LINE_WORDS: u64 = 8;
 /// Of a generator modulo a power of two that goes through all numbers (Knuth, 3.2.1.2, Theorem A): 1 modulo 4, and odd.
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
@@ -87,33 +87,52 @@ pub fn jump(from: u64, mut steps: u64, lines: u64) -> u64 {
     from.wrapping_mul(factor).wrapping_add(add) & (lines - 1)
 }
 
-/// The first word of each line holds the place of the next one's.
-fn next_place(place: usize, lines: u64) -> u64 {
-    match place as u64 % LINE_WORDS {
-        0 => jump(place as u64 / LINE_WORDS, 1, lines) * LINE_WORDS,
-        _ => 0,
+/// The cycle through the lines of a point's region.
+#[derive(Clone, Copy)]
+pub struct Cycle {
+    lines: u64,
+}
+
+impl Cycle {
+    pub fn of(point: &Point) -> Self {
+        Self { lines: lines(point) }
+    }
+
+    /// The place of the word that a chase from this line on has come to after so many steps.
+    pub fn place(self, line: u64, steps: u64) -> u64 {
+        jump(line, steps, self.lines) * LINE_WORDS
+    }
+
+    /// The region: the first word of each line holds the place of the next one's.
+    pub fn words<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<&'a [u64]> {
+        let contents = seed(&[u64::from_be_bytes(*b"chase   "), self.lines]);
+        let next = |place: usize| match place as u64 % LINE_WORDS {
+            0 => self.place(place as u64 / LINE_WORDS, 1),
+            _ => 0,
+        };
+        let pages = Pages::from_name(point.text("pages"));
+        Ok(arena.words(pages, region_words(point) as usize, contents, next)?.0)
     }
 }
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
-    let (lines, steps, chases) = (lines(point), point.integer("steps"), point.integer("chases"));
-    let contents = seed(&[u64::from_be_bytes(*b"chase   "), lines]);
-    let pages = Pages::from_name(point.text("pages"));
-    let (words, _) = arena.words(pages, region_words(point) as usize, contents, |place| next_place(place, lines))?;
-    let starts: Vec<u64> = (0..chases).map(|chase| jump(0, lines / chases * chase, lines)).collect();
-    let mut places: Vec<u64> = starts.iter().map(|line| line * LINE_WORDS).collect();
+    let (cycle, steps, chases) = (Cycle::of(point), point.integer("steps"), point.integer("chases"));
+    let words = cycle.words(point, arena)?;
+    let starts: Vec<u64> = (0..chases).map(|chase| lines(point) / chases * chase).collect();
+    let mut places: Vec<u64> = starts.iter().map(|&start| cycle.place(0, start)).collect();
     prime(comm, words);
     comm.barrier();
     let start = comm.now();
     follow(words, &mut places, black_box(steps));
     let seconds = comm.now() - start;
     let ends = places.iter().zip(&starts);
-    let wrong = ends.filter(|&(place, line)| *place != jump(*line, steps, lines) * LINE_WORDS).count() as u64;
+    let wrong = ends.filter(|&(place, start)| *place != cycle.place(0, start + steps)).count() as u64;
     Ok(outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should"))
 }
 
-fn follow(words: &[u64], places: &mut [u64], steps: u64) {
+/// As many chases as places, each by so many steps.
+pub fn follow(words: &[u64], places: &mut [u64], steps: u64) {
     match places.len() {
         1 => together::<1>(words, places, steps),
         2 => together::<2>(words, places, steps),

@@ -11,6 +11,7 @@ pub mod loaded;
 pub mod mix;
 pub mod owner;
 pub mod read;
+pub mod residence;
 pub mod sparse;
 pub mod stream;
 pub mod stride;

@@ -1,0 +1,70 @@
+//! NAME: calibrate.draw. The time to draw the place of an access by Apex-Map's power law.
+//!
+//! SOURCE: Strohmaier and Shan, Section 2. One process draws each array beside the clock: what it takes passes in the caches, too,
+//!   where others use them.
+//! DEFINITION: `N` arrays of `I` places each.
+//! CHECK: the sum of all places, against that of the same places drawn one by one.
+
+use super::draw::{Draws, Location};
+use super::{ALPHA, I, L, M, N, SEED};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
+use crate::measure::kernels::{About, Outcome, Parameter, Ranks, Work, no_rings};
+use crate::on_transport;
+use crate::point::Point;
+use crate::source;
+use crate::units::WORD_BYTES;
+use std::hint::black_box;
+
+const ARRAYS: Parameter = Parameter { domain: super::Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..N };
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        id: "calibrate.draw",
+        summary: "Time to draw the place of an access by the power law",
+        source: &source::APEX_MAP,
+        place: "Section 2",
+        parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
+        outputs: OUTPUTS,
+        ranks: Ranks::Any,
+        headline: HEADLINE,
+        method: "Every rank draws the places of accesses into one array again and again; no memory is read. The time is that of \
+                 the slowest rank. The sum of the places was compared with that of the same places drawn one by one.",
+    },
+    refuse: super::check,
+    work: |point| {
+        let operations = (places(point) * point.ranks as u64) as f64;
+        Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
+    },
+    words: |_| 0,
+    buffers: |point| point.integer("I") * WORD_BYTES,
+    rings: no_rings,
+    in_order: false,
+    run: |point, stream, world| on_transport!(&world.transport, comm => run(*comm, point, stream)),
+};
+
+fn places(point: &Point) -> u64 {
+    point.integer("I") * point.integer("N")
+}
+
+/// Collective.
+fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
+    let draws = || Draws::new(point, comm.rank(), stream, 0);
+    let sum = |places: &[Location]| places.iter().fold(0u64, |sum, at| sum.wrapping_add(at.offset() as u64 + 1));
+    let mut drawing = draws();
+    let mut array = drawing.array(point.integer("I") as usize);
+    let (mut seconds, mut found) = (0.0, 0u64);
+    drawing = draws();
+    comm.barrier();
+    for _ in 0..point.integer("N") {
+        let start = comm.now();
+        drawing.fill(black_box(&mut array));
+        seconds += comm.now() - start;
+        found = found.wrapping_add(sum(&array));
+    }
+    let mut again = draws();
+    let expected = (0..places(point)).fold(0u64, |all, _| all.wrapping_add(sum(&again.array(1))));
+    let wrong = u64::from(found != expected);
+    Ok(outcome(comm, seconds, places(point) as f64, wrong, "ranks drew other places"))
+}

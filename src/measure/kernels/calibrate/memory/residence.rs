@@ -1,0 +1,89 @@
+//! NAME: calibrate.residence. What is left of a region in the caches when nobody has read it for some time.
+//!
+//! SOURCE: lmbench's lat_mem_rd, with a wait. On a machine that others use too, or whose operating system works meanwhile, lines
+//!   leave a cache that has room for them: the latency after a wait tells how many.
+//! DEFINITION: the cycle of `calibrate.chase` through a region of `bytes` bytes is followed twice, but for its last line; the
+//!   core waits for `wait` seconds and reads nothing but the clock; the cycle is followed once more, and timed.
+//! CHECK: where the chase ends, against the generator's own jump.
+
+use super::chase::{Cycle, LINE_WORDS, follow};
+use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
+use crate::error::Result;
+use crate::measure::comm::Collectives;
+use crate::measure::comm::arena::Arena;
+use crate::measure::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, output};
+use crate::on_transport;
+use crate::point::{Point, Value};
+use crate::units::Unit;
+
+pub const KERNEL: Probe = Probe {
+    about: &About {
+        outputs: &OUTPUTS,
+        ..about(
+            "calibrate.residence",
+            "Latency of a region that nobody has read for some time: what others leave of it in the caches",
+            "lat_mem_rd of lmbench",
+            &[BYTES, PAGES, WAIT],
+            "Every rank follows a cycle through the 64-byte lines of its region twice, waits, reading the clock alone, and follows \
+             it once more, timed. The time is that of the slowest rank. The end of the chase was compared with the generator of \
+             the cycle.",
+        )
+    },
+    refuse: power_of_two,
+    work: |point| each(point, lap(point), "access", 64, "one 64-byte line per access"),
+    words: region_words,
+    buffers: |_| 0,
+    rings: no_rings,
+    in_order: false,
+    run: |point, _, world| on_transport!(&world.transport, comm => run(*comm, point, world.arena)),
+};
+
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    column: "wait_seconds",
+    unit: Unit::Seconds,
+    meaning: "time for which the region is not read",
+    domain: Domain::Real { above: 0.0, most: 10.0, default: 0.01 },
+};
+const OUTPUTS: [Output; 4] = [
+    MEMORY_OUTPUTS[0],
+    output("unused_seconds", Unit::Seconds, "mean time since a line was last read"),
+    MEMORY_OUTPUTS[1],
+    MEMORY_OUTPUTS[2],
+];
+
+/// Laps before the wait, until the caches hold what they can.
+const LAPS: u64 = 2;
+
+/// All lines but one: a chase that does nothing ends elsewhere.
+fn lap(point: &Point) -> u64 {
+    region_words(point) / LINE_WORDS - 1
+}
+
+/// Collective.
+pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
+    let (cycle, steps) = (Cycle::of(point), lap(point));
+    let words = cycle.words(point, arena)?;
+    prime(comm, words);
+    comm.barrier();
+    let mut place = [0];
+    let mut before = comm.now();
+    for _ in 0..LAPS {
+        before = comm.now();
+        follow(words, &mut place, steps);
+    }
+    let end = comm.now();
+    while comm.now() - end < point.real("wait") {
+        std::hint::spin_loop();
+    }
+    let start = comm.now();
+    follow(words, &mut place, steps);
+    let seconds = comm.now() - start;
+    let wrong = u64::from(place[0] != cycle.place(0, (LAPS + 1) * steps));
+    let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
+    // Of the lines of a lap, the first were read a lap earlier, the last right before the wait.
+    let unused = start - end + f64::midpoint(end - before, seconds);
+    outcome.outputs.insert("unused_seconds".into(), Value::Real(unused));
+    Ok(outcome)
+}
