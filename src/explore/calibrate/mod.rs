@@ -224,7 +224,7 @@ fn updates(memory: u64) -> Vec<Probe> {
     };
     vec![
         Probe::new("generate_seconds", "calibrate.generate", 1),
-        Probe::new("draw_seconds", "calibrate.draw", 1),
+        Probe::new("draw_seconds", "calibrate.draw", 1).with("M", 1u64 << 20).with("alpha", 0.1),
         Probe::new("loop_seconds", "calibrate.loop", 1),
         update(None, "huge"),
         update(Some(Word::BasePages), "base"),

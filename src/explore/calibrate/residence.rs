@@ -43,7 +43,7 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
         .collect();
     if let Some(found) = Summary::of(&telling) {
         let how = format!("latency after waits of {KERNEL}, {} runs", found.n);
-        let number = Number::new(found.median, "/s", how);
+        let number = Number::new(found.median, "1/s", how);
         let number = found.interval.map_or(number.clone(), |(low, high)| number.with_interval(low, high));
         card.set(NUMBER, number)?;
         return Ok(None);
