@@ -1,34 +1,23 @@
-//! How fast others displace the lines of the last cache: from the latency of a region that nobody has read for some time.
+//! How long others leave the lines of the last cache: from the latency of a region that nobody has read for some time.
 
 use crate::error::Result;
 use crate::explore::machine::{Card, Number};
 use crate::explore::store::Samples;
-use crate::measure::numerics::statistics::{Summary, median};
+use crate::measure::numerics::statistics::median;
 
 const KERNEL: &str = "calibrate.residence";
 const NUMBER: &str = "l3_displacements_per_second";
 
-/// Waits of which more than this share of the lines is left, or less than one less it, tell little of the rate.
-const MOST_LEFT: f64 = 0.9;
-
-/// Runs after one wait.
+/// After one wait, medians of its runs.
 struct Wait {
-    /// Shares of the lines that were left, and seconds since they were last read.
-    runs: Vec<(f64, f64)>,
+    /// Fraction of the lines that were left.
+    left: f64,
+    /// Seconds since they were last read.
+    unused: f64,
 }
 
-impl Wait {
-    fn left(&self) -> f64 {
-        median(&self.runs.iter().map(|run| run.0).collect::<Vec<_>>()).unwrap_or(f64::NAN)
-    }
-
-    /// If lines are lost at the same rate all the time.
-    fn rates(&self) -> impl Iterator<Item = f64> {
-        self.runs.iter().map(|(left, unused)| -left.clamp(1e-3, 1.0).ln() / unused)
-    }
-}
-
-/// Adds the rate to a card that has the latency of memory; nothing where the lines stay. What cannot be told is said.
+/// Adds the rate, one over the time after which half of the lines are left, to a card that has the latency of memory; nothing where
+/// they stay. The interval is that between the waits around it. What cannot be told is said.
 ///
 /// # Errors
 /// If it is no number that a card takes.
@@ -36,21 +25,16 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let samples = samples.with_word("kernel", &[KERNEL]).good();
     let Some(memory) = card.get("memory_latency_seconds") else { return Ok(None) };
     let waits = waits(&samples, memory);
-    let telling: Vec<f64> = waits
-        .iter()
-        .filter(|wait| (1.0 - MOST_LEFT..=MOST_LEFT).contains(&wait.left()))
-        .flat_map(Wait::rates)
-        .collect();
-    if let Some(found) = Summary::of(&telling) {
-        let how = format!("latency after waits of {KERNEL}, {} runs", found.n);
-        let number = Number::new(found.median, "1/s", how);
-        let number = found.interval.map_or(number.clone(), |(low, high)| number.with_interval(low, high));
-        card.set(NUMBER, number)?;
-        return Ok(None);
-    }
-    let gone = waits.last().is_some_and(|wait| wait.left() < MOST_LEFT);
-    let why = "the lines of L3 that nobody reads are lost, but no wait leaves a part of them";
-    Ok(gone.then(|| format!("the card has no {NUMBER}: {why}")))
+    let Some(at) = waits.iter().position(|wait| wait.left < 0.5) else { return Ok(None) };
+    let Some(before) = at.checked_sub(1).map(|at| &waits[at]) else {
+        return Ok(Some(format!("the card has no {NUMBER}: more than half of a part of L3 is lost at once")));
+    };
+    let after = &waits[at];
+    let share = (before.left - 0.5) / (before.left - after.left);
+    let half = before.unused * (after.unused / before.unused).powf(share);
+    let how = format!("one over the time after which half of a part of L3 is lost, by the latencies of {KERNEL}");
+    card.set(NUMBER, Number::new(1.0 / half, "1/s", how).with_interval(1.0 / after.unused, 1.0 / before.unused))?;
+    Ok(None)
 }
 
 /// By wait, the shortest first.
@@ -63,8 +47,10 @@ fn waits(samples: &Samples, memory: f64) -> Vec<Wait> {
     all.dedup();
     let cached = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     let one = |of: f64| {
-        let rows = (0..wait.len()).filter(|&row| wait[row] == of);
-        Wait { runs: rows.map(|row| ((memory - seconds[row]) / (memory - cached), unused[row])).collect() }
+        let rows: Vec<usize> = (0..wait.len()).filter(|&row| wait[row] == of).collect();
+        let median =
+            |values: &[f64]| median(&rows.iter().map(|&row| values[row]).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        Wait { left: (memory - median(&seconds)) / (memory - cached), unused: median(&unused) }
     };
     all.into_iter().map(one).collect()
 }

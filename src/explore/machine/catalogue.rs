@@ -162,7 +162,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry(
         "l3_displacements_per_second",
         Unit::PerSecond,
-        "rate at which other users of L3 displace a line that is not read; one over it is how long such a line stays",
+        "one over the time for which a line of L3 that is not read stays there, where others use L3, too",
     ),
     entry("draw_seconds", Unit::Seconds, "drawing the place of an access by the power law, beside the clock"),
     entry("l3_cores", Unit::None, "cores that share a third-level cache"),

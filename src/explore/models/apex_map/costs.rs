@@ -74,14 +74,16 @@ impl Memory<'_> {
         let ahead = overlap / between;
         let lines = if block <= PAIR { 1.0 } else { block / LINE };
         let slower = 1.0 + startup / (1.0 + lines / startup_lines);
-        // The first line waits for the latency; those that follow it wait for the ramp.
-        let further = |line: f64| line * (1.0 + (lines - 1.0) * slower);
-        let gaps = [lines * l2_line, further(*l3_line), further(*memory_line)];
+        // A line of a level, and each of those that follow it, which wait for the ramp.
+        let line = [*l2_line, *l3_line, *memory_line];
+        let next = [*l2_line, slower * l3_line, slower * memory_line];
         let mut farther = shares.served.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, share) in shares.served.into_iter().enumerate() {
             if share > 0.0 {
-                added[level] = share * (gaps[level] + alone[level] / (1.0 + farther * ahead));
+                // The first waits for the latency that nothing hides, and no less than lines come apart.
+                let first = (alone[level] / (1.0 + farther * ahead)).max(line[level]);
+                added[level] = share * (first + (lines - 1.0) * next[level]);
             }
             farther -= share;
         }

@@ -39,13 +39,13 @@ pub struct Place {
 }
 
 /// Bytes of a cache line, and what an index of 8 bytes is of it.
-const LINE: f64 = 64.0;
+pub const LINE: f64 = 64.0;
 const INDEX: f64 = 1.0 / 8.0;
 
 /// Points whose shares are kept: a fit asks for the same ones thousands of times.
 const KEPT: usize = 1 << 14;
 
-/// Ratio of the probabilities of loss between which shares are interpolated, as a logarithm: every other one would be found anew in
+/// Logarithm of the ratio of the numbers of foreign lines between which shares are interpolated: any other would be found anew in
 /// each step of a fit.
 const BETWEEN: f64 = 0.5;
 
@@ -53,39 +53,39 @@ thread_local! {
     static KNOWN: RefCell<HashMap<[u64; 10], Both>> = RefCell::new(HashMap::new());
 }
 
-/// By the power law of Apex-Map, where others displace a line of the last cache with probability `lost` from one access to the next.
-pub fn by_power_law(place: Place, sizes: Sizes, lost: f64) -> Both {
-    let at = lost.ln() / BETWEEN;
-    if lost == 0.0 || at >= 0.0 {
-        return known(place, sizes, lost);
+/// By the power law of Apex-Map, where others bring so many lines of their own into the last cache with each access.
+pub fn by_power_law(place: Place, sizes: Sizes, foreign: f64) -> Both {
+    if foreign == 0.0 {
+        return known(place, sizes, foreign);
     }
+    let at = foreign.ln() / BETWEEN;
     let [low, high] = [at.floor(), at.floor() + 1.0].map(|at| known(place, sizes, (at * BETWEEN).exp()));
     Both::between(&low, &high, at - at.floor())
 }
 
-fn known(place: Place, sizes: Sizes, lost: f64) -> Both {
+fn known(place: Place, sizes: Sizes, foreign: f64) -> Both {
     let Place { alpha, memory, block, ranks, page } = place;
     let [l1, l2, l3] = sizes.caches;
-    let key = [alpha, memory, block, ranks, page, l1, l2, l3, sizes.tlb_entries, lost].map(f64::to_bits);
+    let key = [alpha, memory, block, ranks, page, l1, l2, l3, sizes.tlb_entries, foreign].map(f64::to_bits);
     KNOWN.with_borrow_mut(|known| {
         if known.len() >= KEPT {
             known.clear();
         }
-        *known.entry(key).or_insert_with(|| found(place, sizes, lost))
+        *known.entry(key).or_insert_with(|| found(place, sizes, foreign))
     })
 }
 
-fn found(place: Place, sizes: Sizes, lost: f64) -> Both {
+fn found(place: Place, sizes: Sizes, foreign: f64) -> Both {
     let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
-    let of = |unit: f64, once: f64, room: f64, lost: f64| {
+    let of = |unit: f64, once: f64, room: f64| {
         let Place { alpha, ranks, .. } = place;
-        Accesses { alpha, lines: (own / unit).max(1.0), ranks, block: (block / unit).max(1.0), once }.hits(room, lost)
+        Accesses { alpha, lines: (own / unit).max(1.0), ranks, block: (block / unit).max(1.0), once }.hits(room)
     };
     // One rank alone reads its indices from one array again and again.
     let once = if place.ranks > 1.0 { INDEX } else { 0.0 };
     let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
-    let caches = [of(LINE, once, l1, 0.0), of(LINE, once, l2, 0.0), of(LINE, once, l3, lost)];
-    let pages = of(place.page, 0.0, sizes.tlb_entries, 0.0);
+    let caches = [of(LINE, once, l1), of(LINE, once, l2), of(LINE, once + foreign, l3)];
+    let pages = of(place.page, 0.0, sizes.tlb_entries);
     let of_one = |which: fn(&Ratios) -> f64| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages));
     Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }
 }
@@ -109,13 +109,9 @@ impl Shares {
     }
 
     /// Of accesses of which a share goes to blocks of `block` bytes of a region, drawn uniformly, and the others to the first level.
-    /// Others displace a line of the last cache with probability `lost` from one access to the next.
-    pub fn uniform(region: f64, block: f64, share: f64, page: f64, sizes: Sizes, lost: f64) -> Self {
+    pub fn uniform(region: f64, block: f64, share: f64, page: f64, sizes: Sizes) -> Self {
         let kept = |room: f64| if room >= block { (room / region).min(1.0) } else { 0.0 };
-        let mut hits = sizes.caches.map(|bytes| 1.0 - share * (1.0 - kept(bytes)));
-        // How often a line is used, and with which probability before it is lost.
-        let used = (share * block.max(LINE) / region).min(1.0);
-        hits[2] = 1.0 - share * (1.0 - kept(sizes.caches[2]) * used * (1.0 - lost) / (used + lost - used * lost));
+        let hits = sizes.caches.map(|bytes| 1.0 - share * (1.0 - kept(bytes)));
         Self::of(hits, share * (1.0 - kept(sizes.tlb_entries * page)))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! SOURCE: the accesses, Apex-Map paper, Section 2. H. Che, Y. Tung, Z. Wang, "Hierarchical Web Caching Systems: Modeling, Design and
 //!   Experimental Results", IEEE JSAC 20(7), 2002: a cache of C lines holds what was used in the last T accesses, T such that this
-//!   is C lines in the mean. That others who use the cache displace a line at any time with the same probability is this program's.
+//!   is C lines in the mean.
 
 /// The accesses to a rank's memory: whole blocks by the power law, its own and those of the other ranks, for which it is farther away;
 /// and an index for each, from an array that is read once.
@@ -16,7 +16,8 @@ pub struct Accesses {
     pub ranks: f64,
     /// Lines of a block; 1 at least, as a shorter one lies in a line with others.
     pub block: f64,
-    /// Lines, besides those of the block, that an access reads and no other does: 1/8 for an index of 8 bytes.
+    /// Lines, besides those of the block, that come into the cache with an access and are not read again: 1/8 for an index of 8
+    /// bytes, and those of others who use the cache.
     pub once: f64,
 }
 
@@ -67,18 +68,17 @@ impl Accesses {
         found
     }
 
-    /// Of a cache of so many lines that the rank has for itself, in the long run; others displace each of them with probability
-    /// `lost` from one access to the next.
-    pub fn hits(&self, cache: f64, lost: f64) -> Ratios {
+    /// Of a cache of so many lines that the rank has for itself, in the long run.
+    pub fn hits(&self, cache: f64) -> Ratios {
         if cache < self.block {
             // Its first lines are gone before its last ones are read.
             return Ratios { own: 0.0, served: if self.ranks > 1.0 { 0.0 } else { 1.0 } };
         }
         let classes = self.classes();
-        let time = self.time(&classes, cache, lost);
+        let time = self.time(&classes, cache);
         let (mut own, mut served) = (Share::default(), Share::default());
         for class in &classes {
-            let held = class.used_within(time, lost);
+            let held = class.used_within(time);
             own.add(class.count * class.own, held);
             served.add(class.count * class.served, held);
         }
@@ -86,11 +86,9 @@ impl Accesses {
     }
 
     /// For how many accesses a line stays in a cache.
-    fn time(&self, classes: &[Class], cache: f64, lost: f64) -> f64 {
-        let used = |time: f64| classes.iter().map(|class| class.count * class.used_within(time, lost)).sum::<f64>();
-        let stays = (-lost).ln_1p();
-        let once = |time: f64| if lost > 0.0 { -(time * stays).exp_m1() / lost } else { time };
-        let over = |log: f64| self.block * used(log.exp()) + self.once * once(log.exp()) - cache;
+    fn time(&self, classes: &[Class], cache: f64) -> f64 {
+        let used = |time: f64| classes.iter().map(|class| class.count * class.used_within(time)).sum::<f64>();
+        let over = |log: f64| self.block * used(log.exp()) + self.once * log.exp() - cache;
         let (mut low, mut high) = (0.0f64, 1e18f64.ln());
         let (mut below, mut above) = (over(low), over(high));
         if above < 0.0 {
@@ -115,13 +113,11 @@ impl Accesses {
 }
 
 impl Class {
-    /// The probability that one of its blocks was used in the last `time` accesses, and not lost since.
-    fn used_within(&self, time: f64, lost: f64) -> f64 {
-        let stays = self.elsewhere + (-lost).ln_1p();
-        let unused = time * stays;
+    /// The probability that one of its blocks was used in the last `time` accesses.
+    fn used_within(&self, time: f64) -> f64 {
+        let unused = time * self.elsewhere;
         // What is always used, no time ago or long ago, was used.
-        let used = if unused.is_nan() { 1.0 } else { -unused.exp_m1() };
-        if lost > 0.0 { used * (self.own + self.served) * (1.0 - lost) / -stays.exp_m1() } else { used }
+        if unused.is_nan() { 1.0 } else { -unused.exp_m1() }
     }
 }
 

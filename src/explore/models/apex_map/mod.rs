@@ -108,19 +108,19 @@ fn sizes(p: &[f64], on_node: f64) -> Sizes {
     Sizes { caches: [l1, l2, l3 / on_node.min(cores).max(1.0)], tlb_entries }
 }
 
-/// Steps until a chance of loss and the time of an access, each of which follows from the other, agree.
+/// Steps until the lines that others bring and the time of an access, each of which follows from the other, agree.
 const STEPS: usize = 12;
 
-/// The probability that others displace a line of the last cache from one access to the next, where an access takes `seconds` with
-/// such a probability, and `drawing` besides. It begins with a cache that holds nothing: one that others use, too, fills only
-/// if it is read faster than they displace.
-fn lost(p: &[f64], drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
-    let rate = p[SIZES.len() - 2];
-    let mut lost = if rate > 0.0 { 1.0 } else { return 0.0 };
+/// Lines that others bring into the last cache with an access, which takes `seconds` where they bring so many, and `drawing`
+/// besides: all of the cache in the time that a line stays there which nobody reads. It begins with a cache that holds nothing, as
+/// one that others use fills only if it is read faster than they replace it.
+fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) -> f64 {
+    let (rate, all) = (p[SIZES.len() - 2], cache / hits::LINE);
+    let mut lines = if rate > 0.0 { all } else { return 0.0 };
     for _ in 0..STEPS {
-        lost = (rate * (seconds(lost) + drawing)).min(1.0);
+        lines = all * (rate * (seconds(lines) + drawing)).min(1.0);
     }
-    lost
+    lines
 }
 
 /// The size of the third level as measured, as others may use it, too; the nearer ones are a core's own.
@@ -160,10 +160,11 @@ impl Served {
         let [alpha, block, memory, ranks, page, on_node, ..] = array::<8>(x);
         let on_node = if on_node > 0.0 { on_node } else { ranks };
         let (place, remote) = (Place { alpha, memory, block, ranks, page }, remote_share(ranks as usize, alpha));
-        let served = |lost| Self { both: by_power_law(place, sizes(p, on_node), lost), remote, on_node };
+        let sizes = sizes(p, on_node);
+        let served = |foreign| Self { both: by_power_law(place, sizes, foreign), remote, on_node };
         // Several ranks have drawn all of their accesses before.
         let drawing = if ranks > 1.0 { 0.0 } else { p[SIZES.len() - 1] };
-        served(lost(p, drawing, |lost| sum(&served(lost).terms(x, p)).0))
+        served(foreign(p, sizes.caches[2], drawing, |lines| sum(&served(lines).terms(x, p)).0))
     }
 
     /// Seconds of each of [`TERMS`] in an access.
@@ -214,8 +215,8 @@ impl Model for Surface {
             unit: Unit::BytesPerSecond,
             linear: false,
             design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
-            assumes: "caches replace what was not used for longest; others that use the last one, if any, displace each of its lines at the \
-                      same rate; lines come in pairs, as processors with \
+            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines \
+                      at a steady rate; lines come in pairs, as processors with \
                       a prefetcher of the adjacent line fetch them; misses of a block's further lines do not overlap with other blocks; \
                       the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
                       node's memory and in the bisection only",

@@ -53,7 +53,7 @@ impl Model for Reads {
             unit: Unit::PerSecond,
             linear: false,
             design: "calibrate.sparse with random_share from 2^-10 to 1, and calibrate.blocks with L from 1 to 16384, in regions of half of each cache and of several times the last, on huge and on base pages",
-            assumes: "caches replace what was not used for longest, and others that use the last one displace each of its lines at the same rate; lines come in pairs",
+            assumes: "caches replace what was not used for longest, and hold what was read right before a run, as a run is too short for others to displace much; lines come in pairs",
         };
         &ABOUT
     }
@@ -71,14 +71,9 @@ impl Model for Reads {
         let page = if pages == 0.0 { HUGE_PAGE_BYTES } else { BASE_PAGE_BYTES } as f64;
         let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
         let issue = memory.issue(block);
-        let terms = |lost| {
-            let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0), lost);
-            let [l2, l3, dram, walks] = memory.misses(&shares, block, issue);
-            [issue, l2, l3, dram, walks]
-        };
-        // Their draws take little time.
-        let lost = super::lost(p, 0.0, |lost| terms(lost).iter().sum());
-        super::TERMS.into_iter().zip(terms(lost)).collect()
+        let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
+        let [l2, l3, dram, walks] = memory.misses(&shares, block, issue);
+        super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

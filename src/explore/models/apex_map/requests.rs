@@ -58,7 +58,7 @@ impl Model for Requests {
     fn budget(&self, x: &[f64], p: &[f64]) -> Vec<(&'static str, f64)> {
         let [share, block, memory, ranks, by] = array(x);
         let (own, bytes) = (WORD_BYTES as f64 * memory / ranks, WORD_BYTES as f64 * block);
-        let shares = Shares::uniform(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks), 0.0);
+        let shares = Shares::uniform(own, bytes, 1.0, HUGE_PAGE_BYTES as f64, sizes(p, ranks));
         let (core, remote) = (Memory(&p[SIZES.len()..OF_MEMORY]), Remote::by(by, &p[OF_MEMORY..]));
         super::TERMS.into_iter().zip(costs::access(core, remote, block, (&shares, &shares), share, ranks)).collect()
     }
