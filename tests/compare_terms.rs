@@ -136,7 +136,7 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
     // Without the numbers of messages, one rank is explained and two are not.
     let mut half = Card::new("b", "", "");
-    for (parameter, value) in Surface.about().parameters.iter().zip(NUMBERS).take(16) {
+    for (parameter, value) in Surface.about().parameters.iter().zip(NUMBERS).take(18) {
         half.set_base(parameter.number, value, "made up").expect("a number of cards");
     }
     let told = with_cards(&|machine| machine.card = Some(half.clone()));

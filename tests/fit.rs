@@ -519,7 +519,8 @@ fn one_surface(blocks: &[f64]) -> Design {
     let truth = NUMBERS.iter().zip(models::find("apex_map.surface").expect("a model").about().parameters);
     let truth: Vec<(f64, bool)> = truth.map(|(value, parameter)| (*value, !parameter.given)).collect();
     let mut points = Vec::new();
-    for alpha in [0.001, 0.01, 0.0316, 0.1, 0.316, 1.0] {
+    // Accesses that mostly hit would show what a miss alone costs.
+    for alpha in [0.0316, 0.1, 0.316, 1.0] {
         points.extend(blocks.iter().map(|block| vec![alpha, *block, 67108864.0, 1.0, 2097152.0, 0.0, 0.0, 0.0]));
     }
     Design::new("apex_map.surface", &truth, points)

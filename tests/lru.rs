@@ -61,11 +61,11 @@ fn simulated(accesses: &Accesses, cache: usize, before: usize, run: usize, seed:
         for line in first..first + block {
             hits += usize::from(held.read(line) && access >= before);
         }
-        let line = once as u32;
+        let before = once as u32;
         once += accesses.once;
-        if once as u32 != line {
+        (before..once as u32).for_each(|line| {
             held.read(lines + line % ring);
-        }
+        });
     }
     hits as f64 / (run as f64 * accesses.block)
 }
