@@ -84,6 +84,6 @@ pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result
     let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
     // Of the lines of a lap, the first were read a lap earlier, the last right before the wait.
     let unused = start - end + f64::midpoint(end - before, seconds);
-    outcome.outputs.insert("unused_seconds".into(), Value::Real(unused));
+    outcome.outputs.insert("unused_seconds", Value::Real(unused));
     Ok(outcome)
 }
