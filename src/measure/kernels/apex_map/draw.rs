@@ -11,34 +11,34 @@ use rand_pcg::Pcg64Mcg;
 /// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Location(u64);
+pub(in crate::measure::kernels) struct Location(u64);
 
 impl Location {
-    pub(super) const OFFSET_BITS: u32 = 40;
+    pub(in crate::measure::kernels) const OFFSET_BITS: u32 = 40;
 
     fn new(owner: u64, offset: u64) -> Self {
         Self(owner << Self::OFFSET_BITS | offset)
     }
 
     /// Of one rank alone, whose number is 0, the places in its memory.
-    pub(super) fn offsets(locations: &[Self]) -> &[u64] {
+    pub(in crate::measure::kernels) fn offsets(locations: &[Self]) -> &[u64] {
         // SAFETY: a location is transparent over u64; the owner's bits are 0.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
-    pub(super) fn owner(self) -> usize {
+    pub(in crate::measure::kernels) fn owner(self) -> usize {
         (self.0 >> Self::OFFSET_BITS) as usize
     }
 
     #[inline]
-    pub(super) fn offset(self) -> usize {
+    pub(in crate::measure::kernels) fn offset(self) -> usize {
         (self.0 & ((1 << Self::OFFSET_BITS) - 1)) as usize
     }
 }
 
 /// A function of a rank and a word whose differences are the contents of memory.
-pub(super) fn potential(rank: u64, word: u64) -> u64 {
+pub(in crate::measure::kernels) fn potential(rank: u64, word: u64) -> u64 {
     mix(rank << Location::OFFSET_BITS ^ word)
 }
 
@@ -72,7 +72,7 @@ impl Law {
 }
 
 /// An endless sequence of accesses of one rank.
-pub(super) struct Draws {
+pub(in crate::measure::kernels) struct Draws {
     law: Law,
     random: Pcg64Mcg,
     block: u64,
@@ -84,7 +84,7 @@ pub(super) struct Draws {
 
 impl Draws {
     /// Sequences of other ranks, streams or purposes are others.
-    pub(super) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
+    pub(in crate::measure::kernels) fn new(point: &Point, rank: usize, stream: u64, purpose: u64) -> Self {
         let block = point.integer("L");
         Self {
             law: Law::of(point),
@@ -97,7 +97,7 @@ impl Draws {
     }
 
     /// Fills an index array anew.
-    pub(super) fn fill(&mut self, array: &mut [Location]) {
+    pub(in crate::measure::kernels) fn fill(&mut self, array: &mut [Location]) {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
             // The hot end of the power law is the rank's own memory.
@@ -106,14 +106,14 @@ impl Draws {
     }
 
     /// `accesses` of them.
-    pub(super) fn array(&mut self, accesses: usize) -> Vec<Location> {
+    pub(in crate::measure::kernels) fn array(&mut self, accesses: usize) -> Vec<Location> {
         let mut array = vec![Location(0); accesses];
         self.fill(&mut array);
         array
     }
 
     /// What the blocks at these places must sum to.
-    pub(super) fn expected(&self, array: &[Location]) -> u64 {
+    pub(in crate::measure::kernels) fn expected(&self, array: &[Location]) -> u64 {
         let sum_of = |at: &Location| {
             let (owner, first) = (at.owner() as u64, at.offset() as u64);
             potential(owner, first + self.block).wrapping_sub(potential(owner, first))

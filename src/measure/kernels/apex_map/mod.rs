@@ -15,8 +15,7 @@ pub mod access_all;
 mod accesses;
 mod arrays;
 pub mod chains;
-mod draw;
-mod drawing;
+pub mod draw;
 mod neighbours;
 mod one_sided;
 mod request;
@@ -28,7 +27,6 @@ pub mod warm_up;
 pub mod writing;
 
 pub use chains::CHAINS_KERNEL as CHAINS;
-pub use drawing::KERNEL as DRAW;
 pub use neighbours::KERNEL as NEIGHBOURS;
 pub use one_sided::ONE_SIDED;
 pub use request::REQUEST;
@@ -48,35 +46,35 @@ use crate::measure::kernels::Rings;
 use crate::point::Point;
 use crate::units::{Unit, WORD_BYTES};
 
-const M: Parameter = Parameter {
+pub(super) const M: Parameter = Parameter {
     name: "M",
     column: "memory_words",
     unit: Unit::Words,
     meaning: "global memory, evenly distributed across the ranks",
     domain: Domain::Global { least: 1, most: 1 << 60, default: 64 << 20 },
 };
-const ALPHA: Parameter = Parameter {
+pub(super) const ALPHA: Parameter = Parameter {
     name: "alpha",
     column: "alpha",
     unit: Unit::None,
     meaning: "temporal locality: shape of the power law of the addresses; 1 is uniform, smaller is more local",
     domain: Domain::Real { above: 0.0, most: 1.0, default: 1.0 },
 };
-const L: Parameter = Parameter {
+pub(super) const L: Parameter = Parameter {
     name: "L",
     column: "block_words",
     unit: Unit::Words,
     meaning: "spatial locality: consecutive words per access",
     domain: Domain::Integer { least: 1, most: 1 << 30, default: 1 },
 };
-const I: Parameter = Parameter {
+pub(super) const I: Parameter = Parameter {
     name: "I",
     column: "indices",
     unit: Unit::None,
     meaning: "accesses per index array",
     domain: Domain::Integer { least: 1, most: 1 << 32, default: 1024 },
 };
-const N: Parameter = Parameter {
+pub(super) const N: Parameter = Parameter {
     name: "N",
     column: "index_arrays",
     unit: Unit::None,
@@ -90,7 +88,7 @@ const PAGES: Parameter = Parameter {
     meaning: "page size requested: huge (2 MiB on x86_64) or base (4 KiB); page_bytes has the size granted",
     domain: Domain::Choice(Pages::NAMES),
 };
-const SEED: Parameter = Parameter {
+pub(super) const SEED: Parameter = Parameter {
     name: "seed",
     column: "seed",
     unit: Unit::None,
@@ -244,7 +242,7 @@ fn contents(rank: u64, word: u64) -> u64 {
 }
 
 /// Combinations that no variant can run.
-fn check(point: &Point) -> std::result::Result<(), String> {
+pub(super) fn check(point: &Point) -> std::result::Result<(), String> {
     let (memory, block, ranks) = (point.integer("M"), point.integer("L"), point.ranks as u64);
     if memory % ranks != 0 {
         return Err(format!(

@@ -6,6 +6,7 @@
 pub mod blocks;
 pub mod chase;
 pub mod core_to_core;
+pub mod draw;
 pub mod generate;
 pub mod loaded;
 pub mod mix;

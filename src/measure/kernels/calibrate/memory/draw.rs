@@ -5,19 +5,20 @@
 //! DEFINITION: `N` arrays of `I` places each.
 //! CHECK: the sum of all places, against that of the same places drawn one by one.
 
-use super::draw::{Draws, Location};
-use super::{ALPHA, I, L, M, N, SEED};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
+use crate::measure::kernels::apex_map;
+use crate::measure::kernels::apex_map::draw::{Draws, Location};
 use crate::measure::kernels::calibrate::{HEADLINE, OUTPUTS, Probe, outcome};
-use crate::measure::kernels::{About, Outcome, Parameter, Ranks, Work, no_rings};
+use crate::measure::kernels::{About, Domain, Outcome, Parameter, Ranks, Work, no_rings};
 use crate::on_transport;
 use crate::point::Point;
 use crate::source;
 use crate::units::WORD_BYTES;
 use std::hint::black_box;
 
-const ARRAYS: Parameter = Parameter { domain: super::Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..N };
+const ARRAYS: Parameter =
+    Parameter { domain: Domain::Integer { least: 1, most: 1 << 32, default: 256 }, ..apex_map::N };
 
 pub const KERNEL: Probe = Probe {
     about: &About {
@@ -25,14 +26,14 @@ pub const KERNEL: Probe = Probe {
         summary: "Time to draw the place of an access by the power law",
         source: &source::APEX_MAP,
         place: "Section 2",
-        parameters: &[M, ALPHA, L, I, ARRAYS, SEED],
+        parameters: &[apex_map::M, apex_map::ALPHA, apex_map::L, apex_map::I, ARRAYS, apex_map::SEED],
         outputs: OUTPUTS,
         ranks: Ranks::Any,
         headline: HEADLINE,
         method: "Every rank draws the places of accesses into one array again and again; no memory is read. The time is that of \
                  the slowest rank. The sum of the places was compared with that of the same places drawn one by one.",
     },
-    refuse: super::check,
+    refuse: apex_map::check,
     work: |point| {
         let operations = (places(point) * point.ranks as u64) as f64;
         Work { operations, operation: "place", bytes: 8.0 * operations, byte_definition: "8 per place" }
@@ -52,10 +53,8 @@ fn places(point: &Point) -> u64 {
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
     let draws = || Draws::new(point, comm.rank(), stream, 0);
     let sum = |places: &[Location]| places.iter().fold(0u64, |sum, at| sum.wrapping_add(at.offset() as u64 + 1));
-    let mut drawing = draws();
-    let mut array = drawing.array(point.integer("I") as usize);
+    let (mut drawing, mut array) = (draws(), draws().array(point.integer("I") as usize));
     let (mut seconds, mut found) = (0.0, 0u64);
-    drawing = draws();
     comm.barrier();
     for _ in 0..point.integer("N") {
         let start = comm.now();
