@@ -128,7 +128,8 @@ pub fn last_cache(card: &Card, number: &str) -> Option<f64> {
     (number == "l3_bytes").then(|| card.get("l3_measured_bytes")).flatten()
 }
 
-/// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only several ranks need, or memory beyond the caches, may lack.
+/// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only
+/// several ranks need, or memory beyond the caches, may lack.
 fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
     let value = |parameter: &Parameter| {
         let number = parameter.number;
@@ -215,9 +216,9 @@ impl Model for Surface {
             unit: Unit::BytesPerSecond,
             linear: false,
             design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
-            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines \
-                      at a steady rate; lines come in pairs, as processors with \
-                      a prefetcher of the adjacent line fetch them; misses of a block's further lines do not overlap with other blocks; \
+            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines at a steady \
+                      rate; lines come in pairs, as processors with a prefetcher of the adjacent line fetch them; misses of a \
+                      block's further lines do not overlap with other blocks; \
                       the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
                       node's memory and in the bisection only",
         };
