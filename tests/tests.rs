@@ -33,6 +33,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
+//! - `residence`: the rate at which others displace lines of the last cache, from made-up latencies after waits
 //! - `staircase`: sizes of caches and the reach of TLBs from made-up latencies, the table of classic numbers and its figures
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
 //! - `worker`: a job in, lines out
@@ -160,6 +161,7 @@ mod random_access_shared;
 mod ratio;
 mod recipes;
 mod report;
+mod residence;
 mod resume;
 mod samples;
 mod slurm;

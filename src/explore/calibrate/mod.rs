@@ -8,7 +8,7 @@ mod fitted;
 pub mod ladders;
 mod node;
 mod order;
-mod residence;
+pub mod residence;
 mod shapes;
 pub mod staircase;
 

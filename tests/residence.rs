@@ -1,0 +1,69 @@
+//! How long others leave lines in the last cache: the card's number from made-up latencies after waits.
+
+use apexmap::explore::calibrate::residence;
+use apexmap::explore::machine::Card;
+use apexmap::explore::store::{Samples, TableBuilder};
+use apexmap::point::Value;
+
+const NUMBER: &str = "l3_displacements_per_second";
+
+/// Three runs after each wait, of which the middle one counts, with the latency of a line in nanoseconds.
+fn samples(latencies: &[(f64, f64)]) -> Samples {
+    let mut table = TableBuilder::default();
+    for &(wait, latency) in latencies {
+        for factor in [0.98, 1.0, 1.3] {
+            table.begin_row();
+            for (column, text) in [("kernel", "calibrate.residence"), ("status", "ok")] {
+                table.set(column, &Value::from(text));
+            }
+            for (column, value) in [
+                ("wait_seconds", wait),
+                ("unused_seconds", wait * factor),
+                ("operation_seconds", latency * factor / 1e9),
+            ] {
+                table.set(column, &Value::Real(value));
+            }
+        }
+    }
+    table.finish().into()
+}
+
+/// Of a machine whose memory answers after 150 ns.
+fn card() -> Card {
+    let mut card = Card::new("made up", "made up", "nowhere");
+    card.set_base("memory_latency_seconds", 150e-9, "made up").expect("a number of cards");
+    card
+}
+
+#[test]
+fn the_rate_is_one_over_the_time_after_which_half_of_the_lines_are_left() {
+    // The best run in the cache takes 10 ns, so that 80 ns is half, which lies in the middle of 10 and 40 ms by their logarithms.
+    let measured = samples(&[(1e-3, 10.0 / 0.98), (1e-2, 45.0), (4e-2, 115.0), (0.1, 150.0)]);
+    let mut card = card();
+    assert_eq!(residence::add(&mut card, &measured).expect("a number"), None);
+    let number = &card.numbers()[NUMBER];
+    assert!((number.value / 50.0 - 1.0).abs() < 1e-9, "1 / 20 ms, not {}", number.value);
+    let [low, high] = [number.low, number.high].map(|end| end.expect("the rates of the waits around it"));
+    assert!((low / 25.0 - 1.0).abs() < 1e-9 && (high / 100.0 - 1.0).abs() < 1e-9, "{low} to {high}");
+}
+
+#[test]
+fn a_machine_whose_lines_stay_has_no_such_number() {
+    let mut card = card();
+    let measured = samples(&[(1e-3, 10.0), (1e-2, 10.2), (0.1, 11.0)]);
+    assert_eq!(residence::add(&mut card, &measured).expect("nothing"), None);
+    assert!(!card.numbers().contains_key(NUMBER));
+    let mut unknown = Card::new("made up", "made up", "nowhere");
+    let lost = samples(&[(1e-3, 10.0), (1e-2, 150.0)]);
+    assert_eq!(residence::add(&mut unknown, &lost).expect("nothing"), None, "how slow is memory?");
+    assert!(!unknown.numbers().contains_key(NUMBER));
+}
+
+#[test]
+fn lines_that_are_lost_at_once_are_said_and_make_no_number() {
+    let mut card = card();
+    let measured = samples(&[(1e-6, 140.0), (1e-3, 10.0), (1e-2, 145.0)]);
+    let told = residence::add(&mut card, &measured).expect("a sentence").expect("a sentence");
+    assert!(told.contains(NUMBER) && told.contains("at once"), "{told}");
+    assert!(!card.numbers().contains_key(NUMBER));
+}
