@@ -289,6 +289,11 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
     let (found, seconds) = (rate(1.0, 32.0, 2f64.powi(40)), four + 2.5e-9 * 3.0 * slower + waits);
     assert!((256.0 / found.value / seconds - 1.0).abs() < 1e-4, "{found:?} {seconds}");
     // Two lines of a pair come as one.
+    let waits = |issue: f64| issue + (150e-9 + 50e-9) / (1.0 + 24e-9 / issue);
+    for words in [8.0, 16.0] {
+        let (found, seconds) = (rate(1.0, words, 2f64.powi(40)), waits(0.6e-9 + 5e-12 * 8.0 * (words - 1.0)));
+        assert!((8.0 * words / found.value / seconds - 1.0).abs() < 1e-4, "{words}: {found:?} {seconds}");
+    }
     let (one, pair, three) =
         (rate(1.0, 8.0, 2f64.powi(30)), rate(1.0, 16.0, 2f64.powi(30)), rate(1.0, 24.0, 2f64.powi(30)));
     assert!(pair.value > 1.4 * one.value && three.value < 1.2 * pair.value, "{one:?} {pair:?} {three:?}");

@@ -51,9 +51,10 @@ fn places(point: &Point) -> u64 {
 
 /// Collective.
 fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> {
-    let draws = || Draws::new(point, comm.rank(), stream, 0);
+    let draws = |purpose| Draws::new(point, comm.rank(), stream, purpose);
     let sum = |places: &[Location]| places.iter().fold(0u64, |sum, at| sum.wrapping_add(at.offset() as u64 + 1));
-    let (mut drawing, mut array) = (draws(), draws().array(point.integer("I") as usize));
+    // It begins with places of another sequence: a kernel that draws nothing is wrong, also with one array.
+    let (mut drawing, mut array) = (draws(0), draws(1).array(point.integer("I") as usize));
     let (mut seconds, mut found) = (0.0, 0u64);
     comm.barrier();
     for _ in 0..point.integer("N") {
@@ -62,8 +63,12 @@ fn run<C: Collectives>(comm: &C, point: &Point, stream: u64) -> Result<Outcome> 
         seconds += comm.now() - start;
         found = found.wrapping_add(sum(&array));
     }
-    let mut again = draws();
-    let expected = (0..places(point)).fold(0u64, |all, _| all.wrapping_add(sum(&again.array(1))));
+    let (mut again, one) = (draws(0), &mut array[..1]);
+    let mut next = || {
+        again.fill(one);
+        sum(one)
+    };
+    let expected = (0..places(point)).fold(0u64, |all, _| all.wrapping_add(next()));
     let wrong = u64::from(found != expected);
     Ok(outcome(comm, seconds, places(point) as f64, wrong, "ranks drew other places"))
 }
