@@ -204,10 +204,10 @@ fn answers_of_other_systems_are_read() {
     let pbs = "Job id            Name             User              Time Use S Queue\n\
                ----------------  ---------------- ----------------  -------- - -----\n\
                12.srv            am-001-abc       anna              00:00:03 F workq\n\
-               13.srv            am-002-abc       anna                     0 Q workq\n";
-    assert_eq!(state("pbs", pbs, "12.srv"), Some(JobState::Ended));
-    assert_eq!(state("pbs", pbs, "13.srv"), Some(JobState::Waiting));
-    assert_eq!(state("torque", pbs, "13.srv"), Some(JobState::Waiting));
+               13.pbs-01.hsn.ma* am-002-abc       anna                     0 Q workq\n";
+    assert_eq!(state("pbs", pbs, "12"), Some(JobState::Ended));
+    assert_eq!(state("pbs", pbs, "13"), Some(JobState::Waiting));
+    assert_eq!(state("torque", pbs, "13"), Some(JobState::Waiting));
     let lsf = "5|EXIT|am-1|TERM_RUNLIMIT: job killed after reaching LSF run time limit\n6|RUN|am-2|-\n7|EXIT|am-3|TERM_ADMIN: x\n";
     assert_eq!(state("lsf", lsf, "5"), Some(JobState::TimeLimit));
     assert_eq!(state("lsf", lsf, "6"), Some(JobState::Running));

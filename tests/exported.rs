@@ -93,9 +93,13 @@ fn cut(output: &[u8], sample: usize) -> &[u8] {
     &output[..at + line.len() + 20]
 }
 
+/// The value of a variable.
+const ODD: &str = "it's \"a\" $(touch evil) = ü";
+
 fn start(script: &Path) -> Output {
     let mut shell = Command::new("sh");
     shell.arg(script).envs(["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"].map(|name| (name, "1")));
+    shell.env("UCX_NOTE", ODD).env("APEXMAP_TEST_NOTE", "of no interest");
     shell.output().expect("a shell")
 }
 
@@ -122,6 +126,13 @@ fn what_was_run_by_hand_is_as_if_the_driver_had_run_it() {
 
     says(&trip.import(), 0, &format!("imported 4 launches with {ALL} samples"));
     assert_eq!(trip.samples(), ALL);
+    // What changes how messages are sent is recorded as it was where the scripts ran.
+    for record in Folder::open(Path::new(&trip.out)).expect("a result").records().expect("journals") {
+        let environment = record.launch.expect("a launch").environment;
+        assert_eq!(environment.get("UCX_NOTE").map(String::as_str), Some(ODD));
+        assert_eq!(environment.get("OMPI_ALLOW_RUN_AS_ROOT").map(String::as_str), Some("1"));
+        assert!(!environment.contains_key("APEXMAP_TEST_NOTE"));
+    }
     says(&trip.import(), 0, "imported 0 launches with 0 samples; 4 had been imported before");
     says(&apexmap(&["status", &trip.out]), 0, "8 planned, 8 done, 0 partial, 0 missing, 0 failed");
     says(&trip.run(&[]), 0, "");
@@ -219,7 +230,8 @@ fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
     let import = |file: &str| apexmap(&["job", "import", file, "--out", &trip.out]);
     says(&import(&foreign), 3, "was not exported from this result");
 
-    let good = std::fs::read_to_string(&trip.files("out")[0]).expect("an output");
+    let output = std::fs::read_to_string(&trip.files("out")[0]).expect("an output");
+    let good = &output[output.find('{').expect("a line of the worker")..];
     let lines: Vec<&str> = good.lines().collect();
     let sample = lines.iter().position(|line| line.contains("\"sample\"")).expect("a sample");
     let line = |at: usize, new: String| {
@@ -299,7 +311,7 @@ fn no_text_of_a_sweep_or_a_path_is_run_by_a_script() {
         start(&script);
         let name = script.file_stem().expect("a name").to_str().expect("a name").to_owned();
         let output = std::fs::read_to_string(script.with_extension("out")).expect("an output");
-        assert!(output.starts_with("worker --job "), "{output}");
+        assert!(output.contains("\nworker --job "), "{output}");
         let marks = std::fs::read_to_string(Path::new(&trip.jobs).join("marks")).expect("what the command wrote");
         assert!(marks.starts_with("$(touch evil) `touch evil` "), "{name}: {marks}");
     }

@@ -2,6 +2,7 @@
 
 use super::common::{Scratch, printed, refused};
 use apexmap::error::ErrorKind;
+use apexmap::explore::launch::allocation;
 use apexmap::explore::launch::aprun::Aprun;
 use apexmap::explore::launch::custom::Custom;
 use apexmap::explore::launch::flux::Flux;
@@ -211,7 +212,9 @@ fn hosts_are_handed_to_every_launcher_that_can_be_told_of_them_as_many_as_a_laun
     assert_eq!(launcher.hosts(&job.hosts, 1), Some(Vec::new()));
     assert!(line(&Flux, &job).0.contains("|--requires=hosts:a,b|"));
     assert!(line(&Aprun, &job).0.contains("|-L|a,b|"));
+    assert!(line(&Pals, &job).0.contains("|--ppn|2|--hosts|a,b|"));
     // Others say that they cannot.
+    assert_eq!(Jsrun.hosts(&job.hosts, 1), None);
     assert_eq!(Local.hosts(&job.hosts, 1), None);
     assert_eq!(custom(&["x", "{ranks}", "{worker}", "{arguments}"]).unwrap().hosts(&job.hosts, 1), None);
 }
@@ -395,4 +398,23 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
     }
     let left: Vec<_> = std::fs::read_dir(scratch.join(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["s.toml"]);
+}
+
+#[test]
+fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
+    let nodes = |name: &'static str, value: &str| {
+        let value = value.to_owned();
+        allocation::nodes(move |asked| (asked == name).then(|| value.clone()))
+    };
+    assert_eq!(nodes("SLURM_JOB_NUM_NODES", "4"), Some(4));
+    let scratch = Scratch::new();
+    let file = scratch.join("nodes");
+    std::fs::write(&file, "n1\nn1\nn2\nn2\n\n").expect("a file");
+    assert_eq!(nodes("PBS_NODEFILE", file.to_str().expect("a path")), Some(2));
+    assert_eq!(nodes("PBS_NODEFILE", "/no/such/file"), None);
+    assert_eq!(nodes("LSB_MCPU_HOSTS", "n1 16 n2 16 "), Some(2));
+    assert_eq!(nodes("LSB_MCPU_HOSTS", "batch5 1 n1 42 n2 42"), Some(2), "no rank runs where the job starts them");
+    assert_eq!(nodes("LSB_MCPU_HOSTS", "n1 1 n2 1"), Some(2));
+    assert_eq!(nodes("LSB_MCPU_HOSTS", "n1"), None);
+    assert_eq!(nodes("HOME", "/"), None);
 }

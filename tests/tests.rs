@@ -51,6 +51,7 @@
 //! - `launch`: launchers' command lines
 //! - `causes`: what launchers print when launches fail, recorded, and what it means
 //! - `batch`: scripts of batch systems as text, and what their answers mean
+//! - `batch_systems`: OpenPBS, Torque, LSF and Flux, whose programs are scripts; driver and jobs are real
 //! - `submit`: sweeps as jobs, whose cluster is a script: however jobs end
 //! - `slurm`: a real Slurm, started by the test, and jobs as users submit them
 //! - `network`: hosts joined by a switch with a chosen delay and rate, and both MPIs across them
@@ -96,6 +97,7 @@ mod architecture;
 mod arena;
 mod baseline;
 mod batch;
+mod batch_systems;
 mod bounds;
 mod breaks;
 mod browser;

@@ -31,7 +31,7 @@ pub fn submitted(template: &Template, output: &str) -> Option<String> {
     output.lines().rev().find_map(line)
 }
 
-/// The jobs in an answer, by id. Lines that do not fit are news of the site.
+/// The jobs in an answer, by their short ids. Lines that do not fit are news of the site.
 pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<String, Answer> {
     let mut jobs = BTreeMap::new();
     for line in output.lines() {
@@ -45,6 +45,7 @@ pub fn jobs(template: &Template, question: &Question, output: &str) -> BTreeMap<
         };
         let optional = |at: Option<i32>| at.and_then(field).unwrap_or_default().to_owned();
         let (Some(id), Some(word)) = (field(question.id), field(question.state)) else { continue };
+        let id = template.short(id);
         if !id.contains(|c: char| c.is_alphanumeric()) || !fields_fit(question, fields.len()) {
             continue;
         }

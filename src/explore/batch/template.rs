@@ -31,6 +31,8 @@ pub struct Template {
     pub by_input: bool,
     /// Where the job's id is in the output of `submit`.
     pub id: Between,
+    /// An id means the same without what follows this text, and answers may lack some of that.
+    pub short_id: Option<String>,
     /// Asks for all jobs of `{user}`, or for `{ids}`.
     pub ask: Question,
     /// Asks for jobs that the first answer lacks, as they ended some time ago, and for those that were cancelled.
@@ -131,6 +133,11 @@ impl Template {
             }
         }
         Ok(template)
+    }
+
+    /// The part of an id that tells jobs apart, also where a table has cut the rest off.
+    pub fn short<'a>(&self, id: &'a str) -> &'a str {
+        self.short_id.as_deref().and_then(|end| id.split_once(end)).map_or(id, |(short, _)| short)
     }
 
     /// A time as the system takes it, rounded up to a minute.

@@ -1,9 +1,11 @@
 //! What a worker wrote elsewhere, into the result that its job was exported from. Nothing in it is run, and no path is made of it:
 //! it is lines, which count if they are those of one launch of an exported job, and it becomes a journal as the driver writes it.
 
+use super::script::VARIABLE;
 use crate::error::{Error, Result};
 use crate::explore::store::Folder;
 use crate::explore::store::journal::{Journal, Record, Run, SampleOutcome};
+use crate::explore::sweep::environment::is_messaging;
 use crate::explore::sweep::execute::Ending;
 use crate::explore::sweep::faults;
 use crate::explore::sweep::lines::{Lines, event};
@@ -63,7 +65,7 @@ pub fn open(path: &Path) -> Result<File> {
 pub fn read(mut output: impl Read, jobs: &BTreeMap<String, Job>, build: &str) -> std::result::Result<Told, String> {
     let ranks = jobs.values().map(|job| job.ranks).max().unwrap_or(0);
     let (mut lines, mut buffer) = (Lines::new(LINE + RANK * ranks), vec![0; CHUNK]);
-    let mut hearing = Hearing { jobs, build, heard: None, fatal: None };
+    let mut hearing = Hearing { jobs, build, environment: BTreeMap::new(), heard: None, fatal: None };
     loop {
         let read = output.read(&mut buffer).map_err(|e| format!("it cannot be read: {e}"))?;
         if read == 0 {
@@ -79,6 +81,8 @@ pub fn read(mut output: impl Read, jobs: &BTreeMap<String, Job>, build: &str) ->
 struct Hearing<'a> {
     jobs: &'a BTreeMap<String, Job>,
     build: &'a str,
+    /// Of the script that started the launch, what changes how messages are sent.
+    environment: BTreeMap<String, String>,
     heard: Option<Heard<'a>>,
     /// The worker's last word.
     fatal: Option<String>,
@@ -97,7 +101,10 @@ struct Heard<'a> {
 impl<'a> Hearing<'a> {
     fn line(&mut self, line: &[u8]) -> std::result::Result<(), String> {
         // Launchers print among the worker's lines.
-        let Some(event) = event(line) else { return Ok(()) };
+        let Some(mut event) = event(line) else {
+            self.environment.extend(variable(line).filter(|_| self.heard.is_none()));
+            return Ok(());
+        };
         if self.fatal.is_some() {
             // Other ranks may say something, too, before they end.
             let again = matches!(event, Event::Hello(_));
@@ -109,6 +116,9 @@ impl<'a> Hearing<'a> {
         }
         if self.heard.is_none() {
             self.heard = Some(self.greet(&event)?);
+            if let Event::Hello(launch) = &mut event {
+                launch.environment.append(&mut self.environment);
+            }
         }
         self.heard.as_mut().map_or(Ok(()), |heard| heard.take(event))
     }
@@ -156,6 +166,13 @@ impl<'a> Hearing<'a> {
         heard.events.push(Event::Ended { status, message: broken.clone().unwrap_or_default(), doubtful: false });
         Ok(Told { launch: heard.job.launch.clone(), events: heard.events, samples: heard.samples, broken })
     }
+}
+
+/// A variable that changes how messages are sent, of a line that the script wrote.
+fn variable(line: &[u8]) -> Option<(String, String)> {
+    let text = String::from_utf8_lossy(line.strip_prefix(VARIABLE.as_bytes())?).into_owned();
+    let (name, value) = text.trim_end_matches('\n').split_once('=')?;
+    is_messaging(name).then(|| (name.to_owned(), value.to_owned()))
 }
 
 fn check_nodes(job: &Job, launch: &Launch) -> std::result::Result<(), String> {

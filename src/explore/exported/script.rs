@@ -2,10 +2,14 @@
 
 use crate::explore::batch::script::quoted;
 use crate::explore::launch::CommandLine;
+use crate::explore::sweep::environment;
 
 /// Stand for what is only known on the other machine; no text of a sweep has these characters.
 pub const WORKER: &str = "\u{1}worker\u{1}";
 pub const JOB: &str = "\u{1}job\u{1}";
+
+/// Lines of an output that begin so have a variable of the environment in which its script was started.
+pub const VARIABLE: &str = "apexmap environment: ";
 
 /// What a script is made of.
 pub struct Script<'a> {
@@ -51,7 +55,11 @@ impl Script<'_> {
         if let ([_, _, ..], Some(first)) = (self.programs, words.first_mut()) {
             *first = "\"$launcher\"".into();
         }
-        lines.push(format!("exec {} \\\n    </dev/null >{name}.out 2>|{name}.err", words.join(" ")));
+        lines.extend([
+            "# Variables that change how messages are sent belong to the result.".into(),
+            format!("env | grep -E '{}' | sed 's/^/{VARIABLE}/' >{name}.out || exit 3", environment::pattern()),
+            format!("exec {} \\\n    </dev/null >>{name}.out 2>|{name}.err", words.join(" ")),
+        ]);
         lines.join("\n") + "\n"
     }
 

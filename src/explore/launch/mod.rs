@@ -3,6 +3,7 @@
 //! A launcher is one file and one line in [`registry::ALL`]; sweeps, their schema, `apexmap calibrate --launcher`, help and errors take
 //! it from there. Command lines are pure functions of the job, and no shell sees them.
 
+pub mod allocation;
 pub mod aprun;
 pub mod causes;
 pub mod custom;
@@ -143,7 +144,7 @@ pub struct Here {
 impl Here {
     pub fn look() -> Self {
         let hardware = Hardware::here();
-        let nodes = env::var("SLURM_JOB_NUM_NODES").ok().and_then(|nodes| nodes.parse().ok());
+        let nodes = allocation::nodes(|name| env::var(name).ok());
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),

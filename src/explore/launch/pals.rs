@@ -35,6 +35,7 @@ impl Launcher for Pals {
         if let Some(ranks) = job.ranks_per_node {
             argv.extend(["--ppn".into(), ranks.to_string()]);
         }
+        argv.extend(job.host_arguments(self));
         let binding = match job.fit() {
             Fit::Cores => "core",
             Fit::HardwareThreads => "thread",
@@ -44,5 +45,10 @@ impl Launcher for Pals {
         argv.extend(["--cpu-bind", binding, "--envall"].map(String::from));
         argv.extend(job.worker_line());
         CommandLine { argv, env: Vec::new() }
+    }
+
+    /// Hosts of the job.
+    fn hosts(&self, hosts: &[String], _: usize) -> Option<Vec<String>> {
+        Some(vec!["--hosts".into(), hosts.join(",")])
     }
 }

@@ -98,8 +98,18 @@ impl System {
         if found.is_empty() && !status.success() && !unknown(&errors) {
             return Err(refused(&argv, &errors, "see whether the batch system answers: the jobs go on meanwhile"));
         }
-        Ok(found)
+        Ok(with_long_ids(&self.template, found, ids))
     }
+}
+
+/// The answers, by the ids that were asked for, where the system gave those in short.
+fn with_long_ids(template: &Template, mut found: BTreeMap<String, Answer>, ids: &[String]) -> BTreeMap<String, Answer> {
+    for id in ids {
+        if let Some(answer) = found.remove(template.short(id)) {
+            found.insert(id.clone(), Answer { id: id.clone(), ..answer });
+        }
+    }
+    found
 }
 
 /// Reads to the end, in a thread of its own.
@@ -116,7 +126,7 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 /// Whether a system says no more than that it does not know a job.
 fn unknown(errors: &str) -> bool {
     let errors = errors.to_lowercase();
-    ["invalid job id", "unknown job", "not found", "no matching", "no unfinished job", "is not found"]
+    ["invalid job id", "unknown job", "not found", "no matching", "no unfinished job", "has finished"]
         .iter()
         .any(|words| errors.contains(words))
 }

@@ -7,10 +7,19 @@ use std::ffi::OsString;
 const MESSAGING: [&str; 11] =
     ["FI_", "GASNET_", "HYDRA_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_", "PSM", "SLURM_MPI_TYPE", "UCX_"];
 
+/// Whether a variable of this name changes how messages are sent.
+pub fn is_messaging(name: &str) -> bool {
+    MESSAGING.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// What lines of `env` with such variables match, for `grep -E`.
+pub fn pattern() -> String {
+    format!("^({})", MESSAGING.join("|"))
+}
+
 /// Of the environment and of what a launch sets besides, what changes how messages are sent.
 pub fn messaging(of_launch: &[(String, String)]) -> BTreeMap<String, String> {
-    let changes = |name: &str| MESSAGING.iter().any(|prefix| name.starts_with(prefix));
     let text = |(name, value): (OsString, OsString)| (name.to_string_lossy().into(), value.to_string_lossy().into());
     let all = std::env::vars_os().map(text).chain(of_launch.iter().cloned());
-    all.filter(|(name, _)| changes(name)).collect()
+    all.filter(|(name, _)| is_messaging(name)).collect()
 }
