@@ -15,6 +15,7 @@ use apexmap::explore::launch::pals::Pals;
 use apexmap::explore::launch::registry::ALL;
 use apexmap::explore::launch::srun::{Srun, default_type, fitting, types};
 use apexmap::explore::launch::{Here, LaunchJob, Launcher, check, find};
+use apexmap::measure::hardware::Place;
 use proptest::prelude::*;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -30,8 +31,9 @@ fn job(program: &str, ranks: usize, ranks_per_node: Option<usize>) -> LaunchJob 
         nodes: None,
         ranks_per_node,
         hosts: Vec::new(),
+        place: None,
         variables: Vec::new(),
-        here: Here { cores: 4, hardware_threads: 8, nodes: 1, allocated: false, root: false },
+        here: Here { cores: 4, hardware_threads: 8, packages: 1, nodes: 1, allocated: false, root: false },
     }
 }
 
@@ -417,4 +419,27 @@ fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
     assert_eq!(nodes("LSB_MCPU_HOSTS", "n1 1 n2 1"), Some(2));
     assert_eq!(nodes("LSB_MCPU_HOSTS", "n1"), None);
     assert_eq!(nodes("HOME", "/"), None);
+}
+
+/// Over a node of two packages with four cores of two hardware threads each.
+#[test]
+fn ranks_of_a_node_are_placed_as_asked_where_the_launcher_can_be_told() {
+    let argv = |launcher: &dyn Launcher, place, ranks, per_node| {
+        let mut job = job("x", ranks, per_node);
+        (job.place, job.here.cores, job.here.hardware_threads, job.here.packages) = (Some(place), 8, 16, 2);
+        line(launcher, &job).0.replace(&format!("|{WORKER}"), "").replace("x|-n|", "")
+    };
+    let spread = |ranks, per_node| argv(&OpenMpi, Place::Spread, ranks, per_node);
+    assert_eq!(spread(3, None), "3|--stdin|none|--map-by|socket|--bind-to|core");
+    assert_eq!(spread(8, Some(4)), "8|--stdin|none|--map-by|ppr:2:socket|--rank-by|socket|--bind-to|core");
+    assert_eq!(spread(9, Some(3)), "9|--stdin|none|--map-by|socket|--bind-to|core");
+    assert_eq!(spread(17, None), "17|--stdin|none|--bind-to|none", "ranks that share hardware threads have no place");
+    assert_eq!(argv(&OpenMpi, Place::Compact, 8, Some(4)), "8|--stdin|none|--map-by|ppr:4:node|--bind-to|core");
+    let smt = "4|--stdin|none|--map-by|hwthread|--use-hwthread-cpus|--bind-to|hwthread";
+    assert_eq!(argv(&OpenMpi, Place::Smt, 4, None), smt);
+    assert_eq!(argv(&Mpich, Place::Spread, 8, Some(4)), "8|-ppn|4|-bind-to|core|-map-by|socket");
+    assert_eq!(argv(&Mpich, Place::Compact, 4, None), "4|-bind-to|core|-map-by|core");
+    assert_eq!(argv(&Mpich, Place::Smt, 4, None), "4|-bind-to|hwthread|-map-by|hwthread");
+    assert!(argv(&Srun, Place::Spread, 4, None).contains("|--cpu-bind=cores|--distribution=block:cyclic|"));
+    assert!(argv(&Srun, Place::Compact, 4, None).contains("|--distribution=block:block|"));
 }

@@ -78,6 +78,7 @@ impl Mpi {
             nodes: None,
             ranks_per_node: None,
             hosts: Vec::new(),
+            place: None,
             variables: Vec::new(),
             here,
         };
@@ -108,6 +109,7 @@ impl Mpi {
             nodes: None,
             ranks_per_node: None,
             hosts: Vec::new(),
+            place: None,
             variables: Vec::new(),
             here: Here::look(),
         };

@@ -1,6 +1,9 @@
 //! Where ranks and their memory were: what the report warns of, and what older results tell.
 
 use crate::common::{host, launch, manifest, sample, small_point};
+use apexmap::explore::launch::mpich::Mpich;
+use apexmap::explore::launch::openmpi::OpenMpi;
+use apexmap::explore::launch::{Here, LaunchJob, Launcher, check};
 use apexmap::explore::machine::{Card, Number};
 use apexmap::explore::report::caches::{RankCache, of_rank};
 use apexmap::explore::report::placement;
@@ -11,6 +14,8 @@ use apexmap::measure::hardware::Place;
 use apexmap::provenance::{Cache, Host, MemoryPlacement, Placement};
 use apexmap::sample::{Launch, Sample};
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn memory_on_another_node_than_the_rank_is_a_share_of_its_pages() {
@@ -101,4 +106,65 @@ fn the_measured_size_of_a_cache_counts_where_the_system_reports_another() {
     assert_eq!((caches[1].bytes, caches[1].label().as_str()), (16e6, "L3 (15.3 MiB measured, 32 MiB reported)"));
     let share = |caches: &[RankCache]| regime(1.0, 64e6, 1, caches, None, &launch.host).levels[1].1;
     assert!(share(&caches) < share(&of_rank(&launch, None)));
+}
+
+/// A node of two packages with four cores of two hardware threads each, as both MPIs see it where this is set.
+const TWO_PACKAGES: [(&str, &str); 2] = [("HWLOC_SYNTHETIC", "pack:2 core:4 pu:2"), ("HWLOC_THISSYSTEM", "0")];
+
+/// The hardware threads of that node that each rank is bound to.
+fn bound(launcher: &dyn Launcher, place: Place, ranks: usize, per_node: Option<usize>) -> Vec<Vec<usize>> {
+    let here =
+        Here { cores: 8, hardware_threads: 16, packages: 2, nodes: 1, allocated: false, root: Here::look().root };
+    let job = LaunchJob {
+        program: check(launcher, Path::new("/bin/true"), &std::env::var_os("PATH").unwrap_or_default()).expect("it"),
+        worker: "/bin/true".into(),
+        arguments: Vec::new(),
+        ranks,
+        nodes: None,
+        ranks_per_node: per_node,
+        hosts: Vec::new(),
+        place: Some(place),
+        variables: Vec::new(),
+        here,
+    };
+    let line = launcher.command(&job);
+    let (arguments, of_openmpi) = (&line.argv[1..], launcher.entry().id == "openmpi");
+    let mut command = Command::new(&line.argv[0]);
+    if of_openmpi {
+        command.args(["--do-not-launch", "--display-map", "--host", "localhost:16"]);
+    }
+    let output = command.args(arguments).envs(line.env).envs(TWO_PACKAGES).env("HYDRA_TOPO_DEBUG", "1").output();
+    let output = output.expect("the launcher");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let ranks: BTreeMap<usize, Vec<usize>> =
+        said.lines().filter_map(|l| if of_openmpi { map(l) } else { mask(l) }).collect();
+    assert!(ranks.len() == job.ranks, "{said}{}", String::from_utf8_lossy(&output.stderr));
+    ranks.into_values().collect()
+}
+
+/// `Process OMPI jobid: [1,1] App: 0 Process rank: 1 Bound: socket 1[core 4[hwt 0-1]]:[../../../..][BB/../../..]`
+fn map(line: &str) -> Option<(usize, Vec<usize>)> {
+    let (rank, bound) = line.split_once("Process rank: ")?.1.split_once(" Bound: ")?;
+    let threads = bound.split_once("]:[")?.1.chars().filter(|c| "B.".contains(*c)).enumerate();
+    Some((rank.parse().ok()?, threads.filter(|(_, c)| *c == 'B').map(|(at, _)| at).collect()))
+}
+
+/// `process 1 binding: 0000000011000000`
+fn mask(line: &str) -> Option<(usize, Vec<usize>)> {
+    let (rank, mask) = line.strip_prefix("process ")?.split_once(" binding: ")?;
+    Some((rank.parse().ok()?, mask.chars().enumerate().filter(|(_, c)| *c == '1').map(|(at, _)| at).collect()))
+}
+
+#[test]
+fn both_mpis_place_ranks_on_a_made_up_node_as_asked() {
+    needs!(Mpi);
+    for launcher in [&OpenMpi as &dyn Launcher, &Mpich] {
+        for per_node in [None, Some(4)] {
+            let id = launcher.entry().id;
+            let of = |place| bound(launcher, place, 4, per_node);
+            assert_eq!(of(Place::Spread), [[0, 1], [8, 9], [2, 3], [10, 11]], "{id}, {per_node:?}");
+            assert_eq!(of(Place::Compact), [[0, 1], [2, 3], [4, 5], [6, 7]], "{id}, {per_node:?}");
+            assert_eq!(of(Place::Smt), [[0], [1], [2], [3]], "{id}, {per_node:?}");
+        }
+    }
 }

@@ -129,7 +129,10 @@ fn ranks_are_spread_unless_another_placement_is_asked_for() {
         let text = sequential(&format!("[launch]\n{text}"));
         parse(&text, Path::new("sweep.toml"), machine(2)).expect("a sweep").launch.place
     };
-    assert_eq!(["", "place = \"compact\"", "place = \"smt\""].map(place), [Place::Spread, Place::Compact, Place::Smt]);
+    assert_eq!(["", "place = \"spread\""].map(place), [None; 2]);
+    assert_eq!(["place = \"compact\"", "place = \"smt\""].map(place), [Some(Place::Compact), Some(Place::Smt)]);
+    let of_mpi = |order: &str| place(&format!("transport = \"mpi\"\nlauncher = \"openmpi\"\nplace = \"{order}\""));
+    assert_eq!(["spread", "smt"].map(of_mpi), [Some(Place::Spread), Some(Place::Smt)]);
 }
 
 #[test]
@@ -191,7 +194,13 @@ fn launch_and_repetitions_that_do_not_fit_are_refused() {
     check_wrong(&launch("launches = »0«"), "at least 1", "");
     check_wrong(&launch("place = »\"spred\"«"), "\"spred\"", "did you mean \"spread\"?");
     let placed = "transport = \"mpi\"\nlauncher = \"srun\"\nplace = »\"smt\"«";
-    check_wrong(&launch(placed), "where their launcher puts them", "options for binding");
+    check_wrong(
+        &launch(placed),
+        "launcher \"srun\" cannot be told to place ranks as \"smt\"",
+        "\"spread\" or \"compact\"",
+    );
+    let placed = "transport = \"mpi\"\nlauncher = \"pals\"\nplace = »\"spread\"«";
+    check_wrong(&launch(placed), "cannot be told to place ranks", "remove place: the result says where each rank ran");
     check_wrong(&launch("timeout = »\"0 s\"«"), "longer than 0 s", "");
     check_wrong(&launch("start_timeout = »\"0 s\"«"), "longer than 0 s", "start_timeout = \"90 s\"");
     check_wrong(&launch("start_timeout = »\"1 s\"«"), "longer than preflight, which is 1 s", "preflight = \"0 s\"");

@@ -18,7 +18,6 @@ use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress};
 use apexmap::explore::sweep::{Machine, time};
 use apexmap::measure::comm::TransportKind;
-use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::Repeat;
 use apexmap::point::LaunchSize;
 use std::cell::{Cell, RefCell};
@@ -34,7 +33,7 @@ fn plan() -> Plan {
         transport: TransportKind::Mpi,
         launcher: launch::find("srun").expect("a launcher"),
         ranks_per_node: Some(1),
-        place: Place::default(),
+        place: None,
         machine: "m".into(),
         build: "b1".into(),
         builds: Default::default(),

@@ -146,6 +146,7 @@ fn run_peer(mpi: &Mpi, peer: &Path, buffers: &str, tests: &[Test]) -> Vec<Vec<f6
         nodes: None,
         ranks_per_node: None,
         hosts: Vec::new(),
+        place: None,
         variables: Vec::new(),
         here,
     };

@@ -20,9 +20,9 @@ pub struct Arguments {
     /// Number of ranks expected; any other number is refused
     #[arg(long, required_unless_present = "info")]
     ranks: Option<usize>,
-    /// Order in which ranks that are threads take the hardware threads: spread, compact or smt
-    #[arg(long, default_value = Place::default().name(), value_parser = place)]
-    place: Place,
+    /// Order in which ranks take the hardware threads: spread, compact or smt [default: spread for threads, else the launcher's]
+    #[arg(long, value_parser = place)]
+    place: Option<Place>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {

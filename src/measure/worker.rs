@@ -138,15 +138,15 @@ impl Schedule {
 /// Reads a job and runs it on the ranks that this process, or its launcher, provides.
 ///
 /// Lines go to standard output. Errors have been written there as well when this returns.
-pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Place) -> Result<()> {
+pub fn work(job_file: &Path, transport: TransportKind, ranks: usize, place: Option<Place>) -> Result<()> {
     let start = || {
         comm::start(
             transport,
             ranks,
-            place,
+            place.unwrap_or_default(),
             |transport, arena| {
-                // Processes are where their launcher put them.
-                let place = (transport.kind() == TransportKind::Threads).then_some(place);
+                // Processes are where their launcher put them; `place` is what it was told.
+                let place = place.or((transport.kind() == TransportKind::Threads).then_some(Place::default()));
                 on_transport!(transport, comm => serve(comm, transport, arena, job_file, place))
             },
             |message| drop(emit(&Event::Fatal { message: message.into() })),

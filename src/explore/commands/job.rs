@@ -92,8 +92,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// What a launch on another machine knows of it: each rank has a core there.
-const ELSEWHERE: Here =
-    Here { cores: usize::MAX, hardware_threads: usize::MAX, nodes: 1, allocated: false, root: false };
+const ELSEWHERE: Here = Here {
+    cores: usize::MAX,
+    hardware_threads: usize::MAX,
+    packages: usize::MAX,
+    nodes: 1,
+    allocated: false,
+    root: false,
+};
 
 fn export(arguments: &ExportArguments) -> Result<()> {
     let setup = Setup::new(&SweepArguments {

@@ -12,7 +12,6 @@ use crate::explore::sweep::driver::{Setting, Watcher, drive};
 use crate::explore::sweep::environment::messaging;
 use crate::explore::sweep::execute::{LaunchLimits, Processes};
 use crate::explore::sweep::plan::{Context, Progress as Done};
-use crate::measure::comm::TransportKind;
 use crate::measure::worker::unix_seconds;
 use crate::point::LaunchSize;
 use crate::provenance;
@@ -141,6 +140,7 @@ pub fn launch_job(
         nodes: size.nodes,
         ranks_per_node: size.ranks_per_node.or(context.ranks_per_node),
         hosts: hosts.to_vec(),
+        place: context.place,
         variables: messaging(&[]).into_keys().collect(),
         here,
     }
@@ -149,8 +149,8 @@ pub fn launch_job(
 fn worker_arguments(job: &Path, context: &Context, ranks: usize) -> Vec<String> {
     let (job, ranks) = (job.to_string_lossy().into_owned(), ranks.to_string());
     let mut arguments = vec!["worker", "--job", &job, "--transport", context.transport.name(), "--ranks", &ranks];
-    if context.transport == TransportKind::Threads {
-        arguments.extend(["--place", context.place.name()]);
+    if let Some(place) = context.place {
+        arguments.extend(["--place", place.name()]);
     }
     arguments.into_iter().map(str::to_owned).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 
 pub const ENTRY: LauncherEntry = LauncherEntry {
     id: "local",
@@ -30,5 +31,9 @@ impl Launcher for Local {
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
         CommandLine { argv: job.worker_line().collect(), env: Vec::new() }
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &Place::ALL
     }
 }

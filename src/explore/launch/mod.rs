@@ -22,7 +22,7 @@ pub use registry::{find, ids, starting};
 
 use crate::error::{Error, Result};
 use crate::measure::comm::TransportKind;
-use crate::measure::hardware::Hardware;
+use crate::measure::hardware::{Hardware, Place};
 use nix::unistd::{AccessFlags, access};
 use serde::{Serialize, Serializer};
 use std::env;
@@ -94,6 +94,8 @@ pub struct LaunchJob {
     pub ranks_per_node: Option<usize>,
     /// Hosts that take the ranks, in this order; the launcher's own choice if empty.
     pub hosts: Vec<String>,
+    /// The order in which ranks take the cores of a node, one of the launcher's [`places`](Launcher::places); its own if absent.
+    pub place: Option<Place>,
     /// Names of environment variables that ranks on all nodes must get as they are here, as they change how messages are sent.
     pub variables: Vec<String>,
     pub here: Here,
@@ -120,7 +122,7 @@ impl LaunchJob {
     fn fit(&self) -> Fit {
         let ranks = self.ranks_per_node.unwrap_or(self.ranks.div_ceil(self.here.nodes.max(1)));
         match () {
-            () if ranks <= self.here.cores => Fit::Cores,
+            () if ranks <= self.here.cores && self.place != Some(Place::Smt) => Fit::Cores,
             () if ranks <= self.here.hardware_threads => Fit::HardwareThreads,
             () => Fit::Oversubscribed,
         }
@@ -134,6 +136,8 @@ pub struct Here {
     pub cores: usize,
     /// The same in hardware threads.
     pub hardware_threads: usize,
+    /// Packages of this machine.
+    pub packages: usize,
     /// Nodes of the allocation that this process runs in; 1 without an allocation.
     pub nodes: usize,
     /// This process runs in an allocation whose nodes are known.
@@ -148,6 +152,7 @@ impl Here {
         Self {
             cores: hardware.cores_or_threads(),
             hardware_threads: hardware.hardware_threads(),
+            packages: hardware.packages(),
             nodes: nodes.unwrap_or(1),
             allocated: nodes.is_some(),
             root: nix::unistd::geteuid().is_root(),
@@ -178,6 +183,10 @@ pub trait Launcher {
     /// Its arguments for these hosts, each of which takes so many ranks; `None` if it cannot be told of hosts.
     fn hosts(&self, _hosts: &[String], _ranks_per_node: usize) -> Option<Vec<String>> {
         None
+    }
+    /// The orders in which it can be told to put the ranks of a node on cores.
+    fn places(&self) -> &'static [Place] {
+        &[]
     }
     /// A variable that it needs for workers of this MPI library, where the environment and the machine's settings choose none.
     fn chosen(&self, _library: &str) -> Option<(String, String)> {

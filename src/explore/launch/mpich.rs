@@ -2,6 +2,7 @@
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 
 pub const ENTRY: LauncherEntry = LauncherEntry {
     id: "mpich",
@@ -41,11 +42,21 @@ impl Launcher for Mpich {
             Fit::Oversubscribed => None,
         };
         argv.extend(binding.into_iter().flat_map(|to| ["-bind-to".into(), to.into()]));
+        let order = job.place.filter(|_| binding.is_some()).map(|place| match place {
+            Place::Spread => "socket",
+            Place::Compact => "core",
+            Place::Smt => "hwthread",
+        });
+        argv.extend(order.into_iter().flat_map(|by| ["-map-by".into(), by.into()]));
         argv.extend(job.worker_line());
         CommandLine { argv, env: Vec::new() }
     }
 
     fn hosts(&self, hosts: &[String], _: usize) -> Option<Vec<String>> {
         Some(vec!["-hosts".into(), hosts.join(",")])
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &Place::ALL
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 
 pub const ENTRY: LauncherEntry = LauncherEntry {
     id: "openmpi",
@@ -31,9 +32,7 @@ impl Launcher for OpenMpi {
 
     fn command(&self, job: &LaunchJob) -> CommandLine {
         let mut argv = vec![job.program.clone(), "-n".into(), job.ranks.to_string(), "--stdin".into(), "none".into()];
-        if let Some(ranks) = job.ranks_per_node {
-            argv.extend(["--map-by".into(), format!("ppr:{ranks}:node")]);
-        }
+        argv.extend(mapping(job));
         argv.extend(job.host_arguments(self));
         // Without the second, a hardware thread is no slot of its own.
         let (binding, settings): (&[&str], &[(&str, &str)]) = match job.fit() {
@@ -60,4 +59,26 @@ impl Launcher for OpenMpi {
         let slots: Vec<String> = hosts.iter().map(|host| format!("{host}:{ranks_per_node}")).collect();
         Some(vec!["--host".into(), slots.join(",")])
     }
+
+    fn places(&self) -> &'static [Place] {
+        &Place::ALL
+    }
+}
+
+/// How ranks are mapped to nodes, and to cores where there is one for each.
+fn mapping(job: &LaunchJob) -> Vec<String> {
+    let place = job.place.filter(|_| job.fit() != Fit::Oversubscribed);
+    let packages = job.here.packages;
+    let words: Vec<String> = match (place, job.ranks_per_node) {
+        (Some(Place::Spread), Some(ranks)) if ranks % packages == 0 => {
+            vec![format!("ppr:{}:socket", ranks / packages), "--rank-by".into(), "socket".into()]
+        }
+        // In turn over the packages of a node for as many ranks as it has slots; a launch with another number on a node is refused.
+        (Some(Place::Spread), _) => vec!["socket".into()],
+        (_, Some(ranks)) => vec![format!("ppr:{ranks}:node")],
+        (Some(Place::Compact), None) => vec!["core".into()],
+        (Some(Place::Smt), None) => vec!["hwthread".into()],
+        (None, None) => return Vec::new(),
+    };
+    [vec!["--map-by".to_owned()], words].concat()
 }

@@ -4,8 +4,9 @@
 //! Open MPI, `pmi2` for MPICH. Where neither names one, that of the worker's MPI is chosen. Under the wrong one the worker refuses to
 //! work, and says so.
 
-use super::{CommandLine, LaunchJob, Launcher, LauncherEntry};
+use super::{CommandLine, Fit, LaunchJob, Launcher, LauncherEntry};
 use crate::measure::comm::TransportKind;
+use crate::measure::hardware::Place;
 use std::env;
 use std::process::{Command, Stdio};
 
@@ -39,6 +40,11 @@ impl Launcher for Srun {
         argv.extend(job.nodes.map(|nodes| format!("--nodes={nodes}")));
         argv.extend(job.ranks_per_node.map(|ranks| format!("--ntasks-per-node={ranks}")));
         argv.extend(job.host_arguments(self));
+        let order = job.place.filter(|_| job.fit() == Fit::Cores).map(|place| match place {
+            Place::Spread => "cyclic",
+            Place::Compact | Place::Smt => "block",
+        });
+        argv.extend(order.into_iter().flat_map(|by| ["--cpu-bind=cores".into(), format!("--distribution=block:{by}")]));
         // One rank's end is the launch's: the others would wait for it until the time limit.
         argv.extend(["--kill-on-bad-exit=1".into(), "--input=none".into()]);
         argv.extend(job.worker_line());
@@ -47,6 +53,10 @@ impl Launcher for Srun {
 
     fn hosts(&self, hosts: &[String], _: usize) -> Option<Vec<String>> {
         Some(vec![format!("--nodelist={}", hosts.join(","))])
+    }
+
+    fn places(&self) -> &'static [Place] {
+        &[Place::Spread, Place::Compact]
     }
 
     fn chosen(&self, library: &str) -> Option<(String, String)> {

@@ -21,8 +21,9 @@ pub struct Context {
     pub transport: TransportKind,
     pub launcher: &'static LauncherEntry,
     pub ranks_per_node: Option<usize>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub place: Place,
+    /// The order in which ranks take cores, if it is not the launcher's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     pub machine: String,
     /// The worker's message library.
     pub library: String,
@@ -31,11 +32,6 @@ pub struct Context {
     pub build: String,
     #[serde(skip)]
     pub builds: BTreeMap<String, String>,
-}
-
-/// Keys that were made without a placement stay those of the default.
-fn is_default(place: &Place) -> bool {
-    *place == Place::default()
 }
 
 /// A point and its key in stores.

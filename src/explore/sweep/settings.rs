@@ -28,7 +28,7 @@ pub struct LaunchSpec {
     /// The hosts that take the ranks; `None` leaves them to the launcher.
     pub hosts: Option<HostsSource>,
     /// Where ranks that are threads run.
-    pub place: Place,
+    pub place: Option<Place>,
     /// Launches for each rank count.
     pub launches: u32,
     /// Another build of this program to start, as the file names it; `None` is this program.
@@ -117,16 +117,12 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         let what = "threads all run on this machine: ranks_per_node has no meaning";
         return Err(page.wrong(number.span(), what, "remove it, or choose transport = \"mpi\""));
     }
-    if let (Some(place), true) = (&launch.place, transport != TransportKind::Threads) {
-        let what = format!("ranks of transport \"{transport}\" run where their launcher puts them");
-        let next = "remove place, and use the launcher's own options for binding; the result says where each rank ran";
-        return Err(page.wrong(place.span(), what, next));
-    }
+    let command = command(file, launcher, page)?;
     Ok(LaunchSpec {
         transport,
-        place: launch.place.as_ref().map(|place| *place.get_ref()).unwrap_or_default(),
+        place: place(file, launcher, &command, page)?,
         launcher,
-        command: command(file, launcher, page)?,
+        command,
         ranks_per_node: at_least_one(&launch.ranks_per_node, "ranks_per_node", page)?.map(|n| n as usize),
         hosts: hosts(file, page)?,
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
@@ -181,6 +177,24 @@ fn start_timeout(file: &File, page: &Page) -> Result<Option<f64>> {
         }
         (limit, _) => Ok(limit),
     }
+}
+
+/// The order in which ranks take cores, if it is not the launcher's own.
+fn place(file: &File, launcher: &LauncherEntry, command: &[String], page: &Page) -> Result<Option<Place>> {
+    let Some(place) = &file.launch.place else { return Ok(None) };
+    let known = (launcher.make)(command)?.places();
+    if known.contains(place.get_ref()) {
+        // Threads are spread by default.
+        let is_default = launcher.transport == TransportKind::Threads && *place.get_ref() == Place::default();
+        return Ok(Some(*place.get_ref()).filter(|_| !is_default));
+    }
+    let what = format!("launcher \"{}\" cannot be told to place ranks as \"{}\"", launcher.id, place.get_ref().name());
+    let known: Vec<String> = known.iter().map(|place| format!("\"{}\"", place.name())).collect();
+    let next = match known.is_empty() {
+        true => "remove place: the result says where each rank ran".to_owned(),
+        false => format!("write {}, or remove place: the result says where each rank ran", known.join(" or ")),
+    };
+    Err(page.wrong(place.span(), what, next))
 }
 
 fn command(file: &File, launcher: &LauncherEntry, page: &Page) -> Result<Vec<String>> {

@@ -182,9 +182,9 @@ pub struct Launch {
     /// A file with these hosts, one on each line, with their ranks if they differ: "node1", "node1:4" or "node1 slots=4".
     #[schemars(with = "Option<String>")]
     pub hostfile: Option<Spanned<String>>,
-    /// Order in which ranks that are threads take the hardware threads of this machine: "spread" (the default: one on each core
-    /// first, in turn over packages and NUMA nodes), "compact" (one on each core first, a package after the other) or "smt"
-    /// (all hardware threads of a core first).
+    /// Order in which ranks take the hardware threads of a machine: "spread" (one on each core first, in turn over packages and
+    /// NUMA nodes; the default of threads), "compact" (one on each core first, a package after the other) or "smt" (all hardware
+    /// threads of a core first). Over MPI, the launcher's own order by default.
     #[schemars(with = "Option<Place>")]
     pub place: Option<Spanned<Place>>,
     /// Launches for each rank count, 1 by default. Launches differ more than samples within one: 5 for fitting.

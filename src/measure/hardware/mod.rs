@@ -65,6 +65,12 @@ impl Hardware {
         self.threads.iter().filter(|thread| self.allowed.contains(&thread.number))
     }
 
+    /// Packages, at least 1, that hold hardware threads which this process may use.
+    pub fn packages(&self) -> usize {
+        let allowed = self.threads.iter().filter(|thread| self.allowed.contains(&thread.number));
+        allowed.filter_map(|thread| thread.package).collect::<std::collections::BTreeSet<_>>().len().max(1)
+    }
+
     /// How many hardware threads this process can keep busy; at least one.
     pub fn hardware_threads(&self) -> usize {
         self.granted(self.allowed.len())
