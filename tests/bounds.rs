@@ -304,6 +304,29 @@ fn limits_of_random_access_are_those_of_the_formulas() {
 }
 
 #[test]
+fn rounds_wait_for_a_message_in_each_of_their_stages() {
+    let latency = |kernel: &str, ranks, dimensions: u64| {
+        let mut point = Point::new(kernel, ranks).with("N_words", 1u64 << 20).with("Q", 64u64);
+        if kernel == "random_access.exchange" {
+            point = point.with("d", dimensions);
+        }
+        terms(point, &[], THREADS).found.iter().find(|term| term.name == bounds::LATENCY).map(|term| term.rate)
+    };
+    // 64 updates of each rank per round, and the latency of the card in each stage.
+    const ONE_WAY: f64 = 200e-9;
+    let stages = |kernel, ranks, dimensions| {
+        latency(kernel, ranks, dimensions).map(|rate| (ranks as f64 * 64.0 / ONE_WAY / rate * 1e6).round() / 1e6)
+    };
+    assert_eq!(stages("random_access.alltoallv", 8, 0), Some(1.0));
+    assert_eq!(stages("random_access.hypercube", 8, 0), Some(3.0));
+    assert_eq!(stages("random_access.hypercube", 12, 0), Some(3.0));
+    assert_eq!([1, 2, 9].map(|d| stages("random_access.exchange", 8, d)), [Some(1.0), Some(2.0), Some(3.0)]);
+    assert_eq!(stages("random_access.exchange", 6, 2), Some(1.0), "there may be fewer factors");
+    assert_eq!(stages("random_access.base", 8, 0), None, "nobody waits for an answer");
+    assert_eq!(stages("random_access.hypercube", 1, 0), None);
+}
+
+#[test]
 fn a_limit_without_numbers_is_left_out_and_named() {
     let base = Point::new("random_access.base", 2).with("N_words", 1u64 << 20);
     let elsewhere = terms(base, &[("messages_per_update", Value::Real(0.5))], "another library");
@@ -486,10 +509,11 @@ I = 256
 L = [1, 512]
 B = [1, 16]
 [[include]]
-kernel = "random_access.hypercube"
+kernel = ["random_access.hypercube", "random_access.alltoallv"]
 ranks = 2
 N_words = "64 kwords"
 updates = 0.25
+Q = [8, 1024]
 "#;
 
 /// The card that some probes give and the samples of some points, interleaved: what slows the machine slows both.
@@ -615,7 +639,7 @@ kernel = ["random_access.hypercube", "random_access.alltoallv", "random_access.o
 ranks = 2
 N_words = ["128 kwords", "1 Mwords"]
 updates = 0.25
-Q = [64, 256, 1024]
+Q = [8, 64, 256, 1024]
 [[include]]
 kernel = ["random_access.base", "random_access.star"]
 ranks = 2

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::explore::bounds::limits::LINE_BYTES;
-use crate::source::{BLUE_GENE_P_RANDOM_ACCESS, NIC_MESSAGE_RATE};
+use crate::source::{BLUE_GENE_P_RANDOM_ACCESS, HYPERCUBE_RANDOM_ACCESS, NIC_MESSAGE_RATE};
 use crate::units::WORD_BYTES;
 
 pub const FAMILY: Family = Family {
@@ -42,6 +42,13 @@ pub const FAMILY: Family = Family {
             formula: "messages per update, as counted in the run, x minimum time per message of a rank",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (4) to (6)",
+        },
+        Limit {
+            name: LATENCY,
+            formula: "in rounds: stages of a round, each of which waits for messages of the one before, x latency of a short \
+                 message / Q",
+            source: &HYPERCUBE_RANDOM_ACCESS,
+            place: "Section 2, Figures 1 and 2",
         },
         Limit {
             name: LINK,
@@ -100,7 +107,25 @@ fn remote(case: &Case, terms: &mut Terms) {
     let (message, byte) = (costs.and_then(|c| c.message), costs.and_then(|c| c.byte));
     let counted = |name: &str| case.output(name).unwrap_or(0.0);
     terms.add(MESSAGES, at_once, message.map(|message| counted("messages_per_update") * message));
+    // However many processors ranks share, all of them wait at once.
+    if let Some(stages) = stages(case.point) {
+        let latency = messages.and_then(|m| m.send_latency.into_iter().chain(m.put_latency).reduce(f64::min));
+        terms.add(LATENCY, ranks, latency.map(|latency| stages * latency / case.point.integer("Q") as f64));
+    }
     terms.add(LINK, at_once, byte.map(|byte| counted("bytes_sent_per_update") * byte));
     let bisection = messages.and_then(|m| m.bisection).filter(|(_, over)| *over == case.point.ranks);
     terms.add(BISECTION, 1.0, bisection.map(|(bandwidth, _)| WORD_BYTES as f64 / (4.0 * bandwidth)));
+}
+
+/// Stages of a round, at least; `None` for kernels without rounds.
+fn stages(point: &Point) -> Option<f64> {
+    let dimensions = u64::from(point.ranks.ilog2());
+    match point.kernel.as_str() {
+        "random_access.alltoallv" => Some(1.0),
+        "random_access.hypercube" => Some(dimensions as f64),
+        // Other numbers of ranks may have fewer factors than dimensions were asked for.
+        "random_access.exchange" if !point.ranks.is_power_of_two() => Some(1.0),
+        "random_access.exchange" => Some(point.integer("d").min(dimensions) as f64),
+        _ => None,
+    }
 }
