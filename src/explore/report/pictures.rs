@@ -34,9 +34,9 @@ pub struct GroupPictures {
 
 pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<GroupPictures> {
     let (folder, label) = (input.folder, group.label());
-    let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| -> Result<Picture> {
+    let draw = |title: String, kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| -> Result<Picture> {
         let z = if kind == FigureKind::Bottleneck { SHARE } else { group.headline };
-        let request = Request { kind, title, x: x.into(), by: vec![by.into()], z: z.into() };
+        let request = Request { kind, title, x: x.into(), by: by.iter().map(|&by| by.into()).collect(), z: z.into() };
         let mut drawn = figure(&group.samples, &request)?;
         let mut caption = caption.to_owned();
         if let Figure::Curves(curves) = &mut drawn
@@ -48,32 +48,38 @@ pub fn of_group(input: &Input, group: &SampleGroup, number: usize) -> Result<Gro
         if kind == FigureKind::Surface {
             drawn = with_bounds(&group.samples, &request, drawn)?;
         }
-        let file = format!("{}-{number}", name.replace(' ', "-"));
+        let file = format!("{}-{number}", name.replace(", ", " ").replace(' ', "-"));
         picture(&folder.figures(), &drawn, file, request.title, caption)
     };
-    let add = |kind: FigureKind, name: &str, x: &str, by: &str, caption: &str| {
+    let add = |kind: FigureKind, name: &str, x: &str, by: &[&str], caption: &str| {
         let title = format!("{}: {label}", capital(name));
         input.if_drawable(&title, draw(title.clone(), kind, name, x, by, caption))
     };
     let (mut slices, mut views, mut bottleneck) = (Vec::new(), Vec::new(), None);
     let intervals = "Medians; the bands are their 95 % intervals (see Method).";
     if group.blocks.len() > 1 {
-        slices.extend(add(FigureKind::Curves, "bandwidth over L", BLOCK, ALPHA, intervals)?);
+        // Uniform blocks have no alpha: a curve for each region, or for each share that is remote.
+        let others = || group.samples.axes().into_iter().filter(|&axis| axis != BLOCK).collect();
+        let (name, by) = match group.alphas.is_empty() {
+            true => (group.samples.describe(group.headline).label + " over L", others()),
+            false => ("bandwidth over L".to_owned(), vec![ALPHA]),
+        };
+        slices.extend(add(FigureKind::Curves, &name, BLOCK, &by, intervals)?);
     }
     if group.alphas.len() > 1 {
-        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, BLOCK, intervals)?);
+        slices.extend(add(FigureKind::Curves, "bandwidth over alpha", ALPHA, &[BLOCK], intervals)?);
     }
     if group.is_surface() {
         let caption = "Bandwidth per process over spatial locality L and temporal locality alpha (as in Figures 3 and 4 of \
                        the Apex-Map paper). Dots mark measured points.";
-        views.extend(add(FigureKind::Surface, "performance surface", ALPHA, BLOCK, caption)?);
+        views.extend(add(FigureKind::Surface, "performance surface", ALPHA, &[BLOCK], caption)?);
         let caption = "Lines of equal bandwidth (as in Figure 7 of the paper). Where lines run parallel to an axis, that kind \
                        of locality hardly matters.";
-        views.extend(add(FigureKind::Contour, "contours", BLOCK, ALPHA, caption)?);
-        views.extend(add(FigureKind::Heat, "heat map", BLOCK, ALPHA, "Median of each measured point.")?);
+        views.extend(add(FigureKind::Contour, "contours", BLOCK, &[ALPHA], caption)?);
+        views.extend(add(FigureKind::Heat, "heat map", BLOCK, &[ALPHA], "Median of each measured point.")?);
         if group.samples.has(SHARE) {
             let caption = "The limit that is the bottleneck at each point, and the fraction of it that was reached.";
-            bottleneck = add(FigureKind::Bottleneck, "bottleneck", BLOCK, ALPHA, caption)?;
+            bottleneck = add(FigureKind::Bottleneck, "bottleneck", BLOCK, &[ALPHA], caption)?;
         }
     }
     Ok(GroupPictures { slices, views, bottleneck })
@@ -134,7 +140,8 @@ fn effect(samples: &Samples, keys: &[&str], axis: &str, headline: &str) -> Resul
     let is_word = |name: &&str| samples.column(name).is_some_and(|column| column.is_words());
     let by: Vec<&str> = match surface {
         true => vec![ALPHA, BLOCK],
-        false => keys.iter().copied().filter(is_word).filter(|name| chosen.varies(name)).collect(),
+        // Uniform blocks have no alpha.
+        false => keys.iter().copied().filter(is_word).chain([BLOCK]).filter(|name| chosen.varies(name)).collect(),
     };
     let others: Vec<&str> = keys.iter().copied().filter(|&key| key != axis && !by.contains(&key)).collect();
     let chosen = match surface {
