@@ -277,3 +277,49 @@ fn plan_and_status_tell_what_is_done() {
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("18 planned, 18 done, 0 partial, 0 missing, 0 failed"), "{status}");
 }
+
+#[test]
+fn uniform_blocks_and_requests_are_curves_over_l_one_for_each_region_or_remote_share() {
+    let scratch = Scratch::new();
+    let (sweep, out) = (scratch.join("sweep.toml"), scratch.join("result"));
+    let text = r#"
+[[include]]
+kernel = "calibrate.blocks"
+ranks = 1
+bytes = ["16 KiB", "64 KiB"]
+L = 1
+reads = 4096
+[[include]]
+kernel = "calibrate.blocks"
+ranks = 1
+bytes = ["16 KiB", "64 KiB"]
+L = 64
+reads = 64
+[[include]]
+kernel = "calibrate.request"
+ranks = 2
+M = "4 kwords"
+given_remote_share = [0.5, 1.0]
+I = 64
+N = 1
+by = "gets"
+L = [1, 16]
+[repeat]
+min = 6
+[launch]
+preflight = "0 s"
+"#;
+    std::fs::write(&sweep, text).unwrap();
+    let run = apexmap(&["run", "--out", out.to_str().unwrap(), sweep.to_str().unwrap()]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(!page.contains("is not drawn"));
+    // The number of reads follows from L, and distinguishes no curves.
+    for (file, curves) in [
+        ("time-per-operation-on-the-slowest-rank-over-L-1", ["bytes = 16 KiB", "bytes = 64 KiB"]),
+        ("bandwidth-per-process-over-L-2", ["given_remote_share = 0.5", "given_remote_share = 1"]),
+    ] {
+        let drawn = std::fs::read_to_string(out.join(format!("figures/{file}.svg"))).unwrap();
+        assert!(curves.iter().all(|curve| drawn.contains(curve)) && !drawn.contains("reads = "), "{file}");
+    }
+}
