@@ -26,13 +26,21 @@ pub struct Build {
 }
 
 impl Build {
-    /// What is to be known of times measured by this build, if it is linked to a C library whose copies are slow.
-    pub fn slow_copies(&self) -> Option<String> {
-        self.target.ends_with("musl").then(|| {
+    /// What is to be known of times measured by this build: a C library whose copies are slow, code that is not optimised.
+    pub fn cautions(&self) -> Vec<String> {
+        let musl = self.target.ends_with("musl").then(|| {
             "The worker is built against musl, which copies memory more slowly than glibc: copies take up to 2.7 times as long, small \
              messages between threads up to 1.3 times. Let a build against this machine's own C library measure: --worker."
                 .to_owned()
-        })
+        });
+        let slow = (!["3", ""].contains(&self.opt_level.as_str())).then(|| {
+            format!(
+                "The worker is built with opt-level {} instead of 3: its times are those of slow code, not of the machine. Build it \
+                 with: cargo build --release.",
+                self.opt_level
+            )
+        });
+        musl.into_iter().chain(slow).collect()
     }
 }
 

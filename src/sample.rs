@@ -101,7 +101,7 @@ pub struct Launch {
     /// Environment variables of the driver and of the launch that change how messages are sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Where ranks that are threads were to be put.
+    /// Where ranks were to be put; absent where that was left to their launcher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Where each rank ran, in rank order.

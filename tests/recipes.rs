@@ -147,7 +147,7 @@ fn bindings_of_a_tarball_fit_the_mpi_that_they_were_made_for_and_no_other() {
 }
 
 #[test]
-fn a_report_warns_where_a_worker_against_musl_has_measured() {
+fn a_report_warns_where_a_worker_against_musl_or_one_that_is_not_optimised_has_measured() {
     let scratch = Scratch::new();
     let path = |name: &str| scratch.join(name).to_str().expect("a path").to_owned();
     let text =
@@ -155,13 +155,15 @@ fn a_report_warns_where_a_worker_against_musl_has_measured() {
     fs::write(scratch.join("sweep.toml"), text).expect("written");
     let run = apexmap(&["run", &path("sweep.toml"), "--out", &path("result")]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let warned =
-        || fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains("built against musl");
-    assert_eq!(warned(), provenance::build().slow_copies().is_some());
+    let warned = |of: &str| fs::read_to_string(scratch.join("result/report.html")).expect("a report").contains(of);
+    let (musl, slow) = ("built against musl", "opt-level 1 instead of 3: its times are those of slow code");
+    let own = provenance::build();
+    assert_eq!([musl, slow].map(warned), [own.target.ends_with("musl"), own.opt_level == "1"]);
     let folder = Folder::open(&scratch.join("result")).expect("a result");
     let mut manifest = Manifest::read(&folder).expect("a manifest");
     manifest.worker.target = "x86_64-unknown-linux-musl".into();
+    manifest.worker.opt_level = "1".into();
     manifest.write(&folder).expect("written");
     assert!(apexmap(&["report", &path("result")]).status.success());
-    assert!(warned());
+    assert!(warned(musl) && warned(slow));
 }

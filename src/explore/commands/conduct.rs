@@ -31,7 +31,7 @@ pub fn carry_out(setup: &Setup, card: &CardArguments, conduct: Conduct) -> Resul
     let (name, points) = (&setup.sweep.name, plural(setup.plan.entries.len(), "point"));
     note(&format!("{name}: {points} -> {} (Ctrl-C is safe: the same command resumes)", folder.path.display()));
     setup.crowd().into_iter().for_each(|text| note(&format!("note: {text}")));
-    setup.worker_info.build.slow_copies().into_iter().for_each(|text| note(&format!("note: {text}")));
+    setup.worker_info.build.cautions().into_iter().for_each(|text| note(&format!("note: {text}")));
     if setup.plan.context.launcher.waits_in_queue() {
         note(
             "note: there is no allocation here: each launch waits in the queue, as a job of its own; --submit makes jobs that \

@@ -24,7 +24,7 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
                 .into(),
         );
     }
-    warnings.extend(manifest.worker.slow_copies());
+    warnings.extend(manifest.worker.cautions());
     warnings.extend(unsteady(samples));
     if stale > 0 {
         warnings.push(format!(
