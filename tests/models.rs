@@ -2,6 +2,7 @@
 //! differ where they do not; published tables are whole.
 
 use apexmap::explore::machine::Card;
+use apexmap::explore::models::scan::Numbers;
 use apexmap::explore::models::{self, ALL, Prediction, hypercube, nic, roles, topology};
 use apexmap::explore::published;
 use apexmap::measure::kernels::random_access::{layout::Layout, recursive_halving};
@@ -323,6 +324,20 @@ fn others_that_use_the_last_cache_leave_lines_there_for_the_time_on_the_card() {
         assert!(seconds(alpha, words, 300.0, 20e-9) > times[2], "{alpha}: {times:?}");
         assert_eq!(seconds(alpha, words, 0.0, 20e-9), times[0]);
     }
+}
+
+#[test]
+fn a_number_given_on_the_command_line_comes_before_whatever_a_card_has() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let at = model.about().parameters.iter().position(|p| p.number == "l3_bytes").expect("a number");
+    let mut card = Card::find("red-storm").expect("a card");
+    for (parameter, value) in model.about().parameters.iter().zip(MACHINE) {
+        card.set_base(parameter.number, value, "made up").expect("a number");
+    }
+    card.set_base("l3_measured_bytes", 1.6e7, "made up").expect("a number");
+    let size = |replaced: &[(String, f64)]| Numbers::new(model, &card, replaced).expect("numbers").values[at];
+    assert_eq!(size(&[]), 1.6e7, "the size that was measured");
+    assert_eq!(size(&[("l3_bytes".into(), 2e6)]), 2e6);
 }
 
 #[test]

@@ -71,7 +71,12 @@ impl Numbers {
         for (name, value) in replaced {
             card.set_base(name, *value, "given on the command line")?;
         }
-        let values = model.parameters(&card)?;
+        let mut values = model.parameters(&card)?;
+        // A model may prefer another number of the card, such as the size of a cache as it was measured.
+        for (value, parameter) in values.iter_mut().zip(model.about().parameters) {
+            *value =
+                replaced.iter().find(|(name, _)| name == parameter.number).map_or(*value, |(_, replaced)| *replaced);
+        }
         let intervals = model.about().parameters.iter().map(|parameter| card.interval(parameter.number)).collect();
         let joint = card.joint.as_ref().and_then(|fit| Joint::of(model, fit, replaced));
         Ok(Self { values, intervals, joint })
