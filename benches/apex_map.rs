@@ -31,7 +31,7 @@ fn main() {
     println!("{WORDS} words, pages {:?}, {PAIRS} pairs; ratio = apexmap / C, below 1 is faster", granted.page_bytes);
     println!("{:>6} {:>6} {:>12} {:>12} {:>7} {:>15}", "alpha", "L", "apexmap ns", "C ns", "ratio", "10 to 90 %");
     for alpha in [1.0, 0.01] {
-        for block in [1, 3, 15, 16, 17, 63, 64, 65, 16384] {
+        for block in [1, 2, 3, 4, 8, 15, 16, 17, 32, 63, 64, 65, 256, 16384] {
             compare(memory, alpha, block, *peer);
         }
     }

@@ -5,6 +5,8 @@ use apexmap::measure::comm::arena::{Arena, Pages};
 use apexmap::measure::comm::{Comm, Transport, World, threads};
 use apexmap::measure::kernels::apex_map::sum_all;
 use apexmap::measure::kernels::apex_map::warm_up::WarmUp;
+#[cfg(target_arch = "x86_64")]
+use apexmap::measure::kernels::apex_map::{lanes, vectors::Kind};
 use apexmap::measure::kernels::{Outcome, complete, find};
 use apexmap::measure::numerics::mix::mix;
 use apexmap::measure::numerics::power_law::remote_share;
@@ -211,14 +213,27 @@ proptest! {
             }
         }
         prop_assert_eq!(sum_all(&memory, &offsets, block), plain);
+        #[cfg(target_arch = "x86_64")]
+        for kind in [Kind::Avx2, Kind::Avx512].into_iter().filter(|kind| kind.is_there()) {
+            prop_assert_eq!(lanes::sum_all(kind, &memory, &offsets, block), plain, "{:?}", kind);
+        }
     }
 }
 
 #[test]
 fn a_block_beyond_memory_panics_instead_of_reading_it() {
     for block in [1, 2, 3, 4, 8, 16, 17] {
-        let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &[33 - block as u64], block));
-        assert!(result.is_err(), "{block}");
+        let beyond = 33 - block as u64;
+        // Places are looked at in fours and one by one.
+        for offsets in [vec![beyond], vec![0, 0, beyond, 0], vec![u64::MAX; 4], vec![0, 0, 0, 0, beyond]] {
+            let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &offsets, block));
+            assert!(result.is_err(), "{block} {offsets:?}");
+            #[cfg(target_arch = "x86_64")]
+            for kind in [Kind::Avx2, Kind::Avx512].into_iter().filter(|kind| kind.is_there()) {
+                let result = std::panic::catch_unwind(|| lanes::sum_all(kind, &[1; 32], &offsets, block));
+                assert!(result.is_err(), "{kind:?} {block} {offsets:?}");
+            }
+        }
     }
 }
 

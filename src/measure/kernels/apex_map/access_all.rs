@@ -1,7 +1,7 @@
-//! The timed loop of accesses that write: plain, and with the instructions of AVX2 where they are there.
+//! The timed loop of accesses that write: plain, and with instructions of vectors where they are there.
 
 use super::access::{Access, Pattern};
-use super::sum::Sum;
+use super::sum::{Sum, sum_all};
 
 /// What is done with blocks of a memory, of which some are read.
 #[derive(Clone, Copy, Debug)]
@@ -19,17 +19,13 @@ pub struct Accesses {
 /// # Panics
 /// If a block does not lie within `memory`.
 pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
+    if what.access == Access::Read {
+        return sum_all(memory, offsets, what.block);
+    }
     let mut sum = Sum::new(what.block);
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        use super::sum::avx2;
-        // SAFETY: the processor has AVX2.
-        unsafe {
-            match what.access {
-                Access::Read => avx2::add_all(&mut sum, memory, offsets, what.block),
-                _ => with_avx2::all(&mut sum, memory, offsets, what),
-            }
-        }
+    if let Some(kind) = super::vectors::Kind::best() {
+        wide::all(kind, &mut sum, memory, offsets, what);
         return sum.total();
     }
     plain(&mut sum, memory, offsets, what);
@@ -91,16 +87,11 @@ fn finish_stores() {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod with_avx2 {
+mod wide {
     use super::{Access, Accesses, Sum, finish_stores};
-    use crate::measure::kernels::apex_map::sum::avx2::{begin, block, end, load};
-    use std::arch::x86_64::{
-        __m256i, _mm_stream_si64, _mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256,
-        _mm256_stream_si256,
-    };
-
-    const VECTOR: usize = 4;
-    const TOGETHER: usize = 4 * VECTOR;
+    use crate::measure::kernels::apex_map::lanes::Lanes;
+    use crate::measure::kernels::apex_map::vectors::{Kind, Vector};
+    use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
     // What is done with a block that is not read.
     const WRITE: u8 = 0;
@@ -114,26 +105,62 @@ mod with_avx2 {
     const GROUPS: u8 = 2;
     const ANY: u8 = 3;
 
-    /// As [`super::access_all`], of what does not only read.
-    #[target_feature(enable = "avx2")]
-    pub(super) fn all(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        // Non-temporal stores of vectors ask for their own places.
-        let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<__m256i>().is_aligned();
-        match what.block {
-            1 => of_shape::<ONE>(sum, memory, offsets, what),
-            block if block.is_multiple_of(TOGETHER) && whole => of_shape::<GROUPS>(sum, memory, offsets, what),
-            block if block.is_multiple_of(VECTOR) && whole => of_shape::<VECTORS>(sum, memory, offsets, what),
-            _ => of_shape::<ANY>(sum, memory, offsets, what),
+    /// Vectors of a group.
+    const TOGETHER: usize = 4;
+
+    /// As [`super::access_all`], of what does not only read, with instructions that the processor has.
+    pub(super) fn all(kind: Kind, sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
+        // SAFETY: the processor has the instructions.
+        unsafe {
+            match kind {
+                Kind::Avx512 if whole => avx512(sum, memory, offsets, what),
+                _ => avx2(sum, memory, offsets, what),
+            }
         }
     }
 
     #[target_feature(enable = "avx2")]
-    fn of_shape<const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        match what.access {
-            Access::Copy => copies::<SHAPE>(memory, offsets, what.block),
-            Access::Update => mixed::<SHAPE, UPDATE>(sum, memory, offsets, what),
-            Access::NonTemporal => mixed::<SHAPE, NON_TEMPORAL>(sum, memory, offsets, what),
-            Access::Read | Access::Write => mixed::<SHAPE, WRITE>(sum, memory, offsets, what),
+    fn avx2(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: the instructions are there.
+        unsafe { of_kind::<__m256i>(sum, memory, offsets, what) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn avx512(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: the instructions are there.
+        unsafe { of_kind::<__m512i>(sum, memory, offsets, what) }
+    }
+
+    // From here on all needs the vector's instructions, and is inlined where they are; closures would not be in time.
+
+    #[inline(always)]
+    unsafe fn of_kind<V: Vector>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // Non-temporal stores of vectors ask for their own places.
+        let whole = what.access != Access::NonTemporal || memory.as_ptr().cast::<V>().is_aligned();
+        // SAFETY: the caller's.
+        unsafe {
+            match what.block {
+                1 => of_shape::<V, ONE>(sum, memory, offsets, what),
+                block if block.is_multiple_of(TOGETHER * V::WORDS) && whole => {
+                    of_shape::<V, GROUPS>(sum, memory, offsets, what);
+                }
+                block if block.is_multiple_of(V::WORDS) && whole => of_shape::<V, VECTORS>(sum, memory, offsets, what),
+                _ => of_shape::<V, ANY>(sum, memory, offsets, what),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn of_shape<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
+        // SAFETY: the caller's.
+        unsafe {
+            match what.access {
+                Access::Copy => copies::<V, SHAPE>(memory, offsets, what.block),
+                Access::Update => mixed::<V, SHAPE, UPDATE>(sum, memory, offsets, what),
+                Access::NonTemporal => mixed::<V, SHAPE, NON_TEMPORAL>(sum, memory, offsets, what),
+                Access::Read | Access::Write => mixed::<V, SHAPE, WRITE>(sum, memory, offsets, what),
+            }
         }
     }
 
@@ -142,9 +169,16 @@ mod with_avx2 {
         memory.len().checked_sub(block).expect("a block is longer than the memory")
     }
 
-    #[target_feature(enable = "avx2")]
-    fn mixed<const SHAPE: u8, const ACCESS: u8>(sum: &mut Sum, memory: &mut [u64], offsets: &[u64], what: Accesses) {
-        let (mut lanes, mut of_ones, mut number) = (begin(sum), 0u64, what.first);
+    #[inline(always)]
+    unsafe fn mixed<V: Vector, const SHAPE: u8, const ACCESS: u8>(
+        sum: &mut Sum,
+        memory: &mut [u64],
+        offsets: &[u64],
+        what: Accesses,
+    ) {
+        // SAFETY: the caller's.
+        let mut lanes = unsafe { Lanes::<V>::begin(sum) };
+        let (mut of_ones, mut number) = (0u64, what.first);
         let most = last_place(memory, what.block);
         for group in offsets.chunks(what.pattern.group) {
             let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
@@ -152,7 +186,9 @@ mod with_avx2 {
                 if SHAPE == ONE {
                     of_ones = of_ones.wrapping_add(memory[at as usize]);
                 } else {
-                    block(&mut lanes, &memory[at as usize..][..what.block]);
+                    let words = &memory[at as usize..][..what.block];
+                    // SAFETY: the block lies within the memory.
+                    unsafe { lanes.block(words.as_ptr()) };
                 }
             }
             number = number.wrapping_add(reads.len() as u64);
@@ -161,54 +197,59 @@ mod with_avx2 {
                 assert!(at <= most, "a block lies beyond the memory");
                 // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
                 // so are blocks at multiples of their own length.
-                unsafe { change::<SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number) };
+                unsafe {
+                    change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number)
+                };
                 number = number.wrapping_add(1);
             }
         }
         finish_stores();
-        end(&lanes, sum);
+        // SAFETY: the caller's.
+        unsafe { lanes.end(sum) };
         sum.add_word(of_ones);
     }
 
     /// Blocks are the same or do not overlap.
-    #[target_feature(enable = "avx2")]
-    fn copies<const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
+    #[inline(always)]
+    unsafe fn copies<V: Vector, const SHAPE: u8>(memory: &mut [u64], offsets: &[u64], block: usize) {
         let (most, words) = (last_place(memory, block), memory.as_mut_ptr());
         for &[from, to] in offsets.as_chunks::<2>().0 {
             assert!(from.max(to) as usize <= most, "a block lies beyond the memory");
             // SAFETY: both blocks lie within the memory, which nobody else uses.
-            unsafe { change::<SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
+            unsafe { change::<V, SHAPE, COPY>(words.add(to as usize), words.add(from as usize), block, 0) };
         }
     }
 
-    /// # Safety
     /// There is a block at `to`, and if it is a copy at `from`; see [`store`].
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn change<const SHAPE: u8, const ACCESS: u8>(to: *mut u64, from: *const u64, block: usize, number: u64) {
+    #[inline(always)]
+    unsafe fn change<V: Vector, const SHAPE: u8, const ACCESS: u8>(
+        to: *mut u64,
+        from: *const u64,
+        block: usize,
+        number: u64,
+    ) {
         let mut at = 0;
         // SAFETY: all places are within the block.
         unsafe {
             if SHAPE == ONE {
                 return store_word::<ACCESS>(to, from, number);
             }
-            let numbers = _mm256_set1_epi64x(number as i64);
+            let numbers = V::all(number);
             // Vectors past the caches need places that only whole ones are known to have.
             let vectors = ACCESS != NON_TEMPORAL || SHAPE != ANY;
             if SHAPE != VECTORS && vectors {
                 // Stores alone are quickest one by one: several a turn are no more a cycle, and memory takes them no faster.
-                while ACCESS != WRITE && at + TOGETHER <= block {
-                    for k in 0..TOGETHER / VECTOR {
-                        let place = at + k * VECTOR;
-                        store::<ACCESS>(to.add(place), from.wrapping_add(place), numbers);
+                while ACCESS != WRITE && at + TOGETHER * V::WORDS <= block {
+                    for _ in 0..TOGETHER {
+                        store::<V, ACCESS>(to.add(at), from.wrapping_add(at), numbers);
+                        at += V::WORDS;
                     }
-                    at += TOGETHER;
                 }
             }
             if (SHAPE != GROUPS || ACCESS == WRITE) && vectors {
-                while at + VECTOR <= block {
-                    store::<ACCESS>(to.add(at), from.wrapping_add(at), numbers);
-                    at += VECTOR;
+                while at + V::WORDS <= block {
+                    store::<V, ACCESS>(to.add(at), from.wrapping_add(at), numbers);
+                    at += V::WORDS;
                 }
             }
             if SHAPE == ANY {
@@ -220,27 +261,22 @@ mod with_avx2 {
         }
     }
 
-    /// # Safety
     /// There is a vector at `to`, at a multiple of its length if it is non-temporal, and at `from` if it is copied.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    unsafe fn store<const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: __m256i) {
-        let place = to.cast::<__m256i>();
+    #[inline(always)]
+    unsafe fn store<V: Vector, const ACCESS: u8>(to: *mut u64, from: *const u64, numbers: V) {
         // SAFETY: the caller's.
         unsafe {
             match ACCESS {
-                WRITE => _mm256_storeu_si256(place, numbers),
-                UPDATE => _mm256_storeu_si256(place, _mm256_add_epi64(load(&*to.cast()), numbers)),
-                NON_TEMPORAL => _mm256_stream_si256(place, numbers),
-                _ => _mm256_storeu_si256(place, _mm256_loadu_si256(from.cast())),
+                WRITE => numbers.store(to),
+                UPDATE => V::load(to).plus(numbers).store(to),
+                NON_TEMPORAL => numbers.store_past_caches(to),
+                _ => V::load(from).store(to),
             }
         }
     }
 
-    /// # Safety
     /// There is a word at `to`, and at `from` if it is copied.
-    #[target_feature(enable = "avx2")]
-    #[inline]
+    #[inline(always)]
     unsafe fn store_word<const ACCESS: u8>(to: *mut u64, from: *const u64, number: u64) {
         // SAFETY: the caller's.
         unsafe {

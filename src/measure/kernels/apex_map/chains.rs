@@ -11,6 +11,8 @@ use super::draw::Location;
 use super::sum::Sum;
 use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
+#[cfg(target_arch = "x86_64")]
+use super::{lanes::Lanes, vectors::Kind};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -121,23 +123,46 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
         return sum.add_word(of_ones);
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        unsafe { with_avx2::<CHAINS>(sum, memory, steps, block) };
-        return;
+    if let Some(kind) = Kind::best() {
+        // SAFETY: the processor has the instructions.
+        return unsafe {
+            match kind {
+                Kind::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
+                Kind::Avx512 => with_avx512::<CHAINS>(sum, memory, steps),
+            }
+        };
     }
     follow::<CHAINS, ()>(memory, steps, block, (), |(), words| sum.add(words));
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], block: usize) {
-    use super::sum::avx2;
-    let lanes = follow::<CHAINS, _>(memory, steps, block, avx2::begin(sum), |mut lanes, words| {
-        avx2::block(&mut lanes, words);
-        lanes
-    });
-    avx2::end(&lanes, sum);
+fn with_avx2<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
+    // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
+    // SAFETY: the instructions are there; `follow` gives whole blocks.
+    unsafe {
+        let lanes = Lanes::<std::arch::x86_64::__m256i>::begin(sum);
+        let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
+            lanes.block(words.as_ptr());
+            lanes
+        });
+        lanes.end(sum);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn with_avx512<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64]) {
+    // A closure has the instructions of the function that it stands in, so that this one stands here, for each kind.
+    // SAFETY: the instructions are there; `follow` gives whole blocks.
+    unsafe {
+        let lanes = Lanes::<std::arch::x86_64::__m512i>::begin(sum);
+        let lanes = follow::<CHAINS, _>(memory, steps, sum.block, lanes, |mut lanes, words| {
+            lanes.block(words.as_ptr());
+            lanes
+        });
+        lanes.end(sum);
+    }
 }
 
 /// What `add` makes of `sum` and the blocks; handed on from block to block, so that it stays in registers.

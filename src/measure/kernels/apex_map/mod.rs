@@ -16,6 +16,8 @@ mod accesses;
 mod arrays;
 pub mod chains;
 pub mod draw;
+#[cfg(target_arch = "x86_64")]
+pub mod lanes;
 mod neighbours;
 mod one_sided;
 mod request;
@@ -23,6 +25,8 @@ mod sequential;
 mod sum;
 pub mod timing;
 mod two_sided;
+#[cfg(target_arch = "x86_64")]
+pub mod vectors;
 pub mod warm_up;
 pub mod writing;
 

@@ -168,9 +168,14 @@ pub(super) fn sum(words: &[u64]) -> u64 {
 /// Writes a number into all words.
 pub fn fill(words: &mut [u64], number: u64) {
     #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has AVX-512.
+        return unsafe { wide::fill_by_eight(words, number) };
+    }
+    #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { avx2::fill(words, number) };
+        return unsafe { wide::fill_by_four(words, number) };
     }
     words.fill(number);
 }
@@ -216,7 +221,7 @@ fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], noth
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { avx2::pass::<WHICH>(result, b, c, nothing) };
+        return unsafe { wide::pass::<WHICH>(result, b, c, nothing) };
     }
     for (a, (&b, &c)) in result.iter_mut().zip(b.iter().zip(c)) {
         *a = word::<WHICH>(b, c, nothing);
@@ -225,9 +230,12 @@ fn scale_and_add<const WHICH: u8>(result: &mut [u64], b: &[u64], c: &[u64], noth
 
 /// Vector by vector: a load or store that is one instruction is what prefetchers recognise best.
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
+mod wide {
     use super::{ADD, COPY, SCALE, word};
-    use std::arch::x86_64::{_mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256};
+    use std::arch::x86_64::{
+        _mm256_add_epi64, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_storeu_si256, _mm512_set1_epi64,
+        _mm512_storeu_si512,
+    };
 
     /// Nothing; but the compiler makes one turn of a loop of several only where it knows all of them.
     #[inline(always)]
@@ -236,8 +244,20 @@ mod avx2 {
         unsafe { std::arch::asm!("", options(nomem, nostack, preserves_flags)) };
     }
 
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn fill_by_eight(words: &mut [u64], number: u64) {
+        let (vectors, rest) = words.as_chunks_mut::<8>();
+        let numbers = _mm512_set1_epi64(number as i64);
+        for vector in vectors {
+            // SAFETY: there is room for a vector; the instruction needs no alignment.
+            unsafe { _mm512_storeu_si512(vector.as_mut_ptr().cast(), numbers) };
+            keep_the_loop();
+        }
+        rest.fill(number);
+    }
+
     #[target_feature(enable = "avx2")]
-    pub(super) fn fill(words: &mut [u64], number: u64) {
+    pub(super) fn fill_by_four(words: &mut [u64], number: u64) {
         let (vectors, rest) = words.as_chunks_mut::<4>();
         let numbers = _mm256_set1_epi64x(number as i64);
         for vector in vectors {

@@ -1,0 +1,163 @@
+//! Vectors of 4 or 8 words, as x86_64 may have them.
+
+use std::arch::x86_64::{
+    __m256i, __m512i, __mmask8, _mm_loadl_epi64, _mm_loadu_si128, _mm256_add_epi64, _mm256_loadu_si256,
+    _mm256_maskload_epi64, _mm256_set1_epi64x, _mm256_storeu_si256, _mm256_stream_si256, _mm256_zextsi128_si256,
+    _mm512_add_epi64, _mm512_loadu_si512, _mm512_maskz_loadu_epi64, _mm512_set1_epi64, _mm512_storeu_si512,
+    _mm512_stream_si512, _mm512_zextsi128_si512, _mm512_zextsi256_si512,
+};
+
+/// Instructions that a processor may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Avx2,
+    Avx512,
+}
+
+impl Kind {
+    pub fn is_there(self) -> bool {
+        match self {
+            Self::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
+            Self::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
+        }
+    }
+
+    /// The widest that this processor has, if any.
+    pub fn best() -> Option<Self> {
+        [Self::Avx512, Self::Avx2].into_iter().find(|kind| kind.is_there())
+    }
+}
+
+/// Some of the words of a memory; each method needs the instructions, and words that it may read or write.
+pub(super) trait Vector: Copy {
+    const WORDS: usize;
+    type Mask: Copy;
+    /// Of a vector's first words, fewer than all.
+    fn mask(words: usize) -> Self::Mask;
+    unsafe fn load(at: *const u64) -> Self;
+    /// Of 1, 2 or 4 words, and zeros for the rest: quicker than by a mask.
+    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self;
+    /// Zeros for the words beyond the mask, which are not read.
+    unsafe fn load_some(at: *const u64, mask: Self::Mask) -> Self;
+    unsafe fn plus(self, other: Self) -> Self;
+    unsafe fn all(number: u64) -> Self;
+    unsafe fn store(self, to: *mut u64);
+    /// To a multiple of the vector's length.
+    unsafe fn store_past_caches(self, to: *mut u64);
+}
+
+impl Vector for __m256i {
+    const WORDS: usize = 4;
+    type Mask = [i64; 4];
+
+    #[inline(always)]
+    fn mask(words: usize) -> [i64; 4] {
+        std::array::from_fn(|word| if word < words { -1 } else { 0 })
+    }
+
+    #[inline(always)]
+    unsafe fn load(at: *const u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_loadu_si256(at.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe {
+            match WORDS {
+                1 => _mm256_zextsi128_si256(_mm_loadl_epi64(at.cast())),
+                2 => _mm256_zextsi128_si256(_mm_loadu_si128(at.cast())),
+                _ => Self::load(at),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_some(at: *const u64, mask: [i64; 4]) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_maskload_epi64(at.cast(), _mm256_loadu_si256(mask.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_add_epi64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_si256(to.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(number: u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_set1_epi64x(number as i64) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_past_caches(self, to: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_stream_si256(to.cast(), self) }
+    }
+}
+
+impl Vector for __m512i {
+    const WORDS: usize = 8;
+    type Mask = __mmask8;
+
+    #[inline(always)]
+    fn mask(words: usize) -> __mmask8 {
+        (1 << words) - 1
+    }
+
+    #[inline(always)]
+    unsafe fn load(at: *const u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm512_loadu_si512(at.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_first<const WORDS: usize>(at: *const u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe {
+            match WORDS {
+                1 => _mm512_zextsi128_si512(_mm_loadl_epi64(at.cast())),
+                2 => _mm512_zextsi128_si512(_mm_loadu_si128(at.cast())),
+                _ => _mm512_zextsi256_si512(_mm256_loadu_si256(at.cast())),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_some(at: *const u64, mask: __mmask8) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm512_maskz_loadu_epi64(mask, at.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn plus(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm512_add_epi64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_storeu_si512(to.cast(), self) }
+    }
+
+    #[inline(always)]
+    unsafe fn all(number: u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm512_set1_epi64(number as i64) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_past_caches(self, to: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { _mm512_stream_si512(to.cast(), self) }
+    }
+}
