@@ -1,7 +1,8 @@
 //! The timed loop of accesses that write: plain, and with instructions of vectors where they are there.
 
 use super::access::{Access, Pattern};
-use super::sum::{Sum, sum_all};
+use super::sum::Sum;
+use super::sum_all::sum_all;
 
 /// What is done with blocks of a memory, of which some are read.
 #[derive(Clone, Copy, Debug)]

@@ -23,6 +23,7 @@ mod one_sided;
 mod request;
 mod sequential;
 mod sum;
+mod sum_all;
 pub mod timing;
 mod two_sided;
 #[cfg(target_arch = "x86_64")]
@@ -35,11 +36,12 @@ pub use neighbours::KERNEL as NEIGHBOURS;
 pub use one_sided::ONE_SIDED;
 pub use request::REQUEST;
 pub use sequential::SEQUENTIAL;
-pub use sum::sum_all;
+pub use sum_all::sum_all;
 pub use two_sided::TWO_SIDED;
 
 use draw::{Location, potential};
-use sum::{Sum, adder};
+use sum::Sum;
+use sum_all::adder;
 use timing::Arrays;
 
 use super::{About, Domain, Kernel, Outcome, Output, Parameter, Work, output};
