@@ -199,8 +199,8 @@ mod wide {
                 // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
                 // so are blocks at multiples of their own length.
                 unsafe {
-                    change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number)
-                };
+                    change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
+                }
                 number = number.wrapping_add(1);
             }
         }

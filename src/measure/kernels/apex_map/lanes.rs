@@ -212,9 +212,10 @@ pub(super) fn adder(kind: Kind) -> fn(&mut Sum, &[u64]) {
         // SAFETY: the instructions are there.
         unsafe { add_one::<__m512i>(sum, words) }
     }
-    // SAFETY: the processor has the instructions, as it gave this kind.
     match kind {
+        // SAFETY: the processor has the instructions, as it gave this kind.
         Kind::Avx2 => |sum, words| unsafe { avx2(sum, words) },
+        // SAFETY: as above.
         Kind::Avx512 => |sum, words| unsafe { avx512(sum, words) },
     }
 }
