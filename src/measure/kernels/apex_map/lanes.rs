@@ -169,7 +169,7 @@ unsafe fn add_one<V: Vector>(sum: &mut Sum, words: &[u64]) {
     }
 }
 
-/// As [`super::sum_all`], by the instructions named.
+/// As [`super::sum_all()`], by the instructions named.
 ///
 /// # Panics
 /// If a block does not lie within `memory`, or the processor lacks the instructions.
