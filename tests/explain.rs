@@ -265,7 +265,7 @@ fn a_fit_with_a_card_holds_what_the_points_do_not_identify_and_without_one_it_sa
     let plan = made_up::Plan { words: &[1 << 26], base_pages: false, noise: 0.02, ..made_up::ONE };
     let folder = made_up::folder(&scratch, "one-size", plan, &made_up::NUMBERS, false);
     let path = folder.to_str().expect("a path");
-    let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 64"];
+    let fit = ["fit", path, "--model", "apex_map.surface", "--where", "L >= 256"];
     let sizes = ["--hold", "l2_bytes=512KiB", "--hold", "l3_bytes=32MB", "--hold", "l3_cores=8"];
     let error = refused(&[&fit[..], &sizes].concat());
     assert!(error.contains("cannot identify") && error.contains("--machine CARD"), "{error}");

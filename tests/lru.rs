@@ -75,7 +75,7 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
     for alpha in [1.0, 0.5, 0.1, 0.01] {
         for (block, once) in [(1.0, 0.125), (1.0, 0.0), (1.0, 1.5), (8.0, 0.125)] {
             for cache in [512, 4096] {
-                let accesses = Accesses { alpha, lines: 16384.0, ranks: 1.0, block, once };
+                let accesses = Accesses { alpha, lines: 16384.0, ranks: 1.0, block, once, others: 0.0 };
                 let (before, run) = (100_000, 1_000_000);
                 let (found, expected) = (accesses.hits(cache as f64).own, simulated(&accesses, cache, before, run, 1));
                 assert!(
@@ -120,7 +120,7 @@ fn ranks_that_share_a_cache_have_their_part_of_it_each() {
         let expected = shared(ranks, lines * ranks as u32, cache, u64::from(lines), alpha, |stream, draw| {
             Some(stream as u32 * lines + draw as u32)
         });
-        let accesses = Accesses { alpha, lines: f64::from(lines), ranks: 1.0, block: 1.0, once: 0.0 };
+        let accesses = Accesses { alpha, lines: f64::from(lines), ranks: 1.0, block: 1.0, once: 0.0, others: 0.0 };
         let found = accesses.hits(cache as f64 / ranks as f64).own;
         for expected in expected {
             assert!((found - expected).abs() < 0.003, "{alpha}, {ranks} ranks: {found:.4}, simulated {expected:.4}");
@@ -132,7 +132,7 @@ fn ranks_that_share_a_cache_have_their_part_of_it_each() {
 fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
     let lines = 8192u64;
     for (alpha, ranks, cache) in [(1.0, 2u64, 2048), (0.3, 2, 2048), (0.3, 4, 1024), (0.02, 2, 512), (0.5, 12, 1024)] {
-        let accesses = Accesses { alpha, lines: lines as f64, ranks: ranks as f64, block: 1.0, once: 0.0 };
+        let accesses = Accesses { alpha, lines: lines as f64, ranks: ranks as f64, block: 1.0, once: 0.0, others: 0.0 };
         let found = accesses.hits(cache as f64);
         // Of all ranks' accesses those that fall on one rank's memory, which is farther for each rank before it.
         let expected = shared(ranks as usize, lines as u32, cache, lines * ranks, alpha, |stream, draw| {
@@ -154,10 +154,48 @@ fn accesses_of(ratios: &[f64], alpha: f64, ranks: u64) -> f64 {
 
 #[test]
 fn a_block_longer_than_the_cache_is_never_found_there() {
-    let accesses = Accesses { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0 };
+    let accesses = Accesses { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0, others: 0.0 };
     assert_eq!(accesses.hits(32.0).own, 0.0);
     assert_eq!(simulated(&accesses, 32, 0, 2000, 1), 0.0);
     // All is found in what holds all, and nobody else asks.
     let all = accesses.hits(4096.0);
     assert!((all.own - 1.0).abs() < 1e-12 && all.served == 1.0, "{all:?}");
+}
+
+/// Like [`simulated`], for single lines, beside others who bring lines a burst at a time, at random times: three fill what the accesses leave of
+/// the cache.
+fn beside_bursts(accesses: &Accesses, cache: usize, burst: usize, run: usize) -> f64 {
+    let lines = accesses.lines as u32;
+    let ring = 2 * cache as u32 + 2;
+    let mut held = Cache::new((lines + ring) as usize, cache);
+    let law = PowerLaw::new(u64::from(lines), accesses.alpha);
+    let mut random = Pcg64Mcg::seed_from_u64(5);
+    let gap = rand_distr::Exp::new(accesses.others / burst as f64).expect("a rate");
+    let (mut next, mut at, mut hits) = (gap.sample(&mut random), 0u32, 0usize);
+    for access in 0..run {
+        hits += usize::from(held.read(law.sample(&mut random) as u32));
+        while next <= access as f64 {
+            for _ in 0..burst {
+                held.read(lines + at % ring);
+                at += 1;
+            }
+            next += gap.sample(&mut random);
+        }
+    }
+    hits as f64 / run as f64
+}
+
+#[test]
+fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() {
+    for (alpha, others) in [(1.0, 2.0), (0.3, 0.5), (0.3, 8.0), (0.05, 4.0)] {
+        let (lines, cache) = (512.0, 8192);
+        let accesses = Accesses { alpha, lines, ranks: 1.0, block: 1.0, once: 0.0, others };
+        // The third burst is the first that leaves no room for a line and all that was read since.
+        let burst = ((cache as f64 - lines) / 2.9) as usize;
+        let (found, expected) = (accesses.hits(cache as f64).own, beside_bursts(&accesses, cache, burst, 4_000_000));
+        assert!((found - expected).abs() < 0.02, "{accesses:?}: {found:.4}, simulated {expected:.4}");
+        // Steady lines would take hardly any of what is read uniformly.
+        let steady = Accesses { once: others, others: 0.0, ..accesses }.hits(cache as f64).own;
+        assert!(alpha < 1.0 || expected < steady - 0.02, "{expected:.4}, beside steady lines {steady:.4}");
+    }
 }

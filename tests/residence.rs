@@ -17,6 +17,7 @@ fn samples(latencies: &[(f64, f64)]) -> Samples {
                 table.set(column, &Value::from(text));
             }
             for (column, value) in [
+                ("region_bytes", 4e6),
                 ("wait_seconds", wait),
                 ("unused_seconds", wait * factor),
                 ("operation_seconds", latency * factor / 1e9),
@@ -31,20 +32,23 @@ fn samples(latencies: &[(f64, f64)]) -> Samples {
 /// Of a machine whose memory answers after 150 ns.
 fn card() -> Card {
     let mut card = Card::new("made up", "made up", "nowhere");
-    card.set_base("memory_latency_seconds", 150e-9, "made up").expect("a number of cards");
+    for (number, value) in [("memory_latency_seconds", 150e-9), ("l3_bytes", 20e6)] {
+        card.set_base(number, value, "made up").expect("a number of cards");
+    }
     card
 }
 
 #[test]
-fn the_rate_is_one_over_the_time_after_which_half_of_the_lines_are_left() {
-    // The best run in the cache takes 10 ns, so that 80 ns is half, which lies in the middle of 10 and 40 ms by their logarithms.
+fn the_rate_is_that_at_which_others_fill_what_a_region_leaves_them_until_half_of_it_is_left() {
+    // The best run in the cache takes 10 ns, so that 80 ns is half, which lies in the middle of 10 and 40 ms by their logarithms. The
+    // region leaves four fifths of the cache.
     let measured = samples(&[(1e-3, 10.0 / 0.98), (1e-2, 45.0), (4e-2, 115.0), (0.1, 150.0)]);
     let mut card = card();
     assert_eq!(residence::add(&mut card, &measured).expect("a number"), None);
     let number = &card.numbers()[NUMBER];
-    assert!((number.value / 50.0 - 1.0).abs() < 1e-9, "1 / 20 ms, not {}", number.value);
+    assert!((number.value / 40.0 - 1.0).abs() < 1e-9, "0.8 / 20 ms, not {}", number.value);
     let [low, high] = [number.low, number.high].map(|end| end.expect("the rates of the waits around it"));
-    assert!((low / 25.0 - 1.0).abs() < 1e-9 && (high / 100.0 - 1.0).abs() < 1e-9, "{low} to {high}");
+    assert!((low / 20.0 - 1.0).abs() < 1e-9 && (high / 80.0 - 1.0).abs() < 1e-9, "{low} to {high}");
 }
 
 #[test]

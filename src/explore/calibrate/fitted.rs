@@ -5,8 +5,8 @@ use crate::explore::bounds::LINE_BYTES;
 use crate::explore::fit::{self, Options, Role};
 use crate::explore::machine::{Card, Number, NumberName, Word};
 use crate::explore::model_fit;
-use crate::explore::models::apex_map::{Reads, Requests, last_cache};
-use crate::explore::models::{Model, Parameter};
+use crate::explore::models::apex_map::{Reads, Requests};
+use crate::explore::models::{Model, Parameter, on_card};
 use crate::explore::store::Samples;
 use crate::provenance::Host;
 use crate::units::BASE_PAGE_BYTES;
@@ -56,7 +56,7 @@ fn fit_to(card: &mut Card, samples: &Samples, model: &dyn Model) -> Result<Optio
         Ok(data) => data,
         Err(refusal) => return unknown(refusal),
     };
-    let held = |number: &str| last_cache(card, number).or_else(|| card.get(number)).unwrap_or(f64::NAN);
+    let held = |number: &str| on_card(card, number).unwrap_or(f64::NAN);
     let role = |parameter: &Parameter| match instead(card, parameter.number) {
         _ if parameter.given => Role::Hold(held(parameter.number)),
         Some((value, _)) => Role::OrHold(value),

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::explore::machine::{Card, Number};
+use crate::explore::models::on_card;
 use crate::explore::store::Samples;
 use crate::measure::numerics::statistics::median;
 
@@ -16,8 +17,8 @@ struct Wait {
     unused: f64,
 }
 
-/// Adds the rate, one over the time after which half of the lines are left, to a card that has the latency of memory; nothing where
-/// they stay. The interval is that between the waits around it. What cannot be told is said.
+/// Adds the rate to a card that has the latency of memory: others fill what the region leaves them of the cache in the time after which
+/// half of its lines are left. Nothing where they stay. The interval is that between the waits around it. What cannot be told is said.
 ///
 /// # Errors
 /// If it is no number that a card takes.
@@ -32,9 +33,21 @@ pub fn add(card: &mut Card, samples: &Samples) -> Result<Option<String>> {
     let after = &waits[at];
     let share = (before.left - 0.5) / (before.left - after.left);
     let half = before.unused * (after.unused / before.unused).powf(share);
-    let how = format!("one over the time after which half of a part of L3 is lost, by the latencies of {KERNEL}");
-    card.set(NUMBER, Number::new(1.0 / half, "1/s", how).with_interval(1.0 / after.unused, 1.0 / before.unused))?;
+    let room = room(card, &samples);
+    let how = format!(
+        "the share of L3 that others had to fill, {room:.2}, over the time after which half of a part of it is lost, by the latencies of \
+         {KERNEL}"
+    );
+    let number = Number::new(room / half, "1/s", how).with_interval(room / after.unused, room / before.unused);
+    card.set(NUMBER, number)?;
     Ok(None)
+}
+
+/// The share of the last cache that the region leaves to others.
+fn room(card: &Card, samples: &Samples) -> f64 {
+    let cache = on_card(card, "l3_bytes").unwrap_or(f64::INFINITY);
+    let region = samples.rows().first().map_or(0.0, |&row| samples.table().number("region_bytes", row));
+    1.0 - (region / cache).min(0.5)
 }
 
 /// By wait, the shortest first.

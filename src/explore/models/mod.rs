@@ -258,14 +258,18 @@ const RANKS: Variable = Variable { domain: Domain::Ranks, ..variable("P", Unit::
 const LOOK_AHEAD: Variable =
     variable("Q", Unit::None, "look-ahead: updates that a rank generates per round", Some(1024.0));
 
-/// A number of a card, or the sum of its parts on the card.
+/// A number of a card, or the sum of its parts on the card. The size of a cache is the measured one where that is smaller: others may use
+/// it, too, and code, stack and indices lie there.
 pub fn on_card(card: &Card, number: &str) -> Option<f64> {
+    let level = number.strip_suffix("_bytes").filter(|level| ["l1", "l2", "l3"].contains(level));
+    let measured = level.and_then(|level| card.get(&format!("{level}_measured_bytes")));
     let sum = || {
         let composite = entry_of(number)?.composite?;
         let parts = composite.parts.iter().map(|part| card.get(part)).sum::<Option<f64>>()?;
         Some(parts + composite.overhead.and_then(|overhead| card.get(overhead)).unwrap_or(0.0))
     };
-    card.get(number).or_else(sum)
+    let given = card.get(number).or_else(sum)?;
+    Some(measured.map_or(given, |measured| measured.min(given)))
 }
 
 fn in_parts(card: &Card, number: &str) -> Result<f64> {

@@ -1,10 +1,12 @@
 //! What accesses cost: issue, misses that overlap, address translation, and what another rank's memory adds.
 //!
 //! A miss alone among hits costs all of its latency. Misses that a core comes upon within the time that it looks ahead overlap, so that
-//! of the latency a miss costs 1 / (1 + m w), where m misses of its level or farther ones go with an access and w accesses lie ahead. A
-//! block's further lines come at the gap of the level, and until prefetching runs at more.
+//! of the latency a miss costs 1 / (1 + m w), where m misses of its level or farther ones go with an access and w accesses lie ahead: as
+//! many as the loads that a core holds, of an index and of the lines of a block. Lines come no faster than the gap of the level lets
+//! them, and those of memory until prefetching runs at more. Latency hides behind the gaps, and the gaps behind latency; as both vary
+//! from access to access, neither hides all of the other: they add up as squares.
 
-use super::super::Parameter;
+use super::super::{Parameter, array};
 use super::hits::Shares;
 use crate::units::WORD_BYTES;
 
@@ -51,8 +53,6 @@ pub const TERMS: [&str; 7] = ["issue", "L2", "L3", "memory", "TLB", "polls", "re
 /// Seconds of each of [`TERMS`].
 pub type Budget = [f64; TERMS.len()];
 
-/// Words of two lines: the processors that this was measured on fetch lines in pairs, so that the second costs nothing.
-const PAIR: f64 = 16.0;
 /// Words of a line.
 const LINE: f64 = 8.0;
 
@@ -62,28 +62,36 @@ impl Memory<'_> {
         self.0[0] + self.0[1] * WORD_BYTES as f64 * (block - 1.0)
     }
 
-    /// What misses add to an access, by level, and address translation; `between` are the seconds from one access to the next if
-    /// all hit.
-    pub fn misses(self, shares: &Shares, block: f64, between: f64) -> [f64; 4] {
-        let [_, _, l2_line, l3_line, memory_line, startup, startup_lines, alone @ ..] = self.0 else {
-            return [f64::NAN; 4];
-        };
-        let [l3_alone, memory_alone, overlap, walk] = *alone else { return [f64::NAN; 4] };
+    /// The least time between the lines of a block from each level, for all of so many lines.
+    fn gaps(self, lines: f64) -> [f64; 3] {
+        let [l2, l3, memory, startup, startup_lines] = array(&self.0[2..7]);
+        [l2 * lines, l3 * lines, memory * (lines + startup * lines.min(startup_lines))]
+    }
+
+    /// Accesses to blocks of so many lines that a core holds at a time, where `poll` seconds go with each besides. An access takes as
+    /// long to issue as its loads; one of a single line has two, of its index and of the line.
+    fn ahead(self, lines: f64, poll: f64) -> f64 {
+        let [_, _, overlap, _] = self.latencies();
+        overlap / (poll + self.0[0] * (1.0 + lines) / 2.0)
+    }
+
+    /// Of misses that L3 and memory serve, alone; the time that a core looks ahead; and of a page walk.
+    fn latencies(self) -> [f64; 4] {
+        array(&self.0[7..11])
+    }
+
+    /// What misses add to an access, by level, and address translation; `poll` are seconds that go with each access besides.
+    pub fn misses(self, shares: &Shares, block: f64, poll: f64) -> [f64; 4] {
+        let [l3_alone, memory_alone, _, walk] = self.latencies();
         // The latency of L2 is hidden by what a core does meanwhile: no measurement shows any.
         let alone = [0.0, l3_alone, memory_alone];
-        let ahead = overlap / between;
-        let lines = if block <= PAIR { 1.0 } else { block / LINE };
-        let slower = 1.0 + startup / (1.0 + lines / startup_lines);
-        // A line of a level, and each of those that follow it, which wait for the ramp.
-        let line = [*l2_line, *l3_line, *memory_line];
-        let next = [*l2_line, slower * l3_line, slower * memory_line];
+        let lines = (block / LINE).max(1.0);
+        let (gaps, ahead) = (self.gaps(lines), self.ahead(lines, poll));
         let mut farther = shares.served.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, share) in shares.served.into_iter().enumerate() {
             if share > 0.0 {
-                // The first waits for the latency that nothing hides, and no less than lines come apart.
-                let first = (alone[level] / (1.0 + farther * ahead)).max(line[level]);
-                added[level] = share * (first + (lines - 1.0) * next[level]);
+                added[level] = share * gaps[level].hypot(alone[level] / (1.0 + farther * ahead));
             }
             farther -= share;
         }
@@ -128,7 +136,7 @@ pub fn access(
     let issue = memory.issue(block);
     let mut budget = [(1.0 - share) * issue, 0.0, 0.0, 0.0, 0.0, poll, 0.0];
     let mut add = |times: f64, shares: &Shares| {
-        let misses = memory.misses(shares, block, issue + poll);
+        let misses = memory.misses(shares, block, poll);
         budget[1..5].iter_mut().zip(misses).for_each(|(term, seconds)| *term += times * seconds);
     };
     if share < 1.0 {

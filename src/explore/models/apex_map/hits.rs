@@ -42,64 +42,55 @@ pub struct Place {
 pub const LINE: f64 = 64.0;
 const INDEX: f64 = 1.0 / 8.0;
 
-/// Points whose shares are kept: a fit asks for the same ones thousands of times.
-const KEPT: usize = 1 << 14;
+/// Hit ratios that are kept: a fit asks for the same ones thousands of times.
+const KEPT: usize = 1 << 16;
 
-/// Logarithm of the ratio of the numbers of foreign lines between which shares are interpolated: any other would be found anew in
+/// Logarithm of the ratio of the numbers of others' lines between which hit ratios are interpolated: any other would be found anew in
 /// each step of a fit.
-const BETWEEN: f64 = 0.5;
+const BETWEEN: f64 = 0.125;
 
 thread_local! {
-    static KNOWN: RefCell<HashMap<[u64; 10], Both>> = RefCell::new(HashMap::new());
+    static KNOWN: RefCell<HashMap<[u64; 7], Ratios>> = RefCell::new(HashMap::new());
 }
 
 /// By the power law of Apex-Map, where others bring so many lines of their own into the last cache with each access.
-pub fn by_power_law(place: Place, sizes: Sizes, foreign: f64) -> Both {
-    if foreign == 0.0 {
-        return known(place, sizes, foreign);
-    }
-    let at = foreign.ln() / BETWEEN;
-    let [low, high] = [at.floor(), at.floor() + 1.0].map(|at| known(place, sizes, (at * BETWEEN).exp()));
-    Both::between(&low, &high, at - at.floor())
-}
-
-fn known(place: Place, sizes: Sizes, foreign: f64) -> Both {
-    let Place { alpha, memory, block, ranks, page } = place;
-    let [l1, l2, l3] = sizes.caches;
-    let key = [alpha, memory, block, ranks, page, l1, l2, l3, sizes.tlb_entries, foreign].map(f64::to_bits);
-    KNOWN.with_borrow_mut(|known| {
-        if known.len() >= KEPT {
-            known.clear();
-        }
-        *known.entry(key).or_insert_with(|| found(place, sizes, foreign))
-    })
-}
-
-fn found(place: Place, sizes: Sizes, foreign: f64) -> Both {
+pub fn by_power_law(place: Place, sizes: Sizes, others: f64) -> Both {
     let (own, block) = (place.memory / place.ranks * WORD_BYTES as f64, place.block * WORD_BYTES as f64);
-    let of = |unit: f64, once: f64, room: f64| {
+    let of = |unit: f64, once: f64, room: f64, others: f64| {
         let Place { alpha, ranks, .. } = place;
-        Accesses { alpha, lines: (own / unit).max(1.0), ranks, block: (block / unit).max(1.0), once }.hits(room)
+        let lines = (own / unit).max(1.0);
+        interpolated(Accesses { alpha, lines, ranks, block: (block / unit).max(1.0), once, others }, room)
     };
     // One rank alone reads its indices from one array again and again.
     let once = if place.ranks > 1.0 { INDEX } else { 0.0 };
     let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
-    let caches = [of(LINE, once, l1), of(LINE, once, l2), of(LINE, once + foreign, l3)];
-    let pages = of(place.page, 0.0, sizes.tlb_entries);
+    let caches = [of(LINE, once, l1, 0.0), of(LINE, once, l2, 0.0), of(LINE, once, l3, others)];
+    let pages = of(place.page, 0.0, sizes.tlb_entries, 0.0);
     let of_one = |which: fn(&Ratios) -> f64| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages));
     Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }
 }
 
-impl Both {
-    /// The straight line from one to the other.
-    fn between(from: &Self, to: &Self, share: f64) -> Self {
-        let number = |from: f64, to: f64| from + share * (to - from);
-        let shares = |from: &Shares, to: &Shares| Shares {
-            served: std::array::from_fn(|level| number(from.served[level], to.served[level])),
-            untranslated: number(from.untranslated, to.untranslated),
-        };
-        Self { own: shares(&from.own, &to.own), served: shares(&from.served, &to.served) }
+/// Of a cache of so many units.
+fn interpolated(accesses: Accesses, room: f64) -> Ratios {
+    if accesses.others == 0.0 {
+        return known(accesses, room);
     }
+    let at = accesses.others.ln() / BETWEEN;
+    let [low, high] =
+        [at.floor(), at.floor() + 1.0].map(|at| known(Accesses { others: (at * BETWEEN).exp(), ..accesses }, room));
+    let number = |from: f64, to: f64| from + (at - at.floor()) * (to - from);
+    Ratios { own: number(low.own, high.own), served: number(low.served, high.served) }
+}
+
+fn known(accesses: Accesses, room: f64) -> Ratios {
+    let Accesses { alpha, lines, ranks, block, once, others } = accesses;
+    let key = [alpha, lines, ranks, block, once, others, room].map(f64::to_bits);
+    KNOWN.with_borrow_mut(|known| {
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        *known.entry(key).or_insert_with(|| accesses.hits(room))
+    })
 }
 
 impl Shares {

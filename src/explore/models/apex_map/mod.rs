@@ -123,11 +123,6 @@ fn foreign(p: &[f64], cache: f64, drawing: f64, seconds: impl Fn(f64) -> f64) ->
     lines
 }
 
-/// The size of the third level as measured, as others may use it, too; the nearer ones are a core's own.
-pub fn last_cache(card: &Card, number: &str) -> Option<f64> {
-    (number == "l3_bytes").then(|| card.get("l3_measured_bytes")).flatten()
-}
-
 /// The numbers of a card. Where a machine has no third level, that level holds what the second does, and serves nothing. What only
 /// several ranks need, or memory beyond the caches, may lack.
 fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
@@ -142,8 +137,7 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
         };
-        let given = last_cache(card, number).or_else(|| on_card(card, number));
-        let found = given.or(parameter.otherwise).or_else(flat).or_else(may_lack);
+        let found = on_card(card, number).or(parameter.otherwise).or_else(flat).or_else(may_lack);
         found.map_or_else(|| card.require(number), Ok)
     };
     parameters.iter().map(value).collect()
@@ -216,9 +210,8 @@ impl Model for Surface {
             unit: Unit::BytesPerSecond,
             linear: false,
             design: "alpha from 0.001 to 1 and L from 1 to thousands, with M several times the last cache, and smaller M that fit each cache; P = 1 beside several P for the network; or calibrate, which needs no surface",
-            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines at a steady \
-                      rate; lines come in pairs, as processors with a prefetcher of the adjacent line fetch them; misses of a \
-                      block's further lines do not overlap with other blocks; \
+            assumes: "caches replace what was not used for longest; others that use the last one, if any, bring lines at a rate that \
+                      varies about its mean; \
                       the pages of a block after its first are translated in time; ranks disturb each other in the last cache, on the \
                       node's memory and in the bisection only",
         };

@@ -53,7 +53,7 @@ impl Model for Reads {
             unit: Unit::PerSecond,
             linear: false,
             design: "calibrate.sparse with random_share from 2^-10 to 1, and calibrate.blocks with L from 1 to 16384, in regions of half of each cache and of several times the last, on huge and on base pages",
-            assumes: "caches replace what was not used for longest, and hold what was read right before a run, as a run is too short for others to displace much; lines come in pairs",
+            assumes: "caches replace what was not used for longest, and hold what was read right before a run, as a run is too short for others to displace much",
         };
         &ABOUT
     }
@@ -72,7 +72,7 @@ impl Model for Reads {
         let memory = Memory(&p[SIZES.len()..OF_MEMORY]);
         let issue = memory.issue(block);
         let shares = Shares::uniform(region, WORD_BYTES as f64 * block, share, page, sizes(p, 1.0));
-        let [l2, l3, dram, walks] = memory.misses(&shares, block, issue);
+        let [l2, l3, dram, walks] = memory.misses(&shares, block, 0.0);
         super::TERMS.into_iter().zip([issue, l2, l3, dram, walks]).collect()
     }
 
