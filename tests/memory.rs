@@ -1,13 +1,17 @@
-//! What launches take of memory is what plans say.
+//! What launches take of memory is what plans say; and runs of which the system ends a launch for lack of memory.
 
 use super::common::Scratch;
+use super::mpi_worker::{MPICH, OPEN_MPI, alone};
+use apexmap::explore::store::Folder;
 use apexmap::explore::sweep::memory::of_launch;
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::kernels::{self, Kernel, Ranks};
 use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::Point;
 use apexmap::sample::{Event, Status};
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A small point of a kernel, if it runs on so many ranks.
@@ -120,4 +124,90 @@ fn twelve_kernels_take_as_much_memory_in_one_launch_as_is_planned() {
     ];
     let point = |id: &&str| small(kernels::find(id).unwrap(), 64).unwrap();
     is_as_planned("twelve", &ids.iter().map(point).collect::<Vec<_>>(), 64);
+}
+
+/// A control group whose processes have so much memory together.
+struct Limited(PathBuf);
+
+impl Limited {
+    fn new(name: &str, bytes: u64) -> std::io::Result<Self> {
+        let (first, second) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
+        let (root, limit) = if first.join("memory.limit_in_bytes").is_file() {
+            (first, "memory.limit_in_bytes")
+        } else {
+            fs::write(second.join("cgroup.subtree_control"), "+memory")?;
+            (second, "memory.max")
+        };
+        let group = Self(root.join(format!("apexmap-test-{name}-{}", std::process::id())));
+        fs::create_dir_all(&group.0)?;
+        fs::write(group.0.join(limit), bytes.to_string())?;
+        Ok(group)
+    }
+
+    /// A command that begins in the group.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"echo $$ > "$0"/cgroup.procs && exec "$@""#]).arg(&self.0).arg(program);
+        command
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        // Processes that are ending still count for a moment.
+        let gone = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            fs::remove_dir(&self.0).is_ok()
+        };
+        (0..100).any(gone);
+    }
+}
+
+/// What is missing for such groups.
+pub fn lacks() -> Option<String> {
+    let error = Limited::new("rights", 1 << 30).err()?;
+    Some(format!("the right to make control groups of memory ({error})"))
+}
+
+/// In a group of 600 MiB of which a file in memory takes 350, a sweep that takes 280; and again without the file.
+fn is_ended_once_and_then_measured(name: &str, launch: &str, reason: &str) {
+    let (scratch, group) = (Scratch::new(), Limited::new(name, 600 << 20).expect("a group"));
+    let sweep = format!(
+        "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 2\npages = \"base\"\nM = \"32 Mwords\"\nI = 256\nN = 4\n\
+         [repeat]\nmin = 3\n{launch}"
+    );
+    fs::write(scratch.join("s.toml"), sweep).expect("a file");
+    let run = || {
+        let mut command = group.command(env!("CARGO_BIN_EXE_apexmap"));
+        command.current_dir(&*scratch).args(["run", "s.toml", "--no-report", "--out", "r"]).stdin(Stdio::null());
+        let output = command.output().expect("a run");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let hog = format!("/dev/shm/apexmap-test-{name}-{}", std::process::id());
+    let mut fill = group.command("dd");
+    let filled = fill.args(["if=/dev/zero", &format!("of={hog}"), "bs=1M", "count=350"]).output().expect("dd").status;
+    let (code, said) = run();
+    fs::remove_file(&hog).expect("the file in memory");
+    assert!(filled.success(), "{name}: room in /dev/shm");
+    assert_eq!(code, Some(3), "{name}: {said}");
+    assert!(said.contains(reason) && said.contains("end what else takes memory, and rerun"), "{name}: {said}");
+    let (code, said) = run();
+    assert_eq!(code, Some(0), "{name}: {said}");
+    let records = Folder::open(&scratch.join("r")).expect("a result").records().expect("samples");
+    let samples: Vec<Status> = records.into_iter().flat_map(|record| record.samples).map(|one| one.status).collect();
+    assert_eq!(samples, [Status::Ok; 3], "{name}");
+}
+
+#[test]
+fn a_launch_that_the_system_ends_for_lack_of_memory_is_told_as_such_and_measured_when_there_is_some() {
+    needs!(MemoryLimits);
+    let twice = "was killed by the system for lack of memory, twice; the plan promised";
+    is_ended_once_and_then_measured("threads", "", twice);
+    needs!(Mpi);
+    for (mpi, launcher) in [(&OPEN_MPI, "openmpi"), (&MPICH, "mpich")] {
+        let worker = mpi.worker().display().to_string();
+        let _alone = alone();
+        let launch = format!("[launch]\ntransport = \"mpi\"\nlauncher = \"{launcher}\"\nworker = \"{worker}\"\n");
+        is_ended_once_and_then_measured(launcher, &launch, twice);
+    }
 }

@@ -17,6 +17,8 @@ pub enum Group {
     Slurm,
     /// Hosts of namespaces and a switch between them: root, and what `network::lacks` asks for.
     Network,
+    /// Control groups that limit memory, which this user may make.
+    MemoryLimits,
 }
 
 /// Ends a test, or a function that checks, where a group is missing.
@@ -31,19 +33,20 @@ macro_rules! needs {
 impl Group {
     /// Whether it is here. The first call says if not.
     pub fn is_here(self) -> bool {
-        static FOUND: [OnceLock<bool>; 5] = [const { OnceLock::new() }; 5];
+        static FOUND: [OnceLock<bool>; 6] = [const { OnceLock::new() }; 6];
         *FOUND[self as usize].get_or_init(|| {
             let (name, lacking) = match self {
                 Self::Mpi => ("MPI", mpi_lacks()),
                 Self::Browser => ("a browser", browser().is_none().then(|| "chromium".into())),
                 Self::Slurm => ("Slurm", slurm_lacks()),
                 Self::Network => ("a network of their own", crate::network::lacks()),
+                Self::MemoryLimits => ("limits of memory", crate::memory::lacks()),
                 Self::Python => ("Python", (!python().is_file()).then(|| python().display().to_string())),
             };
             let Some(lacking) = lacking else { return true };
             let what = format!("tests that need {name}: {lacking} is missing");
             // Rights over a machine are nothing that could be installed.
-            let installed = !matches!(self, Self::Network);
+            let installed = !matches!(self, Self::Network | Self::MemoryLimits);
             assert!(!installed || std::env::var_os("APEXMAP_REQUIRE_ALL").is_none(), "{what}; `make test` installs it");
             // Written by hand, since the harness shows nothing that a passing test prints.
             let _ = writeln!(std::io::stderr(), "skipped: {what}");
