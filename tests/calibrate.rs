@@ -72,6 +72,14 @@ fn runs_on_a_slow_network_send_fewer_messages_and_others_as_many_as_ever() {
         let bytes = point.integer("messages") as f64 * point.integer("message_bytes") as f64 * 8e-8;
         assert!(bytes < 1.0, "{} takes {bytes} s", point.label());
     }
+    let requests: Vec<&Point> = points.iter().filter(|point| point.kernel == "calibrate.request").collect();
+    assert!(requests.len() > 50);
+    for point in requests {
+        let accesses = (point.integer("I") * point.integer("N")) as f64;
+        let remote = accesses * point.real("given_remote_share");
+        let seconds = remote * (2.0 * 3e-4 + 8.0 * point.integer("L") as f64 * 8e-8);
+        assert!(remote >= 32.0 && seconds < 0.12, "{}: {remote} remote ones in {seconds} s", point.label());
+    }
 }
 
 #[test]

@@ -292,7 +292,7 @@ fn log_gp(mpi: &'static Mpi) {
     let said = network.apexmap(&["compare", "fast", "slow"]);
     // Long messages suffer most, as ten times the rate is lost, and a quarter of the latency only.
     let most = said.split("ratios from ").nth(1).and_then(|rest| rest.split(" to ").next());
-    assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8192")), "{said}");
+    assert!(most.is_some_and(|most| most.ends_with("message_bytes = 8 KiB")), "{said}");
 }
 
 /// `80 [79.6, 80.5]`

@@ -3,11 +3,12 @@
 use super::Probe;
 use crate::explore::store::Samples;
 use crate::point::Value;
+use crate::units::WORD_BYTES;
 
 /// A run of messages between nodes should not take much longer, in seconds.
 const SECONDS: f64 = 0.03;
-/// Remote accesses of a run, where so many take longer than that.
-const REMOTE: f64 = 100.0;
+/// Remote accesses of a run, where so many take longer than that: at most, and at least where each brings many bytes.
+const REMOTE: (f64, f64) = (100.0, 32.0);
 /// Bytes of the longer messages of the first timing.
 const LONG: u64 = 16 << 10;
 
@@ -58,7 +59,7 @@ pub fn fitting(probe: Probe, costs: Costs) -> Probe {
         "calibrate.bisection" => ("messages", bytes),
         "calibrate.send" | "calibrate.receive" => ("rounds", round_trip + window * (costs.gap + bytes)),
         "calibrate.barrier" => ("barriers", round_trip),
-        "calibrate.request" => return of_accesses(probe, round_trip),
+        "calibrate.request" => return of_accesses(probe, costs),
         _ => return probe,
     };
     let Some(count) = number(name) else { return probe };
@@ -74,14 +75,18 @@ pub fn fitting(probe: Probe, costs: Costs) -> Probe {
     }
 }
 
-/// Fewer index arrays, where the remote accesses of a run would take too long.
-fn of_accesses(probe: Probe, round_trip: f64) -> Probe {
-    let share = setting(&probe, "given_remote_share").unwrap_or(1.0);
-    let Some(indices) = setting(&probe, "I") else { return probe };
-    if REMOTE * round_trip <= SECONDS {
+/// Fewer accesses, where the remote ones of a run would take too long.
+fn of_accesses(probe: Probe, costs: Costs) -> Probe {
+    let number = |name: &str| setting(&probe, name);
+    let (Some(indices), Some(block)) = (number("I"), number("L")) else { return probe };
+    let one = 2.0 * costs.latency + WORD_BYTES as f64 * block * costs.per_byte;
+    if REMOTE.0 * one <= SECONDS {
         return probe;
     }
-    replaced(probe, "N", (REMOTE / share / indices).ceil() as u64)
+    let remote = (SECONDS / one).clamp(REMOTE.1, REMOTE.0);
+    let accesses = (remote / number("given_remote_share").unwrap_or(1.0)).ceil();
+    let arrays = (accesses / indices).ceil();
+    replaced(replaced(probe, "I", accesses.min(indices) as u64), "N", arrays as u64)
 }
 
 /// What a probe sets a parameter to, or else the kernel's default.
