@@ -77,7 +77,8 @@ fn hit_ratios_are_those_of_a_simulated_cache() {
             for cache in [512, 4096] {
                 let accesses = Accesses { alpha, lines: 16384.0, ranks: 1.0, block, once, others: 0.0 };
                 let (before, run) = (100_000, 1_000_000);
-                let (found, expected) = (accesses.hits(cache as f64).own, simulated(&accesses, cache, before, run, 1));
+                let (found, expected) =
+                    (accesses.hits(cache as f64).own.lines, simulated(&accesses, cache, before, run, 1));
                 assert!(
                     (found - expected).abs() < 0.003,
                     "{accesses:?}, {cache} lines: {found:.4}, simulated {expected:.4}"
@@ -121,7 +122,7 @@ fn ranks_that_share_a_cache_have_their_part_of_it_each() {
             Some(stream as u32 * lines + draw as u32)
         });
         let accesses = Accesses { alpha, lines: f64::from(lines), ranks: 1.0, block: 1.0, once: 0.0, others: 0.0 };
-        let found = accesses.hits(cache as f64 / ranks as f64).own;
+        let found = accesses.hits(cache as f64 / ranks as f64).own.lines;
         for expected in expected {
             assert!((found - expected).abs() < 0.003, "{alpha}, {ranks} ranks: {found:.4}, simulated {expected:.4}");
         }
@@ -139,8 +140,8 @@ fn what_a_rank_serves_others_shares_its_cache_with_what_it_reads() {
             (draw / lines == stream as u64).then_some((draw % lines) as u32)
         });
         let served = accesses_of(&expected, alpha, ranks);
-        assert!((found.own - expected[0]).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {expected:?}");
-        assert!((found.served - served).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {served:.4}");
+        assert!((found.own.lines - expected[0]).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {expected:?}");
+        assert!((found.served.lines - served).abs() < 0.003, "{alpha}, {ranks}: {found:?}, simulated {served:.4}");
     }
 }
 
@@ -155,11 +156,11 @@ fn accesses_of(ratios: &[f64], alpha: f64, ranks: u64) -> f64 {
 #[test]
 fn a_block_longer_than_the_cache_is_never_found_there() {
     let accesses = Accesses { alpha: 0.01, lines: 4096.0, ranks: 1.0, block: 64.0, once: 0.0, others: 0.0 };
-    assert_eq!(accesses.hits(32.0).own, 0.0);
+    assert_eq!(accesses.hits(32.0).own.lines, 0.0);
     assert_eq!(simulated(&accesses, 32, 0, 2000, 1), 0.0);
     // All is found in what holds all, and nobody else asks.
     let all = accesses.hits(4096.0);
-    assert!((all.own - 1.0).abs() < 1e-12 && all.served == 1.0, "{all:?}");
+    assert!((all.own.lines - 1.0).abs() < 1e-12 && all.served.lines == 1.0, "{all:?}");
 }
 
 /// Like [`simulated`], for single lines, beside others who bring lines a burst at a time, at random times: three fill what the accesses leave of
@@ -192,10 +193,39 @@ fn others_who_fill_a_cache_in_three_bursts_take_the_lines_that_are_read_least() 
         let accesses = Accesses { alpha, lines, ranks: 1.0, block: 1.0, once: 0.0, others };
         // The third burst is the first that leaves no room for a line and all that was read since.
         let burst = ((cache as f64 - lines) / 2.9) as usize;
-        let (found, expected) = (accesses.hits(cache as f64).own, beside_bursts(&accesses, cache, burst, 4_000_000));
+        let (found, expected) =
+            (accesses.hits(cache as f64).own.lines, beside_bursts(&accesses, cache, burst, 4_000_000));
         assert!((found - expected).abs() < 0.02, "{accesses:?}: {found:.4}, simulated {expected:.4}");
         // Steady lines would take hardly any of what is read uniformly.
-        let steady = Accesses { once: others, others: 0.0, ..accesses }.hits(cache as f64).own;
+        let steady = Accesses { once: others, others: 0.0, ..accesses }.hits(cache as f64).own.lines;
         assert!(alpha < 1.0 || expected < steady - 0.02, "{expected:.4}, beside steady lines {steady:.4}");
     }
+}
+
+#[test]
+fn a_block_is_whole_until_the_first_of_its_lines_is_taken() {
+    let (blocks, block, cache) = (64.0, 8.0, 65536.0);
+    let mut random = Pcg64Mcg::seed_from_u64(7);
+    // Times, in accesses, for which a line stays: long and short against the 64 until its block is read again.
+    for stays in [1000.0, 200.0, 60.0, 10.0] {
+        let others = (cache - blocks * block) / stays;
+        let accesses = Accesses { alpha: 1.0, lines: blocks * block, ranks: 1.0, block, once: 0.0, others };
+        let found = accesses.hits(cache).own;
+        let exponential = rand_distr::Exp::new(1.0).expect("a rate");
+        let (mut lines, mut whole, reads) = (0, 0, 100_000);
+        for _ in 0..reads {
+            let unread: f64 = blocks * random_of(&exponential, &mut random);
+            let mut stay = || (0..3).map(|_| random_of(&exponential, &mut random)).sum::<f64>() * stays / 3.0;
+            let left = (0..8).filter(|_| stay() > unread).count();
+            lines += left;
+            whole += usize::from(left == 8);
+        }
+        let expected = [lines as f64 / (8.0 * f64::from(reads)), whole as f64 / f64::from(reads)];
+        assert!((found.lines - expected[0]).abs() < 0.01, "{stays}: {found:?}, {expected:?}");
+        assert!((found.whole - expected[1]).abs() < 0.03, "{stays}: {found:?}, {expected:?}");
+    }
+}
+
+fn random_of(law: &rand_distr::Exp<f64>, random: &mut Pcg64Mcg) -> f64 {
+    law.sample(random)
 }

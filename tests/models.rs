@@ -284,10 +284,10 @@ fn the_time_of_a_read_that_hits_is_its_issue_and_that_of_one_that_misses_its_lat
     let found = model.predict(&[1.0, 1.0, 2f64.powi(40), 1.0, 2097152.0, 0.0, 0.0, 0.0], &far);
     let seconds = 0.6e-9 + 2.5 * 2.5e-9 + 50e-9 / (1.0 + 100.0 * ahead);
     assert!((8.0 / found.value / seconds - 1.0).abs() < 1e-3, "{found:?} {seconds}");
-    // An access to a block of four lines has five loads, so that fewer accesses lie ahead; of 256 lines 64 come before prefetching runs.
+    // Blocks of four lines are two pairs, so that half as many accesses lie ahead; of 256 lines 64 come before prefetching runs.
     for (lines, gaps) in [(4.0, 4.0 + 1.5 * 4.0), (256.0, 256.0 + 1.5 * 64.0)] {
         let issue = 0.6e-9 + 5e-12 * (64.0 * lines - 8.0);
-        let fewer = 1.0 + ahead * 2.0 / (1.0 + lines);
+        let fewer = 1.0 + ahead * 2.0 / lines;
         let seconds = issue + (150e-9_f64 / fewer).hypot(2.5e-9 * gaps) + 50e-9 / fewer;
         let found = rate(1.0, 8.0 * lines, 2f64.powi(40));
         assert!((64.0 * lines / found.value / seconds - 1.0).abs() < 1e-4, "{lines}: {found:?} {seconds}");

@@ -2,7 +2,7 @@
 //!
 //! A miss alone among hits costs all of its latency. Misses that a core comes upon within the time that it looks ahead overlap, so that
 //! of the latency a miss costs 1 / (1 + m w), where m misses of its level or farther ones go with an access and w accesses lie ahead: as
-//! many as the loads that a core holds, of an index and of the lines of a block. Lines come no faster than the gap of the level lets
+//! many as the loads that a core holds. Lines come no faster than the gap of the level lets
 //! them, and those of memory until prefetching runs at more. Latency hides behind the gaps, and the gaps behind latency; as both vary
 //! from access to access, neither hides all of the other: they add up as squares.
 
@@ -68,11 +68,11 @@ impl Memory<'_> {
         [l2 * lines, l3 * lines, memory * (lines + startup * lines.min(startup_lines))]
     }
 
-    /// Accesses to blocks of so many lines that a core holds at a time, where `poll` seconds go with each besides. An access takes as
-    /// long to issue as its loads; one of a single line has two, of its index and of the line.
+    /// Accesses to blocks of so many lines that a core holds at a time, where `poll` seconds go with each besides: each takes as long
+    /// as the first load of each pair of lines, of which the processors that this was measured on fetch the other one, too.
     fn ahead(self, lines: f64, poll: f64) -> f64 {
         let [_, _, overlap, _] = self.latencies();
-        overlap / (poll + self.0[0] * (1.0 + lines) / 2.0)
+        overlap / (poll + self.0[0] * (lines / 2.0).max(1.0))
     }
 
     /// Of misses that L3 and memory serve, alone; the time that a core looks ahead; and of a page walk.
@@ -87,13 +87,11 @@ impl Memory<'_> {
         let alone = [0.0, l3_alone, memory_alone];
         let lines = (block / LINE).max(1.0);
         let (gaps, ahead) = (self.gaps(lines), self.ahead(lines, poll));
-        let mut farther = shares.served.iter().sum::<f64>();
+        let mut farther = shares.waiting.iter().sum::<f64>();
         let mut added = [0.0; 4];
-        for (level, share) in shares.served.into_iter().enumerate() {
-            if share > 0.0 {
-                added[level] = share * gaps[level].hypot(alone[level] / (1.0 + farther * ahead));
-            }
-            farther -= share;
+        for (level, (served, waiting)) in shares.served.into_iter().zip(shares.waiting).enumerate() {
+            added[level] = (served * gaps[level]).hypot(waiting * alone[level] / (1.0 + farther * ahead));
+            farther -= waiting;
         }
         if shares.untranslated > 0.0 {
             added[3] = shares.untranslated * walk / (1.0 + shares.untranslated * ahead);

@@ -1,6 +1,6 @@
 //! Which level of memory serves an access: by the power law, or drawn uniformly.
 
-use super::lru::{Accesses, Ratios};
+use super::lru::{Accesses, Found, Ratios};
 use crate::units::WORD_BYTES;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,8 +15,10 @@ pub struct Sizes {
 /// Shares of some accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// That L2, L3 and main memory serve; the first level serves the rest.
+    /// Of the lines, that L2, L3 and main memory serve; the first level serves the rest.
     pub served: [f64; 3],
+    /// Of the accesses, that wait for L2, L3 and main memory: for the farthest of their lines.
+    pub waiting: [f64; 3],
     /// Whose first page has its translation neither in use nor kept.
     pub untranslated: f64,
 }
@@ -66,7 +68,7 @@ pub fn by_power_law(place: Place, sizes: Sizes, others: f64) -> Both {
     let [l1, l2, l3] = sizes.caches.map(|bytes| bytes / LINE);
     let caches = [of(LINE, once, l1, 0.0), of(LINE, once, l2, 0.0), of(LINE, once, l3, others)];
     let pages = of(place.page, 0.0, sizes.tlb_entries, 0.0);
-    let of_one = |which: fn(&Ratios) -> f64| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages));
+    let of_one = |which: fn(&Ratios) -> Found| Shares::of(caches.map(|cache| which(&cache)), 1.0 - which(&pages).lines);
     Both { own: of_one(|ratios| ratios.own), served: of_one(|ratios| ratios.served) }
 }
 
@@ -79,7 +81,9 @@ fn interpolated(accesses: Accesses, room: f64) -> Ratios {
     let [low, high] =
         [at.floor(), at.floor() + 1.0].map(|at| known(Accesses { others: (at * BETWEEN).exp(), ..accesses }, room));
     let number = |from: f64, to: f64| from + (at - at.floor()) * (to - from);
-    Ratios { own: number(low.own, high.own), served: number(low.served, high.served) }
+    let found =
+        |from: Found, to: Found| Found { lines: number(from.lines, to.lines), whole: number(from.whole, to.whole) };
+    Ratios { own: found(low.own, high.own), served: found(low.served, high.served) }
 }
 
 fn known(accesses: Accesses, room: f64) -> Ratios {
@@ -94,15 +98,20 @@ fn known(accesses: Accesses, room: f64) -> Ratios {
 }
 
 impl Shares {
-    /// From hit ratios of the caches; a larger one holds at least as much.
-    fn of([l1, l2, l3]: [f64; 3], untranslated: f64) -> Self {
-        Self { served: [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)], untranslated }
+    /// From what accesses find in the caches; a larger one holds at least as much.
+    fn of(caches: [Found; 3], untranslated: f64) -> Self {
+        let beyond = |of: fn(&Found) -> f64| {
+            let [l1, l2, l3] = caches.map(|found| of(&found));
+            [(l2 - l1).max(0.0), (l3 - l1.max(l2)).max(0.0), 1.0 - l1.max(l2).max(l3)]
+        };
+        Self { served: beyond(|found| found.lines), waiting: beyond(|found| found.whole), untranslated }
     }
 
     /// Of accesses of which a share goes to blocks of `block` bytes of a region, drawn uniformly, and the others to the first level.
     pub fn uniform(region: f64, block: f64, share: f64, page: f64, sizes: Sizes) -> Self {
         let kept = |room: f64| if room >= block { (room / region).min(1.0) } else { 0.0 };
-        let hits = sizes.caches.map(|bytes| 1.0 - share * (1.0 - kept(bytes)));
+        let hits =
+            sizes.caches.map(|bytes| 1.0 - share * (1.0 - kept(bytes))).map(|hit| Found { lines: hit, whole: hit });
         Self::of(hits, share * (1.0 - kept(sizes.tlb_entries * page)))
     }
 }

@@ -33,9 +33,23 @@ const BURSTS: f64 = 3.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratios {
     /// Of the rank's own accesses to its memory.
-    pub own: f64,
-    /// Of those of the other ranks; 1 if there are none.
-    pub served: f64,
+    pub own: Found,
+    /// Of those of the other ranks; all if there are none.
+    pub served: Found,
+}
+
+/// What accesses find.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The share of the lines.
+    pub lines: f64,
+    /// The share of the blocks that are there whole.
+    pub whole: f64,
+}
+
+impl Found {
+    const NOTHING: Self = Self { lines: 0.0, whole: 0.0 };
+    const ALL: Self = Self { lines: 1.0, whole: 1.0 };
 }
 
 /// Blocks alike.
@@ -80,14 +94,15 @@ impl Accesses {
     pub fn hits(&self, cache: f64) -> Ratios {
         if cache < self.block {
             // Its first lines are gone before its last ones are read.
-            return Ratios { own: 0.0, served: if self.ranks > 1.0 { 0.0 } else { 1.0 } };
+            return Ratios { own: Found::NOTHING, served: if self.ranks > 1.0 { Found::NOTHING } else { Found::ALL } };
         }
         let classes = self.classes();
         let time = self.time(&classes, cache);
         let gaps = self.gaps(time, cache);
+        let first = time * self.first(gaps);
         let (mut own, mut served) = (Share::default(), Share::default());
         for class in &classes {
-            let held = class.used_within(time, gaps);
+            let held = Found { lines: class.used_within(time, gaps), whole: class.used_within(first, gaps) };
             own.add(class.count * class.own, held);
             served.add(class.count * class.served, held);
         }
@@ -98,6 +113,13 @@ impl Accesses {
     /// rank itself brings comes steadily, what others bring in bursts.
     fn gaps(&self, time: f64, cache: f64) -> f64 {
         BURSTS * (cache / (self.others * time)).powi(2).max(1.0)
+    }
+
+    /// After which part of the time for which a line stays the first line of a block goes, as others take lines one by one: the right one
+    /// for two lines that stay for three gaps each; for others within 0.03 of simulated shares of whole blocks.
+    fn first(&self, gaps: f64) -> f64 {
+        const SECOND: f64 = 2.1;
+        (1.0 + SECOND * (self.block - 1.0)).powf(-1.0 / gaps)
     }
 
     /// For how many accesses a line stays in a cache, in the mean.
@@ -143,20 +165,22 @@ impl Class {
     }
 }
 
-/// A sum of accesses, and of those that hit.
+/// A sum of accesses, and of what they find.
 #[derive(Default)]
 struct Share {
     all: f64,
-    hits: f64,
+    found: Found,
 }
 
 impl Share {
-    fn add(&mut self, accesses: f64, held: f64) {
+    fn add(&mut self, accesses: f64, held: Found) {
         self.all += accesses;
-        self.hits += accesses * held;
+        self.found.lines += accesses * held.lines;
+        self.found.whole += accesses * held.whole;
     }
 
-    fn ratio(&self) -> f64 {
-        if self.all > 0.0 { self.hits / self.all } else { 1.0 }
+    fn ratio(&self) -> Found {
+        let Found { lines, whole } = self.found;
+        if self.all > 0.0 { Found { lines: lines / self.all, whole: whole / self.all } } else { Found::ALL }
     }
 }
