@@ -188,7 +188,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
     let mut roles: Vec<Role> = truth.map(Role::Hold).into();
     [10, 11].iter().for_each(|at| roles[*at] = Role::Fit);
     (roles[0], roles[1], roles[2]) = (Role::From(65536.0), Role::From(6e5), Role::From(2.5e7));
-    let data = measured(model, &points, &truth, 0.05, 4);
+    let data = measured(model, &points, &truth, 0.02, 4);
     let fit = fit::fit(model, &data, &roles, QUICK).expect("a fit");
     for (at, name) in ["l1_bytes", "l2_bytes", "l3_bytes"].into_iter().enumerate() {
         let found = fit.estimates.iter().find(|estimate| estimate.number == name).expect("fitted");
@@ -197,7 +197,7 @@ fn sizes_of_caches_are_found_where_memory_sizes_span_them() {
     }
     // One size of memory bends nowhere.
     let one: Vec<Vec<f64>> = points.iter().filter(|x| x[2] == 134217728.0).cloned().collect();
-    let refusal = fit::fit(model, &measured(model, &one, &truth, 0.05, 4), &roles, QUICK).expect_err("one size");
+    let refusal = fit::fit(model, &measured(model, &one, &truth, 0.02, 4), &roles, QUICK).expect_err("one size");
     assert!(refusal.what.contains("cannot identify"), "{refusal}");
     assert!(refusal.next.contains("smaller M that fit each cache"), "{refusal}");
 }

@@ -90,6 +90,10 @@ impl Memory<'_> {
         let mut farther = shares.waiting.iter().sum::<f64>();
         let mut added = [0.0; 4];
         for (level, (served, waiting)) in shares.served.into_iter().zip(shares.waiting).enumerate() {
+            // What a level costs that nothing reaches may be unknown.
+            if served == 0.0 && waiting == 0.0 {
+                continue;
+            }
             added[level] = (served * gaps[level]).hypot(waiting * alone[level] / (1.0 + farther * ahead));
             farther -= waiting;
         }
