@@ -61,6 +61,8 @@ facts! {
         "time of a fixed piece of work in the first-level cache just before the run, on the slowest rank";
     MemoryCanary, "canary_memory_seconds", Seconds, Largest,
         "time of a fixed number of random reads of memory just before the run, on the slowest rank";
+    BarrierCanary, "canary_barrier_seconds", Seconds, Smallest,
+        "time of a barrier of all ranks just before the run: how far the ranks are from each other";
     EnergyJoules, "energy_joules", None, Sum, "energy of the packages of all nodes while the clock ran, in joules";
     CoreCycles, "core_cycles", Cycles, Sum, "core cycles while the clock ran, by hardware counters";
     CacheMisses, "cache_misses", None, Sum, "last-level cache misses while the clock ran, by hardware counters";

@@ -78,6 +78,8 @@ fn verify_variants(mpi: &Mpi, ranks: usize) {
             assert_eq!(sample.status, Status::Ok, "{}: {}", point.label(), sample.message);
             let told = [Fact::OffCoreShare, Fact::HertzAfter, Fact::CacheCanary, Fact::MemoryCanary];
             assert!(told.iter().all(|&fact| sample.disturbance.get(fact).is_some()), "{:?}", sample.disturbance);
+            let barrier = sample.disturbance.get(Fact::BarrierCanary);
+            assert_eq!(barrier.is_some(), ranks > 1 && !hello.oversubscribed, "{barrier:?}");
             // These keep to their own memory.
             if ["apex_map.chains", "apex_map.neighbours"].contains(&point.kernel.as_str()) {
                 continue;

@@ -221,7 +221,7 @@ fn serve<C: Collectives>(
         let [index, repetition] = order;
         let Some((kernel, point)) = tasks.get(index as usize) else { break };
         let stream = seed(&[u64::from(job.block), repetition]);
-        observer.before();
+        observer.before(comm);
         let outcome = kernels::run(*kernel, point, stream, &mut world)?;
         let facts = gather_facts(comm, &observer.after());
         let memory = gather_memory(comm, world.arena);
@@ -246,7 +246,7 @@ fn preflight<C: Collectives>(comm: &C, job: &Job, observer: &mut Observer, speak
         if more == [0] {
             break;
         }
-        observer.before();
+        observer.before(comm);
         observer.work();
         canaries.push(gather_facts(comm, &observer.after()));
     }

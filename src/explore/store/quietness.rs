@@ -44,11 +44,12 @@ pub enum Cause {
     CoreClock,
     CacheCanary,
     MemoryCanary,
+    BarrierCanary,
 }
 
 impl Cause {
     /// All causes, in the order in which they are looked for.
-    pub const ALL: [Cause; 9] = [
+    pub const ALL: [Cause; 10] = [
         Cause::RunDelay,
         Cause::OffCore,
         Cause::Steal,
@@ -58,6 +59,7 @@ impl Cause {
         Cause::CoreClock,
         Cause::CacheCanary,
         Cause::MemoryCanary,
+        Cause::BarrierCanary,
     ];
 
     /// As in stores, the amount above which it disturbs, and what that is an amount of.
@@ -79,6 +81,11 @@ impl Cause {
                 ("slow core", 0.15, "how much longer the canary took in the cache than in quiet runs")
             }
             Cause::MemoryCanary => ("slow memory", 0.5, "how much longer the canary took in memory than in quiet runs"),
+            Cause::BarrierCanary => (
+                "barrier time",
+                0.5,
+                "how much longer, or shorter, a barrier of all ranks took than in most runs: the factor less 1",
+            ),
         }
     }
 
@@ -110,6 +117,9 @@ impl Cause {
             Cause::CoreClock => format!("the core clock fell by {percent}"),
             Cause::CacheCanary => format!("a fixed piece of work in the cache took {percent} longer"),
             Cause::MemoryCanary => format!("a fixed number of reads of memory took {percent} longer"),
+            Cause::BarrierCanary => {
+                format!("the time of a barrier changed by a factor of {}", significant(1.0 + amount))
+            }
         }
     }
 }
@@ -123,12 +133,13 @@ impl fmt::Display for Cause {
 /// What a page fault costs at least, in seconds.
 const FAULT_SECONDS: f64 = 0.5e-6;
 
-/// How fast the machine is when it is quiet: the canary's times and the core clock.
+/// How fast the machine is when it is quiet: the canary's times and the core clock; of a barrier the usual time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reference {
     pub cache_seconds: Option<f64>,
     pub memory_seconds: Option<f64>,
     pub hertz: Option<f64>,
+    pub barrier_seconds: Option<f64>,
 }
 
 /// Facts below which there is no reference.
@@ -149,6 +160,7 @@ pub struct ReferenceValues {
     cache: Vec<f64>,
     memory: Vec<f64>,
     hertz: Vec<f64>,
+    barrier: Vec<f64>,
 }
 
 impl ReferenceValues {
@@ -157,9 +169,11 @@ impl ReferenceValues {
         self.cache.extend(facts.get(Fact::CacheCanary));
         self.memory.extend(facts.get(Fact::MemoryCanary));
         self.hertz.extend(facts.get(Fact::HertzBefore));
+        self.barrier.extend(facts.get(Fact::BarrierCanary));
     }
 
-    /// The lower quartile of the times, the upper quartile of the clocks.
+    /// The lower quartile of the times, the upper quartile of the clocks. Ranks that are nearer to each other than in most runs are
+    /// as much of a change as farther ones: of barriers the median.
     pub fn reference(self) -> Reference {
         let at = |mut values: Vec<f64>, p| {
             values.sort_by(f64::total_cmp);
@@ -169,6 +183,7 @@ impl ReferenceValues {
             cache_seconds: at(self.cache, 0.25),
             memory_seconds: at(self.memory, 0.25),
             hertz: at(self.hertz, 0.75),
+            barrier_seconds: at(self.barrier, 0.5),
         }
     }
 }
@@ -184,6 +199,7 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
     let faults = facts.get(Fact::MinorFaults).map(|faults| (faults * FAULT_SECONDS / watched).min(1.0));
     let read = facts.get(Fact::MajorFaults).filter(|&faults| faults > 0.0).map(|_| 1.0);
     let clock = [fallen(Fact::HertzBefore), fallen(Fact::HertzAfter)].into_iter().flatten().reduce(f64::max);
+    let barrier = || Some(facts.get(Fact::BarrierCanary)? / reference.barrier_seconds?);
     let amount = |cause| match cause {
         Cause::RunDelay => facts.get(Fact::RunDelayShare),
         Cause::OffCore => facts.get(Fact::OffCoreShare),
@@ -194,6 +210,7 @@ pub fn causes(facts: &Facts, reference: &Reference, oversubscribed: bool) -> Opt
         Cause::CoreClock => clock,
         Cause::CacheCanary => slower(Fact::CacheCanary, reference.cache_seconds),
         Cause::MemoryCanary => slower(Fact::MemoryCanary, reference.memory_seconds),
+        Cause::BarrierCanary => barrier().map(|ratio| ratio.max(1.0 / ratio) - 1.0),
     };
     let over = |cause: Cause| Some((cause, amount(cause).filter(|&is| is > cause.limit())?));
     Some(Cause::ALL.into_iter().filter_map(over).collect())

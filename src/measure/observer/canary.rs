@@ -1,6 +1,7 @@
-//! The canary: a fixed short piece of work, and the core clock.
+//! The canary: a fixed short piece of work, barriers, and the core clock.
 
 use crate::disturbance::{Fact, Facts};
+use crate::measure::comm::Collectives;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -111,6 +112,28 @@ fn flush(word: &u64) {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = word;
+}
+
+/// Barriers that are timed together, and how often: the shortest time counts.
+const BARRIERS: (u32, usize) = (4, 4);
+
+/// The time of a barrier of all ranks, which is known where there are several and none takes turns with another on a core.
+/// Collective.
+///
+/// It tells how far the ranks are from each other. A hypervisor moves the processors of a virtual machine, from hardware threads of
+/// one core to cores without a common cache, and messages then take five times as long.
+pub fn barrier_seconds<C: Collectives>(comm: &C) -> Option<f64> {
+    if comm.size() == 1 || comm.oversubscribed() {
+        return None;
+    }
+    // The first lets all ranks begin at once.
+    comm.barrier();
+    let barriers = |_| {
+        let started = comm.now();
+        (0..BARRIERS.0).for_each(|_| comm.barrier());
+        (comm.now() - started) / f64::from(BARRIERS.0)
+    };
+    Some((0..BARRIERS.1).map(barriers).fold(f64::INFINITY, f64::min))
 }
 
 /// Cycles of the core's clock per second: a chain of dependent additions takes one cycle each.

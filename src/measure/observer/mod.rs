@@ -1,5 +1,5 @@
 //! What disturbs a run, seen from its ranks: what the system counts while a kernel's clock runs, the core clock before and
-//! after, and a fixed short piece of work in the first-level cache and in memory before each run, the canary.
+//! after, and the canary: before each run a fixed short piece of work in the first-level cache and in memory, and barriers.
 //!
 //! A kernel says when its clock runs by [`clock_starts`] and [`clock_stops`]; where it does not, the whole run is watched.
 
@@ -106,9 +106,10 @@ impl Observer {
         }
     }
 
-    /// Just before a run, on all ranks.
-    pub fn before(&mut self) {
+    /// Just before a run. Collective.
+    pub fn before<C: Collectives>(&mut self, comm: &C) {
         self.before = self.canary.facts().with(Fact::HertzBefore, canary::core_hertz());
+        self.before.set(Fact::BarrierCanary, canary::barrier_seconds(comm));
         self.throttled = self.throttled_seconds();
         WATCH.with_borrow_mut(|watch| {
             if let Some(watch) = watch {
@@ -128,7 +129,7 @@ impl Observer {
             watch.facts.take()
         });
         let mut facts = watched.unwrap_or_default().with(Fact::HertzAfter, canary::core_hertz());
-        for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary] {
+        for fact in [Fact::HertzBefore, Fact::CacheCanary, Fact::MemoryCanary, Fact::BarrierCanary] {
             facts.set(fact, self.before.get(fact));
         }
         let throttled = self.throttled_seconds().zip(self.throttled);
