@@ -10,7 +10,7 @@ use apexmap::explore::machine::{Card, DISTURBED};
 use apexmap::explore::model_fit::{self, card};
 use apexmap::explore::models::apex_map::Surface;
 use apexmap::explore::store::health::Health;
-use apexmap::explore::store::{Folder, Samples};
+use apexmap::explore::store::{Folder, Samples, distance};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -45,6 +45,7 @@ fn main() {
         rows.iter().for_each(|(row, _)| println!("{row}"));
         rows.iter().flat_map(|(_, worst)| worst).for_each(|line| eprintln!("{line}"));
         eprintln!("{ranks} ranks: the machine was {}", Health::of(&samples).sentence());
+        distance::from_card(&samples, &card).into_iter().for_each(|told| println!("{told}"));
         if ranks == 1 {
             one = Some(samples);
         }

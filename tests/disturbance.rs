@@ -4,12 +4,13 @@ use crate::common::{Scratch, host, launch, sample, small_point};
 use crate::mock::noise;
 use apexmap::disturbance::{Fact, Facts};
 use apexmap::explore::calibrate;
-use apexmap::explore::store::Samples;
+use apexmap::explore::machine::{Card, Number};
 use apexmap::explore::store::correction::{Run, factors};
 use apexmap::explore::store::health::Health;
 use apexmap::explore::store::journal::Record;
 use apexmap::explore::store::quietness::{Cause, Quietness, Reference, causes, judge, preflight_causes, together};
 use apexmap::explore::store::tabulate::tabulate;
+use apexmap::explore::store::{Samples, distance};
 use apexmap::measure::hardware::{Below, Throttling};
 use apexmap::measure::observer::counters::Counters;
 use apexmap::measure::observer::energy::Energy;
@@ -84,8 +85,8 @@ fn each_cause_is_found_alone_just_above_its_limit_and_not_just_below() {
         (Cause::CacheCanary, Fact::CacheCanary, 22.9e-6, 23.1e-6),
         (Cause::MemoryCanary, Fact::MemoryCanary, 22.4e-6, 22.6e-6),
         // Ranks may come nearer to each other than in most runs, too.
-        (Cause::BarrierCanary, Fact::BarrierCanary, 89e-9, 91e-9),
-        (Cause::BarrierCanary, Fact::BarrierCanary, 41e-9, 39e-9),
+        (Cause::BarrierCanary, Fact::BarrierCanary, 119e-9, 121e-9),
+        (Cause::BarrierCanary, Fact::BarrierCanary, 31e-9, 29e-9),
     ];
     for (cause, fact, below, above) in cases {
         let found = |value| causes(&quiet().with(fact, value), &reference(), false).expect("known");
@@ -181,6 +182,34 @@ fn journal(noisy: usize, oversubscribed: bool) -> Vec<Record> {
     };
     let launch = Launch { oversubscribed, ..launch("0001", 2, "b1") };
     vec![Record { launch: Some(launch), samples: (0..20).map(of).collect(), ..Record::default() }]
+}
+
+/// The same, quiet, with barriers of so many seconds.
+fn at_distance(seconds: f64) -> Samples {
+    let mut records = journal(0, false);
+    for sample in &mut records[0].samples {
+        sample.disturbance.set(Fact::BarrierCanary, Some(seconds));
+    }
+    tabulate(&records, |_| true).into()
+}
+
+#[test]
+fn ranks_at_another_distance_than_on_the_card_or_in_another_result_are_told() {
+    let (near, far) = (at_distance(50e-9), at_distance(200e-9));
+    let mut card = Card::new("here", "a machine", "measured");
+    card.set("barrier_seconds", Number::new(60e-9, "s", "measured")).expect("a number");
+    assert_eq!(distance::from_card(&far, &card), None, "what carried its messages is not known");
+    card.provenance.insert("transport".into(), near.first_word("transport").into());
+    assert_eq!(distance::from_card(&near, &card), None);
+    let told = distance::from_card(&far, &card).expect("they are farther");
+    assert!(
+        told.starts_with("A barrier of two ranks took 60 ns when the card was measured, and 200 ns in this"),
+        "{told}"
+    );
+
+    assert_eq!(distance::between(("a", &near), ("b", &near)), None);
+    let told = distance::between(("a", &far), ("b", &near)).expect("they are nearer");
+    assert_eq!(told, "a barrier of 2 ranks took 200 ns on a, 50 ns on b, though both are of one host");
 }
 
 fn stored(noisy: usize, oversubscribed: bool) -> Samples {

@@ -36,6 +36,7 @@ mod term_pictures;
 pub mod terms;
 
 use crate::error::{Error, Result};
+use crate::explore::store::distance;
 use crate::explore::store::health::Health;
 use crate::explore::store::quietness::Quietness;
 use comparability::Difference;
@@ -177,6 +178,13 @@ impl Comparison<'_> {
             if health.verdict() == Quietness::Disturbed {
                 stamps.push(format!("DISTURBED: {} was {}", machine.name, health.sentence()));
             }
+        }
+        for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
+            let others = self.machines[k + 1..].iter().filter(|machine| machine.origin == Origin::Measured);
+            let told = others.filter_map(|other| {
+                distance::between((&machine.name, &machine.samples), (&other.name, &other.samples))
+            });
+            stamps.extend(told.map(|text| format!("OTHER DISTANCE: {text}")));
         }
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));

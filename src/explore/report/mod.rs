@@ -170,10 +170,10 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
         surfaces.sections.iter().map(|section| (section.label.as_str(), section.trades.as_slice())).collect();
     let overview = overview::overview(&input, &held)?;
     let viewer = live::viewer(&input.groups, &manifest.machine);
-    let network = folder.trial()?.zip(folder.card()?).and_then(|(trial, card)| trial.of_another_network(&card));
+    let card = warnings::of_card(folder, &current)?;
     let classic = classic::of(&input)?;
     let context = Context {
-        head: Head::of(&input, samples.len() - current.len(), network.clone()),
+        head: Head::of(&input, samples.len() - current.len(), &card),
         overview,
         lead: match &classic {
             None if viewer.surfaces.is_empty() => lead(&mut parameters, &mut surfaces),
@@ -199,7 +199,7 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    let warnings = placement::warnings(&manifest, &current).into_iter().chain(network).chain(context.undrawn).collect();
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(context.undrawn).collect();
     Ok(ReportOutput { rows: summary, health: input.health, warnings })
 }
 
@@ -223,14 +223,14 @@ fn quietness(input: &Input) -> Vec<(String, String)> {
 }
 
 impl<'a> Head<'a> {
-    fn of(input: &Input<'a>, stale: usize, network: Option<String>) -> Self {
+    fn of(input: &Input<'a>, stale: usize, card: &[String]) -> Self {
         let Input { manifest, samples, ref health, .. } = *input;
         Self {
             made: html::utc(manifest.unix_seconds),
             facts: facts::of(manifest, samples),
             health: health.sentence(),
             disturbed: health.banner(),
-            warnings: warnings::of(manifest, samples, stale).into_iter().chain(network).collect(),
+            warnings: warnings::of(manifest, samples, stale).into_iter().chain(card.iter().cloned()).collect(),
             launches: manifest.launches.iter().map(Launched::of).collect(),
             samples_good: samples.good().len(),
             manifest,

@@ -1,9 +1,10 @@
 //! What a reader must know before using a number.
 
 use super::placement;
-use crate::explore::store::Samples;
+use crate::error::Result;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::record::Damage;
+use crate::explore::store::{Folder, Samples, distance};
 use crate::units::plural;
 
 /// Each as a sentence or two; `stale` samples are left out of the report.
@@ -41,6 +42,13 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
         );
     }
     warnings
+}
+
+/// About a card: messages did not go as when it was measured.
+pub fn of_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
+    let Some(card) = folder.card()? else { return Ok(Vec::new()) };
+    let network = folder.trial()?.and_then(|trial| trial.of_another_network(&card));
+    Ok(network.into_iter().chain(distance::from_card(samples, &card)).collect())
 }
 
 /// Share of samples that drifted from which a reader is told.

@@ -22,6 +22,7 @@ pub mod compaction;
 pub mod correction;
 pub mod derive;
 pub mod design;
+pub mod distance;
 pub mod disturbance_columns;
 pub mod estimate;
 pub mod folder;

@@ -83,7 +83,7 @@ impl Cause {
             Cause::MemoryCanary => ("slow memory", 0.5, "how much longer the canary took in memory than in quiet runs"),
             Cause::BarrierCanary => (
                 "barrier time",
-                0.5,
+                1.0,
                 "how much longer, or shorter, a barrier of all ranks took than in most runs: the factor less 1",
             ),
         }
