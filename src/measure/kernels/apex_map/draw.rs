@@ -1,6 +1,7 @@
 //! The accesses of a rank: drawn from the power law, and what they must sum to.
 
 use super::local_words;
+use crate::measure::comm::Comm;
 use crate::measure::numerics::mix::{mix, seed};
 use crate::measure::numerics::power_law::PowerLaw;
 use crate::point::Point;
@@ -8,7 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::Distribution;
 use rand_pcg::Pcg64Mcg;
 
-/// Where an access goes: the rank in the upper 24 bits, the word within its memory in the lower 40.
+/// Where an access goes: in the upper 24 bits how many ranks after the one that reads, after the last of them the first again; in the
+/// lower 40 the word within that rank's memory. So the reader's own places are nothing but words.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(in crate::measure::kernels) struct Location(u64);
@@ -16,19 +18,26 @@ pub(in crate::measure::kernels) struct Location(u64);
 impl Location {
     pub(in crate::measure::kernels) const OFFSET_BITS: u32 = 40;
 
-    fn new(owner: u64, offset: u64) -> Self {
-        Self(owner << Self::OFFSET_BITS | offset)
+    fn new(after: u64, offset: u64) -> Self {
+        Self(after << Self::OFFSET_BITS | offset)
     }
 
-    /// Of one rank alone, whose number is 0, the places in its memory.
+    /// Of the reader's own places, those in its memory.
     pub(in crate::measure::kernels) fn offsets(locations: &[Self]) -> &[u64] {
-        // SAFETY: a location is transparent over u64; the owner's bits are 0.
+        // SAFETY: a location is transparent over u64; the upper bits are 0.
         unsafe { std::slice::from_raw_parts(locations.as_ptr().cast::<u64>(), locations.len()) }
     }
 
     #[inline]
-    pub(in crate::measure::kernels) fn owner(self) -> usize {
-        (self.0 >> Self::OFFSET_BITS) as usize
+    pub(in crate::measure::kernels) fn is_own(self) -> bool {
+        self.0 >> Self::OFFSET_BITS == 0
+    }
+
+    /// The rank whose memory it is in, where `comm` is the reader's.
+    #[inline]
+    pub(in crate::measure::kernels) fn owner(self, comm: &impl Comm) -> usize {
+        let owner = comm.rank() + (self.0 >> Self::OFFSET_BITS) as usize;
+        if owner < comm.size() { owner } else { owner - comm.size() }
     }
 
     #[inline]
@@ -101,7 +110,7 @@ impl Draws {
         array.fill_with(|| {
             let word = self.law.sample(&mut self.random) * self.block;
             // The hot end of the power law is the rank's own memory.
-            Location::new((word / self.local + self.rank) % self.ranks, word % self.local)
+            Location::new(word / self.local, word % self.local)
         });
     }
 
@@ -115,7 +124,8 @@ impl Draws {
     /// What the blocks at these places must sum to.
     pub(in crate::measure::kernels) fn expected(&self, array: &[Location]) -> u64 {
         let sum_of = |at: &Location| {
-            let (owner, first) = (at.owner() as u64, at.offset() as u64);
+            let after = at.0 >> Location::OFFSET_BITS;
+            let (owner, first) = ((self.rank + after) % self.ranks, at.offset() as u64);
             potential(owner, first + self.block).wrapping_sub(potential(owner, first))
         };
         array.iter().fold(0, |sum: u64, at| sum.wrapping_add(sum_of(at)))

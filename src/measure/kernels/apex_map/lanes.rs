@@ -1,6 +1,6 @@
 //! The sums of [`super::sum`] by vectors of 4 or 8 words.
 
-use super::sum::{LANES, Sum, WIDEST};
+use super::sum::{Adder, LANES, Sum, WIDEST};
 use super::vectors::{Kind, Vector};
 use std::arch::x86_64::{__m256i, __m512i};
 
@@ -46,19 +46,6 @@ impl<V: Vector> Lanes<V> {
         for (lane, to) in self.lanes.into_iter().zip(&mut sum.lanes) {
             // SAFETY: the lanes are as wide as the widest vector.
             unsafe { lane.store(to.as_mut_ptr()) };
-        }
-    }
-
-    fn shape(&self) -> u8 {
-        match (self.turns, self.singles, self.rest) {
-            (0, 0, 1) => WORD,
-            (0, 0, 2) => PAIR,
-            (0, 0, 4) => FOUR,
-            (0, 0, _) => PART,
-            (0, 1, 0) => ONE,
-            (0, 2, 0) => TWO,
-            (_, 0, 0) => TURNS,
-            _ => ANY,
         }
     }
 
@@ -134,24 +121,30 @@ impl<V: Vector> Lanes<V> {
     }
 }
 
+/// Which of the shapes a block has.
+fn shape<V: Vector>(block: usize) -> u8 {
+    let (vectors, rest) = (block / V::WORDS, block % V::WORDS);
+    match (vectors / LANES, vectors % LANES, rest) {
+        (0, 0, 1) => WORD,
+        (0, 0, 2) => PAIR,
+        (0, 0, 4) => FOUR,
+        (0, 0, _) => PART,
+        (0, 1, 0) => ONE,
+        (0, 2, 0) => TWO,
+        (_, 0, 0) => TURNS,
+        _ => ANY,
+    }
+}
+
 /// # Safety
 /// The processor has the vector's instructions.
 #[inline(always)]
-unsafe fn add_all<V: Vector>(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
+unsafe fn add_all<V: Vector, const SHAPE: u8>(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
     let last = memory.len().checked_sub(sum.block).expect("a block is longer than the memory") as u64;
     // SAFETY: the caller's.
     unsafe {
         let mut lanes = Lanes::<V>::begin(sum);
-        match lanes.shape() {
-            WORD => lanes.blocks::<WORD>(memory, offsets, last),
-            PAIR => lanes.blocks::<PAIR>(memory, offsets, last),
-            FOUR => lanes.blocks::<FOUR>(memory, offsets, last),
-            PART => lanes.blocks::<PART>(memory, offsets, last),
-            ONE => lanes.blocks::<ONE>(memory, offsets, last),
-            TWO => lanes.blocks::<TWO>(memory, offsets, last),
-            TURNS => lanes.blocks::<TURNS>(memory, offsets, last),
-            _ => lanes.blocks::<ANY>(memory, offsets, last),
-        }
+        lanes.blocks::<SHAPE>(memory, offsets, last);
         lanes.end(sum);
     }
 }
@@ -159,12 +152,12 @@ unsafe fn add_all<V: Vector>(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
 /// # Safety
 /// The processor has the vector's instructions.
 #[inline(always)]
-unsafe fn add_one<V: Vector>(sum: &mut Sum, words: &[u64]) {
+unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
     assert!(words.len() >= sum.block, "a block has as many words as was said");
     // SAFETY: the block is there.
     unsafe {
         let mut lanes = Lanes::<V>::begin(sum);
-        lanes.block(words.as_ptr());
+        lanes.of_shape::<SHAPE>(words.as_ptr(), 0);
         lanes.end(sum);
     }
 }
@@ -176,46 +169,39 @@ unsafe fn add_one<V: Vector>(sum: &mut Sum, words: &[u64]) {
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
     assert!(kind.is_there(), "this processor lacks the instructions");
     let mut sum = Sum::new(block);
-    add_with(kind, &mut sum, memory, offsets);
+    (adder(kind, block).all)(&mut sum, memory, offsets);
     sum.total()
 }
 
-fn add_with(kind: Kind, sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-    #[target_feature(enable = "avx2")]
-    fn avx2(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-        // SAFETY: the instructions are there.
-        unsafe { add_all::<__m256i>(sum, memory, offsets) }
-    }
-    #[target_feature(enable = "avx512f")]
-    fn avx512(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
-        // SAFETY: the instructions are there.
-        unsafe { add_all::<__m512i>(sum, memory, offsets) }
-    }
-    // SAFETY: the processor has the instructions, as it gave this kind.
-    unsafe {
-        match kind {
-            Kind::Avx2 => avx2(sum, memory, offsets),
-            Kind::Avx512 => avx512(sum, memory, offsets),
-        }
-    }
-}
-
-/// Adds a block, by instructions that the processor has.
-pub(super) fn adder(kind: Kind) -> fn(&mut Sum, &[u64]) {
-    #[target_feature(enable = "avx2")]
-    fn avx2(sum: &mut Sum, words: &[u64]) {
-        // SAFETY: the instructions are there.
-        unsafe { add_one::<__m256i>(sum, words) }
-    }
-    #[target_feature(enable = "avx512f")]
-    fn avx512(sum: &mut Sum, words: &[u64]) {
-        // SAFETY: the instructions are there.
-        unsafe { add_one::<__m512i>(sum, words) }
+/// Adds blocks of this length by instructions that the processor has.
+pub(super) fn adder(kind: Kind, block: usize) -> Adder {
+    macro_rules! of_shape {
+        ($vector:ty, $feature:literal: $($shape:ident),*) => {
+            match shape::<$vector>(block) {
+                $($shape => {
+                    #[target_feature(enable = $feature)]
+                    fn one(sum: &mut Sum, words: &[u64]) {
+                        // SAFETY: the instructions are there.
+                        unsafe { add_one::<$vector, $shape>(sum, words) }
+                    }
+                    #[target_feature(enable = $feature)]
+                    fn all(sum: &mut Sum, memory: &[u64], offsets: &[u64]) {
+                        // SAFETY: the instructions are there.
+                        unsafe { add_all::<$vector, $shape>(sum, memory, offsets) }
+                    }
+                    Adder {
+                        // SAFETY: the processor has the instructions, as it gave this kind.
+                        one: |sum, words| unsafe { one(sum, words) },
+                        // SAFETY: as above.
+                        all: |sum, memory, offsets| unsafe { all(sum, memory, offsets) },
+                    }
+                })*
+                _ => unreachable!("there is no other shape"),
+            }
+        };
     }
     match kind {
-        // SAFETY: the processor has the instructions, as it gave this kind.
-        Kind::Avx2 => |sum, words| unsafe { avx2(sum, words) },
-        // SAFETY: as above.
-        Kind::Avx512 => |sum, words| unsafe { avx512(sum, words) },
+        Kind::Avx2 => of_shape!(__m256i, "avx2": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
+        Kind::Avx512 => of_shape!(__m512i, "avx512f": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
     }
 }

@@ -40,7 +40,7 @@ pub use sum_all::sum_all;
 pub use two_sided::TWO_SIDED;
 
 use draw::{Location, potential};
-use sum::Sum;
+use sum::{Adder, Sum};
 use sum_all::adder;
 use timing::Arrays;
 

@@ -2,12 +2,12 @@
 //!
 //! SOURCE: Strohmaier and Shan, Section 4: the announced implementation in one-sided models (SHMEM, UPC), here with
 //!   MPI's windows, and Table 1 (left column). Up to B gets are outstanding; they are summed in the order of their
-//!   arrival.
+//!   arrival, which is looked for after each, and after at most 64 own accesses.
 
 use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, in_quarters, time};
-use super::{ALPHA, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
+use super::{ALPHA, Adder, B, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Sum, Variant, adder, memory};
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
 use crate::measure::comm::{GetWindow, Rma};
@@ -43,10 +43,13 @@ pub(super) fn run<C: Rma>(comm: &C, point: &Point, stream: u64, arena: &mut Aren
     let block = point.integer("L") as usize;
     Ok(comm.get_window(memory, point.integer("B") as usize, block, |window| {
         let mut rank =
-            Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Sum::new(block), add: adder() };
+            Rank { comm, memory, block, window, outstanding: 0, remote: 0, sum: Sum::new(block), add: adder(block) };
         time(comm, (point, stream), (memory, granted), Arrays::AllBefore, |locations| rank.pass(locations))
     }))
 }
+
+/// Own accesses in a row after which a rank looks for blocks that have come, at most.
+const RUN: usize = 64;
 
 /// One rank's side.
 struct Rank<'a, C, W> {
@@ -58,7 +61,7 @@ struct Rank<'a, C, W> {
     outstanding: usize,
     remote: u64,
     sum: Sum,
-    add: fn(&mut Sum, &[u64]),
+    add: Adder,
 }
 
 impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
@@ -75,27 +78,38 @@ impl<C: Rma, W: GetWindow> Rank<'_, C, W> {
         Tally { sum, remote, served: 0, quarters, own_end, end: self.comm.now() }
     }
 
-    fn access(&mut self, locations: &[Location]) {
-        for &location in locations {
-            if location.owner() == self.comm.rank() {
-                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
-            } else {
-                while !self.window.get(location.owner(), location.offset(), self.block) {
-                    self.wait();
-                }
-                self.outstanding += 1;
-                self.remote += 1;
+    fn access(&mut self, mut locations: &[Location]) {
+        while !locations.is_empty() {
+            let own = locations.iter().take(RUN).take_while(|location| location.is_own()).count();
+            let (own, others) = locations.split_at(own);
+            if !own.is_empty() {
+                (self.add.all)(&mut self.sum, self.memory, Location::offsets(own));
             }
-            let (add, sum) = (self.add, &mut self.sum);
+            locations = others;
+            if let Some((&remote, after)) = others.split_first().filter(|(location, _)| !location.is_own()) {
+                self.get(remote);
+                locations = after;
+            }
+            let (add, sum) = (self.add.one, &mut self.sum);
             while self.window.take_arrived(|words| add(sum, words)).is_some() {
                 self.outstanding -= 1;
             }
         }
     }
 
+    #[inline]
+    fn get(&mut self, remote: Location) {
+        let (owner, offset) = (remote.owner(self.comm), remote.offset());
+        while !self.window.get(owner, offset, self.block) {
+            self.wait();
+        }
+        self.outstanding += 1;
+        self.remote += 1;
+    }
+
     /// Sums a block, if one can be had: one turn of a waiting loop.
     fn wait(&mut self) {
-        let (add, sum) = (self.add, &mut self.sum);
+        let (add, sum) = (self.add.one, &mut self.sum);
         match self.window.take(|words| add(sum, words)) {
             Some(()) => self.outstanding -= 1,
             None => self.comm.relax(),

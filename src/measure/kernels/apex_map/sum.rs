@@ -15,6 +15,15 @@ pub(super) struct Sum {
     pub(super) block: usize,
 }
 
+/// How blocks of one length are added on this processor: chosen once, before the clock runs.
+#[derive(Clone, Copy)]
+pub(super) struct Adder {
+    /// Adds a block; its length is the one that was announced.
+    pub(super) one: fn(&mut Sum, &[u64]),
+    /// Adds the blocks of a memory at these places.
+    pub(super) all: fn(&mut Sum, &[u64], &[u64]),
+}
+
 impl Sum {
     /// Of blocks of `block` words, at least one.
     pub(super) fn new(block: usize) -> Self {
@@ -39,5 +48,12 @@ impl Sum {
         }
         let lane = &mut self.lanes[LANES - 1];
         lane.iter_mut().zip(rest).for_each(|(lane, &word)| *lane = lane.wrapping_add(word));
+    }
+
+    /// Adds the blocks of a memory at these places.
+    pub(super) fn add_all(&mut self, memory: &[u64], offsets: &[u64]) {
+        for &at in offsets {
+            self.add(&memory[at as usize..][..self.block]);
+        }
     }
 }

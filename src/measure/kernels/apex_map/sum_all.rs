@@ -1,14 +1,14 @@
 //! Sums of blocks by the widest instructions that this processor has.
 
-use super::sum::Sum;
+use super::sum::{Adder, Sum};
 
-/// How a block is added on this processor: chosen once, before the clock runs.
-pub(super) fn adder() -> fn(&mut Sum, &[u64]) {
+/// How blocks of this length are added.
+pub(super) fn adder(block: usize) -> Adder {
     #[cfg(target_arch = "x86_64")]
     if let Some(kind) = super::vectors::Kind::best() {
-        return super::lanes::adder(kind);
+        return super::lanes::adder(kind, block);
     }
-    Sum::add
+    Adder { one: Sum::add, all: Sum::add_all }
 }
 
 /// The timed loop of one rank: the wrapping sum of the `block` words at each of `offsets`.
@@ -21,8 +21,6 @@ pub fn sum_all(memory: &[u64], offsets: &[u64], block: usize) -> u64 {
         return super::lanes::sum_all(kind, memory, offsets, block);
     }
     let mut sum = Sum::new(block);
-    for &at in offsets {
-        sum.add(&memory[at as usize..][..block]);
-    }
+    sum.add_all(memory, offsets);
     sum.total()
 }

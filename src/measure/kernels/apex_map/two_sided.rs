@@ -10,7 +10,8 @@ use super::accesses::Tally;
 use super::draw::Location;
 use super::timing::{Arrays, in_quarters, time};
 use super::{
-    ALPHA, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory, with_outputs,
+    ALPHA, Adder, B, HEADLINE, I, L, M, METHOD, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Sum, Variant, adder, memory,
+    with_outputs,
 };
 use crate::error::Result;
 use crate::measure::comm::arena::Arena;
@@ -90,7 +91,7 @@ pub(super) fn run<C: Mailboxes>(comm: &C, point: &Point, stream: u64, arena: &mu
             served: 0,
             polls: 0,
             sum: Sum::new(block),
-            add: adder(),
+            add: adder(block),
         };
         let poll_seconds = rank.poll_seconds();
         let (run, memory) = ((point, stream), (memory, granted));
@@ -121,7 +122,7 @@ struct Rank<'a, 'm, C: Mailboxes> {
     served: u64,
     polls: u64,
     sum: Sum,
-    add: fn(&mut Sum, &[u64]),
+    add: Adder,
 }
 
 impl<C: Mailboxes> Rank<'_, '_, C> {
@@ -159,11 +160,11 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
 
     fn access(&mut self, locations: &[Location]) {
         for &location in locations {
-            if location.owner() == self.comm.rank() {
-                (self.add)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
+            if location.is_own() {
+                (self.add.one)(&mut self.sum, &self.memory[location.offset()..][..self.block]);
             } else {
-                let request = [location.offset() as u64];
-                while self.outstanding == self.buffers || !self.requests_out.send(location.owner(), &request) {
+                let (owner, request) = (location.owner(self.comm), [location.offset() as u64]);
+                while self.outstanding == self.buffers || !self.requests_out.send(owner, &request) {
                     self.make_progress();
                 }
                 self.outstanding += 1;
@@ -208,7 +209,7 @@ impl<C: Mailboxes> Rank<'_, '_, C> {
     /// Sums what has come.
     #[inline]
     fn process_replies(&mut self) -> bool {
-        let (before, add, sum) = (self.outstanding, self.add, &mut self.sum);
+        let (before, add, sum) = (self.outstanding, self.add.one, &mut self.sum);
         while self.outstanding > 0 && self.replies_in.take(|_, words| add(sum, words)).is_some() {
             self.outstanding -= 1;
         }
