@@ -214,7 +214,7 @@ proptest! {
         }
         prop_assert_eq!(sum_all(&memory, &offsets, block), plain);
         #[cfg(target_arch = "x86_64")]
-        for kind in [Kind::Avx2, Kind::Avx512].into_iter().filter(|kind| kind.is_there()) {
+        for kind in Kind::detected() {
             prop_assert_eq!(lanes::sum_all(kind, &memory, &offsets, block), plain, "{:?}", kind);
         }
     }
@@ -229,7 +229,7 @@ fn a_block_beyond_memory_panics_instead_of_reading_it() {
             let result = std::panic::catch_unwind(|| sum_all(&[1; 32], &offsets, block));
             assert!(result.is_err(), "{block} {offsets:?}");
             #[cfg(target_arch = "x86_64")]
-            for kind in [Kind::Avx2, Kind::Avx512].into_iter().filter(|kind| kind.is_there()) {
+            for kind in Kind::detected() {
                 let result = std::panic::catch_unwind(|| lanes::sum_all(kind, &[1; 32], &offsets, block));
                 assert!(result.is_err(), "{kind:?} {block} {offsets:?}");
             }

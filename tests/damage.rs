@@ -410,6 +410,20 @@ proptest! {
 }
 
 #[test]
+fn a_line_of_the_plan_that_is_no_point_is_named_instead_of_counting_stale_samples() {
+    let (_scratch, folder) = result(&lines());
+    std::fs::write(folder.points(), "{\"key\": \"k0\", \"kernel\": \"k\", \"ranks\": 1}\n{\"key\": 3}\n")
+        .expect("written");
+    for command in ["status", "query"] {
+        let (text, code) = said(&[command, path(&folder)]);
+        let told = text.contains("points.jsonl: line 2 is not a planned point") && text.contains("remove the file");
+        assert!(code == Some(3) && told, "{command}: {text}");
+    }
+    std::fs::remove_file(folder.points()).expect("removed");
+    assert_eq!(said(&["status", path(&folder)]).1, Some(0));
+}
+
+#[test]
 fn a_pipe_among_the_journals_is_refused_and_keeps_nobody_waiting() {
     let scratch = Scratch::new();
     let folder = Folder::create(&scratch.join("result")).expect("a folder");
@@ -428,9 +442,10 @@ fn a_pipe_in_the_place_of_a_file_of_a_result_keeps_nobody_waiting() {
         patiently(move || {
             assert_eq!(Manifest::read(&folder).is_err(), name == "manifest.json");
             assert_eq!(folder.lock().is_err(), name == ".lock");
-            assert!(folder.planned_points().is_none());
+            assert_eq!(folder.planned_points().is_err(), name == "points.jsonl");
             for command in ["status", "query"] {
-                assert_eq!(said(&[command, path(&folder)]).1, Some(0), "{command} with {name}");
+                let (text, code) = said(&[command, path(&folder)]);
+                assert_eq!(code, Some(if name == "points.jsonl" { 3 } else { 0 }), "{command} with {name}: {text}");
             }
         });
     }

@@ -1,9 +1,15 @@
 //! The fingerprint of the measuring code: what makes samples stale, and what does not. The build script runs as cargo runs it,
-//! over a copy of the sources that stands in no repository.
+//! over a copy of the sources that stands in no repository; which files are in which key is asked of its module directly.
 
+#[path = "../build/fingerprint.rs"]
+mod fingerprint;
+
+use super::architecture::sources;
 use super::common::Scratch;
 use apexmap::measure::kernels;
-use std::collections::BTreeMap;
+use fingerprint::{IN_NO_KEY, MEASURING, OF_ALL_FAMILIES, fingerprints};
+use sha2::Sha256;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -69,7 +75,7 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
     let scratch = Scratch::new();
     let copied = scratch.join("the-copy");
     fs::create_dir_all(&copied).expect("a folder");
-    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "src", "tests", "benches", "examples"] {
+    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "build", "src", "tests", "benches", "examples"] {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name), &copied.join(name));
     }
     let first = build(&copied, &["--release"]);
@@ -87,22 +93,78 @@ fn samples_are_stale_when_their_own_code_or_its_build_changes_and_only_then() {
         );
     }
 
-    // A kernel more: a file in its family's folder and a line in the list.
-    let change = |file: &str, text: &str| {
-        let file = copied.join("src/measure").join(file);
-        fs::write(&file, fs::read_to_string(&file).unwrap_or_default() + text).expect("a changed file");
-        build(&copied, &["--release"])
-    };
-    change("kernels/mod.rs", "\n// A line.\n");
-    let stale = |then: &Built, now: &Built| -> Vec<String> {
-        let (then, now) = (then.families(), now.families());
-        then.iter().filter(|(family, is)| now[*family] != **is).map(|(family, _)| family.to_string()).collect()
-    };
-    let more = change("kernels/random_access/more.rs", "//! A kernel.\n");
-    assert_eq!(stale(&first, &more), ["random_access"]);
-    // The streams of RandomAccess are part of calibrations, too.
-    let stream = change("kernels/random_access/random_stream.rs", "\n// A comment.\n");
-    assert_eq!(stale(&more, &stream), ["calibrate", "random_access"]);
-    let common = change("numerics/mix.rs", "\n// A comment.\n");
-    assert_eq!(stale(&stream, &common).len(), first.families().len(), "all kernels draw from it");
+    let file = copied.join("src/measure/kernels/on_node.rs");
+    fs::write(&file, fs::read_to_string(&file).expect("a file") + "\n// A line.\n").expect("a changed file");
+    let changed = build(&copied, &["--release"]);
+    for (family, fingerprint) in first.families() {
+        assert_ne!(changed.families()[family], fingerprint, "{family}: the file decides on which core a rank runs");
+    }
+}
+
+/// Families whose keys have a file of `src/measure`, as the documentation of `build/fingerprint.rs` says it.
+fn concerned<'a>(file: &str, families: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    if IN_NO_KEY.contains(&file) {
+        return BTreeSet::new();
+    }
+    let folder = file.strip_prefix("kernels/").and_then(|below| Some(below.split_once('/')?.0));
+    families
+        .iter()
+        .copied()
+        .filter(|family| folder.is_none_or(|own| own == *family || *family == OF_ALL_FAMILIES))
+        .collect()
+}
+
+fn keys(root: &Path) -> BTreeMap<String, String> {
+    let made = fingerprints(root, &Sha256::default()).expect("sources that can be read");
+    made.families.into_iter().chain([("whole".to_owned(), made.whole)]).collect()
+}
+
+/// Families whose keys differ.
+fn stale<'a>(then: &'a BTreeMap<String, String>, now: &BTreeMap<String, String>) -> BTreeSet<&'a str> {
+    then.iter().filter(|(family, is)| now[*family] != **is).map(|(family, _)| family.as_str()).collect()
+}
+
+#[test]
+fn each_file_of_the_measuring_code_is_in_the_keys_of_the_families_that_run_it() {
+    let scratch = Scratch::new();
+    let measuring = scratch.join(MEASURING);
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(MEASURING), &measuring);
+    let first = keys(&scratch.join(""));
+    let families: BTreeSet<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
+    assert_eq!(first.keys().map(String::as_str).collect::<BTreeSet<_>>(), &families | &BTreeSet::from(["whole"]));
+
+    let files = sources(MEASURING);
+    assert!(files.len() > 100, "{} files", files.len());
+    for (file, text) in &files {
+        let name = file.strip_prefix(MEASURING).expect("a file of the folder").to_str().expect("a name");
+        fs::write(measuring.join(name), format!("{text}\n// A comment.\n")).expect("a changed file");
+        let mut expected = concerned(name, &families);
+        if !IN_NO_KEY.contains(&name) {
+            expected.insert("whole");
+        }
+        assert_eq!(stale(&first, &keys(&scratch.join(""))), expected, "{name}");
+        fs::write(measuring.join(name), text).expect("the file as it was");
+    }
+    assert_eq!(keys(&scratch.join("")), first);
+
+    // A file more.
+    fs::write(measuring.join("kernels/random_access/more.rs"), "//! A kernel.\n").expect("a file");
+    assert_eq!(stale(&first, &keys(&scratch.join(""))), BTreeSet::from(["calibrate", "random_access", "whole"]));
+}
+
+#[test]
+fn only_calibrations_run_the_code_of_another_family_whose_key_has_all() {
+    let families: BTreeSet<&str> = kernels::ALL.iter().map(|kernel| kernels::family(kernel.id())).collect();
+    let mut of_others = 0;
+    for (file, text) in sources("src/measure/kernels") {
+        let name = file.strip_prefix("src/measure/kernels").expect("a file of the folder");
+        let Some(own) = name.components().next().filter(|_| name.components().count() > 1) else { continue };
+        let own = own.as_os_str().to_str().expect("a name");
+        let names = |family: &&&str| **family != own && text.contains(&format!("{family}::"));
+        if let Some(other) = families.iter().find(names) {
+            assert_eq!(own, OF_ALL_FAMILIES, "{} names {other}, whose files are not in its key", name.display());
+            of_others += 1;
+        }
+    }
+    assert!(of_others > 5, "{of_others} files of calibrations that name another family");
 }

@@ -313,12 +313,90 @@ fn messages_and_hops_are_those_of_the_papers() {
     // Half of the updates move in each of log2(P) dimensions, by one message each a round.
     let cube = on_four("random_access.hypercube");
     assert!((number(&cube, "hops_per_update") - 1.0).abs() < 0.05);
-    // An eighth of Q stays from round to round: a rank's 4096 updates come in rounds of 56.
-    assert!((number(&cube, "messages_per_update") - 2.0 * 74.0 / 4096.0).abs() < 1e-9);
+    assert!((number(&cube, "messages_per_update") - 2.0 / 64.0).abs() < 1e-9);
     // (P - 1) / P of them move once, in P - 1 messages.
     let all = on_four("random_access.alltoallv");
     assert!((number(&all, "hops_per_update") - 0.75).abs() < 0.05);
     assert!((number(&all, "messages_per_update") - 3.0 / 64.0).abs() < 1e-9);
+}
+
+/// All updates that a rank makes in a round beyond Q, as a fraction, by the normal approximation of the binomial distribution.
+fn expected_excess(ranks: f64, look_ahead: f64) -> f64 {
+    ((1.0 - 1.0 / ranks) / look_ahead / (2.0 * std::f64::consts::PI)).sqrt()
+}
+
+#[test]
+fn the_hypercube_generates_q_updates_a_round_as_its_model_says() {
+    for (ranks, look_ahead) in [(2, 64u64), (2, 1024), (4, 1024), (4, 4096), (8, 512)] {
+        let words = 64 * look_ahead;
+        for own_updates in ["deferred", "at_once"] {
+            let point = table("random_access.hypercube", ranks, words).with("Q", look_ahead);
+            let outcome = run(point.with("own_updates", own_updates));
+            assert_eq!(outcome.verdict, Ok(()));
+            let messages = number(&outcome, "messages_per_update") * look_ahead as f64;
+            assert!((messages - f64::from(ranks.ilog2())).abs() < 1e-9, "{ranks} {look_ahead}: {messages}");
+        }
+    }
+}
+
+#[test]
+fn rounds_exceed_q_by_the_share_that_chance_gives_which_is_over_one_per_cent_from_four_ranks_on() {
+    // Values of the congruential generator are independent of each other; those of the shift register are shifts of one another,
+    // so that with four ranks their owners, two successive bits, are not.
+    for (ranks, stream, tolerance) in [(2, "lfsr", 0.1), (2, "lcg", 0.1), (4, "lcg", 0.1), (4, "lfsr", 0.2)] {
+        for kernel in ["random_access.hypercube", "random_access.alltoallv", "random_access.exchange"] {
+            let outcome = run(table(kernel, ranks, 1 << 18).with("Q", 1024u64).with("stream", stream));
+            let (share, expected) = (number(&outcome, "excess_share"), expected_excess(ranks as f64, 1024.0));
+            assert!((share / expected - 1.0).abs() < tolerance, "{kernel} {ranks} {stream}: {share} {expected}");
+        }
+    }
+    assert!(expected_excess(2.0, 1024.0) < 0.01 && expected_excess(4.0, 1024.0) > 0.01);
+    // One rank receives what it generates; algorithms without rounds say nothing.
+    assert_eq!(number(&run(table("random_access.hypercube", 1, 1 << 12)), "excess_share"), 0.0);
+    assert!(!run(table("random_access.base", 2, 1 << 12)).outputs.contains_key("excess_share"));
+}
+
+#[test]
+fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
+    const BITS: u32 = 9;
+    // T[a<63, 64-n>] ^= a, from the definition's text.
+    let mut words: Vec<u64> = (0..1 << BITS).collect();
+    let point = kernels::complete(table("random_access.sequential", 1, 1 << BITS).with("index", "highest")).unwrap();
+    let problem = Problem::local(&point, 1);
+    let mut generator = problem.own_generator();
+    for _ in 0..4 << BITS {
+        let value = generator.next_u64();
+        assert_eq!(problem.index.of(value), value >> (64 - BITS));
+        words[(value >> (64 - BITS)) as usize] ^= value;
+    }
+    let made = threads::run(1, |comm, arena| {
+        measure(comm, &problem, arena, Rules::STRICT, |table| {
+            table.words.copy_from_slice(&words);
+            Tally { applied: 4 << BITS, ..Tally::default() }
+        })
+    });
+    let made = made.into_iter().next().expect("a rank").expect("no panic").expect("memory");
+    assert_eq!(made.verdict, Ok(()));
+    let lowest = hash(&run(table("random_access.sequential", 1, 1 << BITS)));
+    for kernel in algorithms().into_iter().chain(["random_access.sequential", "random_access.shared"]) {
+        for variant in variants(kernel) {
+            let point = table(kernel, 1, 1 << BITS).with("index", "highest");
+            let outcome = run(variant.into_iter().fold(point, |point, (name, value)| point.with(name, value)));
+            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&made)), "{kernel}");
+            assert_ne!(hash(&outcome), lowest, "{kernel}");
+        }
+    }
+    // With several streams the tables of all algorithms are those of as many streams on one rank.
+    for ranks in [3, 4] {
+        let streams = table("random_access.sequential", 1, 1 << BITS).with("streams", ranks as u64);
+        let expected = hash(&run(streams.with("index", "highest")));
+        for kernel in algorithms() {
+            let outcome = run(table(kernel, ranks, 1 << BITS).with("index", "highest").with("Q", 64u64));
+            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), expected.clone()), "{kernel} on {ranks}");
+        }
+    }
+    let refused = refusal(table("random_access.base", 2, 64).with("stream", "lcg").with("index", "lowest"));
+    assert!(refused.contains("repeat after 2^n values") && refused.contains("index = \"highest\""), "{refused}");
 }
 
 #[test]
@@ -557,10 +635,14 @@ proptest! {
                 expected[value as usize & 255] ^= value;
                 pending.end().push(value);
             }
-            made += pending.make(&mut table);
+            let before = pending.count() as u64;
+            let done = pending.make(&mut table);
+            prop_assert_eq!(done + pending.count() as u64, before);
             prop_assert!(pending.count() <= pending.stay());
+            made += done;
         }
-        made += pending.make_last(&mut table);
+        made += pending.make_all(&mut table);
+        prop_assert_eq!(pending.count(), 0);
         prop_assert_eq!(made as usize, portions.iter().sum::<usize>());
         prop_assert_eq!(words, expected);
     }

@@ -6,6 +6,8 @@ use apexmap::measure::comm::{Comm, Transport, World, threads};
 use apexmap::measure::kernels::apex_map::access::{Access, Pattern};
 use apexmap::measure::kernels::apex_map::access_all::{Accesses, access_all};
 use apexmap::measure::kernels::apex_map::chains::chase_all;
+#[cfg(target_arch = "x86_64")]
+use apexmap::measure::kernels::apex_map::vectors::Kind;
 use apexmap::measure::kernels::apex_map::writing::{Loop, run as run_loop};
 use apexmap::measure::kernels::{Outcome, complete, find};
 use apexmap::measure::numerics::mix::mix;
@@ -185,6 +187,26 @@ fn a_block_beyond_memory_panics_instead_of_being_written() {
             let what = Accesses { access, pattern: Pattern::of_per_cent(100), block, first: 1 };
             let result = std::panic::catch_unwind(|| access_all(&mut [1; 32], &[0, 33 - block as u64], what));
             assert!(result.is_err(), "{block}");
+        }
+    }
+}
+
+#[test]
+fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
+    #[repr(align(64))]
+    struct Aligned([u64; 64]);
+    for block in [4, 8, 16, 32] {
+        for share in [50, 100] {
+            let pattern = Pattern::of_per_cent(share);
+            let what = Accesses { access: Access::NonTemporal, pattern, block, first: 1 };
+            let run = |at| std::panic::catch_unwind(|| access_all(&mut Aligned([1; 64]).0, &[0, at], what));
+            assert!(run(block as u64).is_ok(), "{block}");
+            // Without vectors each word has its place.
+            #[cfg(target_arch = "x86_64")]
+            let vectors = Kind::best().is_some();
+            #[cfg(not(target_arch = "x86_64"))]
+            let vectors = false;
+            assert_eq!((1..4).all(|at| run(at).is_err()), vectors, "{block}");
         }
     }
 }

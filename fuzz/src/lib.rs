@@ -180,8 +180,9 @@ pub fn manifest(data: &[u8]) {
         }
     }
     std::fs::write(folder.points(), data).expect("a file");
-    if let Some(points) = folder.planned_points() {
-        points.iter().for_each(|point| drop(kernels::complete(point.clone())));
+    match folder.planned_points() {
+        Err(error) => shown(&error),
+        Ok(points) => points.into_iter().flatten().for_each(|point| drop(kernels::complete(point))),
     }
     std::fs::remove_file(folder.points()).expect("a file");
 }

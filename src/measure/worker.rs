@@ -207,7 +207,7 @@ fn serve<C: Collectives>(
     let tasks: Vec<(&dyn Kernel, &Point)> =
         job.tasks.iter().map(|task| Ok((runnable(job, &task.point)?, &task.point))).collect::<Result<_>>()?;
     arena.expect(tasks.iter().map(|(kernel, point)| kernel.arena_words(point)).max().unwrap_or(0) as usize);
-    let placement = gather_placement(comm, &job.launcher);
+    let placement = gather_placement(comm, &job.launcher)?;
     let mut root = placement.map(|placement| Root::new(comm, job, transport, placement, place)).transpose()?;
     let mut observer = Observer::new(comm);
     preflight(comm, job, &mut observer, root.is_some())?;

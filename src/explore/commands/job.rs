@@ -242,7 +242,7 @@ fn conclude(folder: &Folder, manifest: Manifest, tally: &Tally) -> Result<()> {
     }
     let text = read_text(&folder.sweep()).unwrap_or(manifest.sweep);
     let (repeat, blocks) = sweep::repeat(&text, &folder.sweep())?;
-    let keys = folder.planned_keys().unwrap_or_default();
+    let keys = folder.planned_keys()?.unwrap_or_default();
     let progress = Progress::of(keys.iter().cloned(), blocks, repeat, &records);
     let known = if tally.known > 0 { format!("; {} had been imported before", tally.known) } else { String::new() };
     print(&format!(

@@ -53,7 +53,7 @@ fn measure(
     out_of_time: &Cell<bool>,
 ) -> Result<()> {
     let mut setup = Setup::on(arguments, part.machine)?;
-    let planned = folder.planned_keys().unwrap_or_default();
+    let planned = folder.planned_keys()?.unwrap_or_default();
     if let Some(entry) = setup.plan.entries.iter().find(|entry| !planned.contains(&entry.key)) {
         return Err(Error::environment(
             format!("the plan of this job is not that which was submitted: {} is new", entry.point.label()),

@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 /// Sees to it that the result folder has no result of another sweep.
 pub fn keep_apart(setup: &Setup, replace: bool) -> Result<()> {
-    let Some(other) = setup.other_sweep() else { return Ok(()) };
+    let Some(other) = setup.other_sweep()? else { return Ok(()) };
     let path = setup.folder.display();
     if !replace {
         return Err(Error::input(

@@ -124,18 +124,21 @@ impl Setup {
 
     /// What the result folder holds if it is the result of another sweep: one without a point of this one, or one of another
     /// name whose points are not the same.
-    pub fn other_sweep(&self) -> Option<String> {
+    ///
+    /// # Errors
+    /// If its plan cannot be read.
+    pub fn other_sweep(&self) -> Result<Option<String>> {
         let folder = Folder { path: self.folder.clone() };
-        let there = folder.planned_points().filter(|points| !points.is_empty())?;
+        let Some(there) = folder.planned_points()?.filter(|points| !points.is_empty()) else { return Ok(None) };
         let name = Manifest::read(&folder).map(|manifest| manifest.name);
         let labels: HashSet<String> = self.sweep.points.iter().map(Point::label).collect();
         let common = there.iter().filter(|point| labels.contains(&point.label())).count();
         let same = common == there.len() && common == labels.len();
         let renamed = name.as_ref().is_ok_and(|name| *name != self.sweep.name) && !same;
-        (common == 0 || renamed).then(|| {
+        Ok((common == 0 || renamed).then(|| {
             let name = name.map_or_else(|_| "whose name cannot be read".into(), |name| format!("\"{name}\""));
             format!("{name}: it has {}, {common} of them in \"{}\"", plural(there.len(), "point"), self.sweep.name)
-        })
+        }))
     }
 
     /// What is to be known before ranks of MPICH wait for each other on too few cores.

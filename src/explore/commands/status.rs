@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::open(&arguments.result)?;
     let records = folder.outcomes()?;
     let samples = records.iter().flat_map(|record| &record.samples);
-    let keys = folder.planned_keys().unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
+    let keys = folder.planned_keys()?.unwrap_or_else(|| samples.clone().map(|sample| sample.key.clone()).collect());
     let manifest = manifest(&folder);
     // The manifest keeps the sweep, too.
     let kept = read_text(&folder.sweep()).ok();

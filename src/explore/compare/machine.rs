@@ -1,7 +1,7 @@
 //! What is compared: the samples of a result, or what is published of a machine.
 
 use crate::error::{Error, Result};
-use crate::explore::machine::Card;
+use crate::explore::machine::{Card, entry_of};
 use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
 use crate::measure::kernels;
@@ -52,7 +52,7 @@ impl Machine {
             ));
         }
         let name = manifest.as_ref().map_or_else(|| given.to_owned(), |manifest| manifest.machine.clone());
-        let card = manifest.as_ref().map(|manifest| reported_by_os(manifest, &name));
+        let card = manifest.as_ref().map(|manifest| reported_by_os(manifest, &name)).transpose()?;
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
@@ -78,18 +78,21 @@ impl Machine {
 }
 
 /// What the operating system reported of a machine, as a card.
-fn reported_by_os(manifest: &Manifest, name: &str) -> Card {
+///
+/// # Errors
+/// If the manifest has a value that is none, such as a negative clock.
+fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
     let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
     let mut numbers = vec![("memory_bytes".to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.processors.cores.map(|cores| ("cores".to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
     numbers.extend(host.caches.iter().map(|cache| (format!("l{}_bytes", cache.level), cache.bytes as f64)));
-    for (number, value) in numbers {
-        // A level that cards do not know is left out.
-        let _ = card.set_base(&number, value, "reported by the operating system");
+    // A level that cards do not know is left out.
+    for (number, value) in numbers.into_iter().filter(|(number, _)| entry_of(number).is_some()) {
+        card.set_base(&number, value, "reported by the operating system")?;
     }
-    card
+    Ok(card)
 }
 
 /// Gives every machine a name of its own: what was asked for, or what it is called, with what was given where that is not

@@ -152,6 +152,10 @@ fn terms(machine: &Machine, row: usize, numbers: &[f64]) -> Result<Vec<(&'static
     if seconds.is_finite() && seconds > 0.0 {
         return Ok(terms);
     }
-    let lacks = if x[3] > 1.0 { "of messages or gets, or of main memory" } else { "of main memory" };
+    let lacks = if machine.samples.table().number("ranks", row) > 1.0 {
+        "of messages or gets, or of main memory"
+    } else {
+        "of main memory"
+    };
     Err(format!("the card of {} lacks the numbers {lacks}", machine.name))
 }

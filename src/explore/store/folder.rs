@@ -202,23 +202,43 @@ impl Folder {
         new_file::remove_abandoned(&self.path);
     }
 
-    /// Keys of the plan that this folder was last run with; `None` if it does not say.
-    pub(crate) fn planned_keys(&self) -> Option<HashSet<String>> {
+    /// Keys of the plan that this folder was last run with; `None` if it has none.
+    ///
+    /// # Errors
+    /// As [`Folder::planned_points`].
+    pub(crate) fn planned_keys(&self) -> Result<Option<HashSet<String>>> {
         #[derive(serde::Deserialize)]
         struct PlannedPoint {
             key: String,
         }
-        Some(self.planned::<PlannedPoint>()?.into_iter().map(|line| line.key).collect())
+        let planned = self.planned::<PlannedPoint>()?;
+        Ok(planned.map(|points| points.into_iter().map(|line| line.key).collect()))
     }
 
-    /// Points of the plan that this folder was last run with; `None` if it does not say.
-    pub fn planned_points(&self) -> Option<Vec<Point>> {
+    /// Points of the plan that this folder was last run with; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the plan cannot be read, or a line of it is no point: which samples are stale is not known without it.
+    pub fn planned_points(&self) -> Result<Option<Vec<Point>>> {
         self.planned()
     }
 
-    fn planned<T: DeserializeOwned>(&self) -> Option<Vec<T>> {
-        let text = read_text(&self.points()).ok()?;
-        text.lines().map(|line| serde_json::from_str(line).ok()).collect()
+    fn planned<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
+        let path = self.points();
+        let text = match read_text(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file("read", &path, error)),
+        };
+        let point = |(number, line): (usize, &str)| {
+            serde_json::from_str(line).map_err(|e| {
+                Error::environment(
+                    format!("{}: line {} is not a planned point: {e}", path.display(), number + 1),
+                    "get a whole copy, or remove the file: `apexmap run` writes it anew, and until then all samples count as planned",
+                )
+            })
+        };
+        text.lines().enumerate().map(point).collect::<Result<_>>().map(Some)
     }
 
     /// Moves the result to the first free of PATH.1, PATH.2, ... and returns that.

@@ -71,7 +71,7 @@ impl Folder {
 
     /// The table of the journals.
     fn tabulate(&self) -> Result<(Table, Vec<Damage>)> {
-        let keys = self.planned_keys();
+        let keys = self.planned_keys()?;
         let current = |key: &str| keys.as_ref().is_none_or(|keys| keys.contains(key));
         let mut table = Tabulation::new(self.card()?.map(|card| Limits::of(&card)));
         let add = |sample: Sample, record: &mut Record| {

@@ -3,7 +3,6 @@
 use crate::error::{Error, Result};
 use memmap2::MmapMut;
 use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 /// Items of 4 bytes. While its rank panics they are leaked: others may still touch them.
@@ -43,20 +42,10 @@ impl Buffer {
     pub(super) fn items(&self) -> usize {
         self.items
     }
-}
 
-impl Deref for Buffer {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
-        // SAFETY: any bits are an item, and pages are aligned. Transports that share a buffer do not call this.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.items) }
-    }
-}
-
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [u32] {
-        // SAFETY: as above.
+    /// All items, for their only owner: who shares a buffer, or waits for messages in it, has no such access.
+    pub fn items_mut(&mut self) -> &mut [u32] {
+        // SAFETY: any bits are an item, pages are aligned, and the buffer is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.items) }
     }
 }

@@ -12,8 +12,8 @@ mod parameter;
 pub mod random_access;
 
 pub use here::run_here;
-use on_node::OnNode;
-use parameter::parameter;
+pub(crate) use on_node::run;
+use parameter::{Choices, parameter};
 pub use parameter::{Domain, Parameter};
 
 use crate::error::{Error, Result};
@@ -260,23 +260,6 @@ pub trait Kernel: Sync {
     fn outputs(&self) -> &'static [Output] {
         self.about().outputs
     }
-}
-
-/// Runs a point, with its memory and its ranks on the NUMA nodes that it names. Collective.
-///
-/// # Errors
-/// As [`Kernel::run`], and if the machine has no such node.
-///
-/// # Panics
-/// If the point is not complete.
-pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
-    let node = |name: &str| match point.params.get(name) {
-        Some(Value::Integer(node)) => Some(*node as usize),
-        _ => None,
-    };
-    world.arena.bind(node(MEMORY_NODE))?;
-    let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
-    kernel.run(point, stream, world)
 }
 
 /// For kernels without messages.

@@ -1,10 +1,29 @@
-//! Ranks on the cores of a NUMA node, while a point runs.
+//! The run of a point: its memory and its ranks on NUMA nodes, while it runs.
 
+use super::{CORE_NODE, Kernel, MEMORY_NODE, Outcome};
 use crate::error::{Error, Result};
 use crate::measure::affinity;
-use crate::measure::comm::{Comm, Transport};
+use crate::measure::comm::{Comm, Transport, World};
 use crate::measure::hardware::{Hardware, HardwareThread, Place, order};
+use crate::point::{Point, Value};
 use crate::units::plural;
+
+/// Runs a point, with its memory and its ranks on the NUMA nodes that it names. Collective.
+///
+/// # Errors
+/// As [`Kernel::run`], and if the machine has no such node.
+///
+/// # Panics
+/// If the point is not complete.
+pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut World) -> Result<Outcome> {
+    let node = |name: &str| match point.params.get(name) {
+        Some(Value::Integer(node)) => Some(*node as usize),
+        _ => None,
+    };
+    world.arena.bind(node(MEMORY_NODE))?;
+    let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
+    kernel.run(point, stream, world)
+}
 
 /// This rank's thread on a hardware thread of the node; back where it may run otherwise when this is dropped.
 pub struct OnNode {

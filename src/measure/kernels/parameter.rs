@@ -58,6 +58,35 @@ pub enum Domain {
     Choice(&'static [&'static str]),
 }
 
+/// The words of a [`Domain::Choice`], each with what it means to the kernel: one list, so that no word means another one's thing.
+pub(crate) struct Choices<T: 'static>(pub &'static [(&'static str, T)]);
+
+impl<T: Copy> Choices<T> {
+    /// The words alone, for the domain.
+    ///
+    /// # Panics
+    /// If there are not `N`: where a constant is made of it, that does not compile.
+    pub(crate) const fn words<const N: usize>(&self) -> [&'static str; N] {
+        assert!(self.0.len() == N);
+        let (mut words, mut number) = ([""; N], 0);
+        while number < N {
+            words[number] = self.0[number].0;
+            number += 1;
+        }
+        words
+    }
+
+    /// What the point's word means.
+    ///
+    /// # Panics
+    /// If the point is not complete.
+    pub(crate) fn of(&self, point: &Point, name: &str) -> T {
+        let word = point.text(name);
+        let chosen = self.0.iter().find(|(known, _)| *known == word);
+        chosen.unwrap_or_else(|| panic!("{name} = \"{word}\" is none of its choices")).1
+    }
+}
+
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {

@@ -40,22 +40,28 @@ pub fn gather_facts<C: Collectives>(comm: &C, own: &Facts) -> Facts {
     comm.gather(&own.words()).map_or(*own, |words| Facts::over_ranks(&words))
 }
 
-/// Words that carry a rank's placement.
-const PLACEMENT_WORDS: usize = 64;
-
 /// Where all ranks are; on rank 0. Several nodes of Slurm may be one host: srun tells each rank its node.
-pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Option<Vec<Placement>> {
+///
+/// # Errors
+/// If the placement of a rank cannot be written or read.
+pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Option<Vec<Placement>>> {
     let mut own = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
     own.node = node.unwrap_or(own.node);
     own.node.truncate(255);
-    let text = serde_json::to_vec(&own).unwrap_or_default();
-    let all = comm.gather(&pack(&text, PLACEMENT_WORDS))?;
-    let read = |words: &[u64]| {
+    let text = serde_json::to_vec(&own).map_err(|e| Error::internal(e.to_string()))?;
+    // Room for the longest, which ends with a zero at least.
+    let lengths = comm.gather(&[text.len() as u64 / 8 + 1]);
+    let mut room = [lengths.and_then(|lengths| lengths.into_iter().max()).unwrap_or(0)];
+    comm.broadcast(&mut room);
+    let room = room[0] as usize;
+    let Some(all) = comm.gather(&pack(&text, room)) else { return Ok(None) };
+    let read = |(rank, words): (usize, &[u64])| {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take_while(|&byte| byte != 0).collect();
-        serde_json::from_slice(&bytes).ok()
+        let garbled = |e| Error::internal(format!("the placement of rank {rank} was garbled on its way: {e}"));
+        serde_json::from_slice(&bytes).map_err(garbled)
     };
-    Some(all.chunks_exact(PLACEMENT_WORDS).filter_map(read).collect())
+    all.chunks_exact(room).enumerate().map(read).collect::<Result<_>>().map(Some)
 }
 
 /// Where the memory of each rank is; on rank 0.

@@ -37,12 +37,12 @@ pub struct MpiMessages<'m> {
 impl Messages for MpiMessages<'_> {
     fn outgoing(&mut self) -> &mut [u32] {
         self.wait_all();
-        &mut self.outgoing
+        self.outgoing.items_mut()
     }
 
     fn incoming(&mut self) -> &mut [u32] {
         self.wait_all();
-        &mut self.incoming
+        self.incoming.items_mut()
     }
 
     #[inline]

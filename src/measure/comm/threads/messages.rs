@@ -113,7 +113,7 @@ impl Messages for ThreadMessages<'_> {
 
     fn incoming(&mut self) -> &mut [u32] {
         self.wait_all();
-        &mut self.incoming
+        self.incoming.items_mut()
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::ThreadComm;
 use crate::measure::comm::ring::{self, Count, Place, Ring};
 use crate::measure::comm::{Comm, UNEXPECTED_MESSAGES};
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapRaw};
 use std::sync::Arc;
 
 pub(super) type Producer<T> = ring::Producer<T, Everything>;
@@ -14,7 +14,7 @@ pub(super) type Everything = Arc<[Arc<Part>]>;
 
 /// What a rank has of the rings: the counts that it looks at, which are those of items put into the rings to it and of items taken
 /// from its own; then the places of the rings from it, of which each is used by what it sends.
-pub(super) struct Part(MmapMut);
+pub(super) struct Part(MmapRaw);
 
 /// Bytes of a ring's places, which share no pair of cache lines with another's.
 const fn of_places<T>(capacity: usize) -> usize {
@@ -30,11 +30,13 @@ impl Part {
         });
         // Now, as no look at a count is to wait for the system.
         map[..counts].fill(0);
-        Self(map)
+        Self(map.into())
     }
 
+    /// The pointer may be written through: it is made of no reference.
     fn at<T>(&self, bytes: usize) -> *const T {
-        self.0[bytes..].as_ptr().cast()
+        assert!(bytes <= self.0.len(), "a ring lies beyond its part");
+        self.0.as_mut_ptr().wrapping_add(bytes).cast_const().cast()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What an access does with its block, and how many bytes that asks for and moves.
 
-use crate::measure::kernels::{Domain, Output, Parameter, output, parameter};
+use crate::measure::kernels::{Choices, Domain, Output, Parameter, output, parameter};
 use crate::point::{Point, Value};
 use crate::units::{Unit, WORD_BYTES};
 
@@ -10,8 +10,16 @@ pub(super) const ACCESS: Parameter = parameter(
     "access: read (sum of the words), write, update (add to each word), copy (every second access is where the block of the one before goes, \
      from the first half of M to the second) or non_temporal \
      (write past the caches, on x86_64)",
-    Domain::Choice(&["read", "write", "update", "copy", "non_temporal"]),
+    Domain::Choice(&WORDS),
 );
+const CHOICES: Choices<Access> = Choices(&[
+    ("read", Access::Read),
+    ("write", Access::Write),
+    ("update", Access::Update),
+    ("copy", Access::Copy),
+    ("non_temporal", Access::NonTemporal),
+]);
+const WORDS: [&str; 5] = CHOICES.words();
 pub(super) const WRITE_SHARE: Parameter = parameter(
     "write_share",
     "write_per_cent",
@@ -46,15 +54,12 @@ pub enum Access {
 }
 
 impl Access {
-    /// Of a point; those of earlier versions read.
+    /// Of a point; those of earlier versions, which have no such parameter, read.
+    ///
+    /// # Panics
+    /// If it is none of the parameter's choices.
     pub fn of(point: &Point) -> Self {
-        match point.params.get("access") {
-            Some(Value::Text(name)) if name == "write" => Access::Write,
-            Some(Value::Text(name)) if name == "update" => Access::Update,
-            Some(Value::Text(name)) if name == "copy" => Access::Copy,
-            Some(Value::Text(name)) if name == "non_temporal" => Access::NonTemporal,
-            _ => Access::Read,
-        }
+        if point.params.contains_key("access") { CHOICES.of(point, "access") } else { Access::Read }
     }
 }
 
@@ -113,7 +118,7 @@ pub(super) fn words_asked_for(point: &Point) -> (f64, &'static str) {
         Access::Update => {
             (block * (1.0 + share(point)), "words read and words written, 16 L bytes per update, 8 L per read")
         }
-        _ => (block, "words read or written, 8 L bytes per access"),
+        Access::Write | Access::Copy | Access::NonTemporal => (block, "words read or written, 8 L bytes per access"),
     }
 }
 

@@ -18,7 +18,8 @@ pub struct Accesses {
 /// The timed loop: reads and writes the blocks at `offsets`, and gives the wrapping sum of the words read.
 ///
 /// # Panics
-/// If a block does not lie within `memory`.
+/// If a block does not lie within `memory`, or one of at least a vector that is written past the caches does not begin at a multiple of
+/// the vector's words.
 pub fn access_all(memory: &mut [u64], offsets: &[u64], what: Accesses) -> u64 {
     if what.access == Access::Read {
         return sum_all(memory, offsets, what.block);
@@ -91,7 +92,7 @@ fn finish_stores() {
 mod wide {
     use super::{Access, Accesses, Sum, finish_stores};
     use crate::measure::kernels::apex_map::lanes::Lanes;
-    use crate::measure::kernels::apex_map::vectors::{Kind, Vector};
+    use crate::measure::kernels::apex_map::vectors::{Kind, Vector, Width};
     use std::arch::x86_64::{__m256i, __m512i, _mm_stream_si64};
 
     // What is done with a block that is not read.
@@ -114,9 +115,9 @@ mod wide {
         let whole = what.block.is_multiple_of(<__m512i as Vector>::WORDS);
         // SAFETY: the processor has the instructions.
         unsafe {
-            match kind {
-                Kind::Avx512 if whole => avx512(sum, memory, offsets, what),
-                _ => avx2(sum, memory, offsets, what),
+            match kind.width() {
+                Width::Avx512 if whole => avx512(sum, memory, offsets, what),
+                Width::Avx512 | Width::Avx2 => avx2(sum, memory, offsets, what),
             }
         }
     }
@@ -181,6 +182,7 @@ mod wide {
         let mut lanes = unsafe { Lanes::<V>::begin(sum) };
         let (mut of_ones, mut number) = (0u64, what.first);
         let most = last_place(memory, what.block);
+        let of_vectors = ACCESS == NON_TEMPORAL && (SHAPE == VECTORS || SHAPE == GROUPS);
         for group in offsets.chunks(what.pattern.group) {
             let (reads, writes) = group.split_at(what.pattern.reads(group.len()));
             for &at in reads {
@@ -196,8 +198,12 @@ mod wide {
             for &at in writes {
                 let at = at as usize;
                 assert!(at <= most, "a block lies beyond the memory");
+                assert!(
+                    !of_vectors || at.is_multiple_of(V::WORDS),
+                    "a block for vectors past the caches lies between two places"
+                );
                 // SAFETY: the block lies within the memory. Where non-temporal stores are of vectors, the memory is aligned, and
-                // so are blocks at multiples of their own length.
+                // so is the block.
                 unsafe {
                     change::<V, SHAPE, ACCESS>(memory.as_mut_ptr().add(at), std::ptr::null(), what.block, number);
                 }

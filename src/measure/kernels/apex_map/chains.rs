@@ -12,7 +12,7 @@ use super::sum::Sum;
 use super::timing::{Arrays, time_accesses};
 use super::{ALPHA, HEADLINE, I, L, M, METHOD, N, OUTPUTS, PAGES, SEED, Variant, contents, memory, with_outputs};
 #[cfg(target_arch = "x86_64")]
-use super::{lanes::Lanes, vectors::Kind};
+use super::{lanes::Lanes, vectors::Kind, vectors::Width};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
@@ -103,6 +103,9 @@ impl<C: Collectives> Accesses for Chains<'_, C> {
 
 /// The timed loop: the wrapping sum of blocks that begin where their step and the last word of their chain's block before lead.
 /// A chain that leads out of the memory ends the loop, and the sum lacks the rest.
+///
+/// # Panics
+/// If `chains` is no power of two up to 32.
 pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> u64 {
     let mut sum = Sum::new(block);
     let follow = match chains {
@@ -111,7 +114,8 @@ pub fn chase_all(memory: &[u64], steps: &[u64], block: usize, chains: usize) -> 
         4 => together::<4>,
         8 => together::<8>,
         16 => together::<16>,
-        _ => together::<32>,
+        32 => together::<32>,
+        other => panic!("{other} chains are no power of two up to 32"),
     };
     follow(&mut sum, memory, steps, block);
     sum.total()
@@ -126,9 +130,9 @@ fn together<const CHAINS: usize>(sum: &mut Sum, memory: &[u64], steps: &[u64], b
     if let Some(kind) = Kind::best() {
         // SAFETY: the processor has the instructions.
         return unsafe {
-            match kind {
-                Kind::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
-                Kind::Avx512 => with_avx512::<CHAINS>(sum, memory, steps),
+            match kind.width() {
+                Width::Avx2 => with_avx2::<CHAINS>(sum, memory, steps),
+                Width::Avx512 => with_avx512::<CHAINS>(sum, memory, steps),
             }
         };
     }

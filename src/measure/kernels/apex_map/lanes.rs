@@ -1,7 +1,7 @@
 //! The sums of [`super::sum`] by vectors of 4 or 8 words.
 
 use super::sum::{Adder, LANES, Sum, WIDEST};
-use super::vectors::{Kind, Vector};
+use super::vectors::{Kind, Vector, Width};
 use std::arch::x86_64::{__m256i, __m512i};
 
 const _: () = assert!(<__m512i as Vector>::WORDS == WIDEST);
@@ -165,9 +165,8 @@ unsafe fn add_one<V: Vector, const SHAPE: u8>(sum: &mut Sum, words: &[u64]) {
 /// As [`super::sum_all()`], by the instructions named.
 ///
 /// # Panics
-/// If a block does not lie within `memory`, or the processor lacks the instructions.
+/// If a block does not lie within `memory`.
 pub fn sum_all(kind: Kind, memory: &[u64], offsets: &[u64], block: usize) -> u64 {
-    assert!(kind.is_there(), "this processor lacks the instructions");
     let mut sum = Sum::new(block);
     (adder(kind, block).all)(&mut sum, memory, offsets);
     sum.total()
@@ -200,8 +199,8 @@ pub(super) fn adder(kind: Kind, block: usize) -> Adder {
             }
         };
     }
-    match kind {
-        Kind::Avx2 => of_shape!(__m256i, "avx2": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
-        Kind::Avx512 => of_shape!(__m512i, "avx512f": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
+    match kind.width() {
+        Width::Avx2 => of_shape!(__m256i, "avx2": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
+        Width::Avx512 => of_shape!(__m512i, "avx512f": WORD, PAIR, FOUR, PART, ONE, TWO, TURNS, ANY),
     }
 }

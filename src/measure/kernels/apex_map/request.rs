@@ -9,7 +9,7 @@
 use super::timing::Arrays;
 use super::two_sided::POLL_EVERY;
 use super::{B, HEADLINE, I, L, M, N, NSER, OUTPUTS, PAGES, SEED, SMSG, Variant, arrays, one_sided, two_sided};
-use crate::measure::kernels::{About, Domain, Parameter, Ranks, parameter};
+use crate::measure::kernels::{About, Choices, Domain, Parameter, Ranks, parameter};
 use crate::on_transport;
 use crate::source;
 
@@ -23,8 +23,15 @@ const BY: Parameter = parameter(
     "by",
     "remote_by",
     "how a remote block is had: a request and a reply, or a get",
-    Domain::Choice(&["messages", "gets"]),
+    Domain::Choice(&BY_WORDS),
 );
+#[derive(Clone, Copy)]
+enum By {
+    Messages,
+    Gets,
+}
+const BY_CHOICES: Choices<By> = Choices(&[("messages", By::Messages), ("gets", By::Gets)]);
+const BY_WORDS: [&str; 2] = BY_CHOICES.words();
 const SMALL: Parameter = Parameter { domain: Domain::Global { least: 1, most: 1 << 60, default: 1 << 12 }, ..M };
 const ENOUGH: Parameter = Parameter {
     domain: Domain::Chosen {
@@ -61,9 +68,9 @@ pub const REQUEST: Variant = Variant {
     buffers: |point| point.integer("B") + point.integer("SMSG"),
     rings: two_sided::rings,
     run: |point, stream, world| {
-        on_transport!(&world.transport, comm => match point.text("by") {
-            "gets" => one_sided::run(*comm, point, stream, world.arena),
-            _ => two_sided::run(*comm, point, stream, world.arena),
+        on_transport!(&world.transport, comm => match BY_CHOICES.of(point, "by") {
+            By::Gets => one_sided::run(*comm, point, stream, world.arena),
+            By::Messages => two_sided::run(*comm, point, stream, world.arena),
         })
     },
 };

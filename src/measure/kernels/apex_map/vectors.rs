@@ -7,24 +7,33 @@ use std::arch::x86_64::{
     _mm512_stream_si512, _mm512_zextsi128_si512, _mm512_zextsi256_si512,
 };
 
-/// Instructions that a processor may have.
+/// Vector instructions that this processor has: only their detection makes one, so that its holder may run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub struct Kind(Width);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
     Avx2,
     Avx512,
 }
 
 impl Kind {
-    pub fn is_there(self) -> bool {
-        match self {
-            Self::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
-            Self::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
-        }
+    /// All that this processor has, the widest first.
+    pub fn detected() -> impl Iterator<Item = Self> {
+        let has = |width: &Width| match width {
+            Width::Avx2 => std::arch::is_x86_feature_detected!("avx2"),
+            Width::Avx512 => std::arch::is_x86_feature_detected!("avx512f"),
+        };
+        [Width::Avx512, Width::Avx2].into_iter().filter(has).map(Self)
     }
 
     /// The widest that this processor has, if any.
     pub fn best() -> Option<Self> {
-        [Self::Avx512, Self::Avx2].into_iter().find(|kind| kind.is_there())
+        Self::detected().next()
+    }
+
+    pub(super) fn width(self) -> Width {
+        self.0
     }
 }
 

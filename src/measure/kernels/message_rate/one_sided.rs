@@ -44,11 +44,11 @@ pub fn run<C: Rma, R: Route>(comm: &C, point: &Point, arena: &mut Arena, route: 
     }
     let first: Vec<usize> = tell_each(comm, &places).into_iter().map(|place| place as usize).collect();
     let (mut origin, mut memory) = (Buffer::new(outgoing.len() * shape.stride)?, Buffer::new(end)?);
-    for (buffer, &identity) in origin.chunks_exact_mut(shape.stride).zip(&outgoing) {
+    for (buffer, &identity) in origin.items_mut().chunks_exact_mut(shape.stride).zip(&outgoing) {
         fill(&mut buffer[..shape.items], identity);
     }
     let (rank, next) = (comm.rank(), first.clone());
-    comm.rma_window(&mut origin, &mut memory, |window| {
+    comm.rma_window(origin.items_mut(), memory.items_mut(), |window| {
         let rounds = Rounds { window, route, peers, rank, shape, outgoing, first, next };
         measure(comm, point, arena, rounds, messages)
     })

@@ -63,8 +63,8 @@ pub fn run<C: PointToPoint + Rma>(comm: &C, point: &Point, arena: &mut Arena) ->
     let (items, messages) = (buffers * shape.stride, 2.0 * shape.window as f64);
     if point.text("operation") == "put" {
         let (mut origin, mut memory) = (Buffer::new(items)?, Buffer::new(items)?);
-        fill_all(&mut origin);
-        return comm.rma_window(&mut origin, &mut memory, |window| {
+        fill_all(origin.items_mut());
+        return comm.rma_window(origin.items_mut(), memory.items_mut(), |window| {
             let exchange = OneSided { window, comm, side, outgoing, incoming, lost: false };
             measure(comm, point, arena, exchange, messages)
         });

@@ -6,8 +6,8 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, measure, owner_can_be_found,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Section 2, Figure 1 (1d)",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: owner_can_be_found,
@@ -80,6 +80,7 @@ impl Lists {
             tally.messages += comm.size() as u64 - 1;
             tally.hops += (size - self.counts[comm.rank()]) as u64;
             tally.store(size.max(self.received.len()));
+            tally.end_round(self.received.len(), problem.look_ahead);
         }
         let words = self.values.len() + self.owners.len() / 2 + self.sorted.len() + self.received.capacity();
         Tally { buffers: (words + 2 * self.counts.len()) as u64, ..tally }

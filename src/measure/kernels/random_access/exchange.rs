@@ -11,8 +11,8 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, measure, owner_can_be_found,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Section 2, Figure 1 (1d, 2d, 3d)",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: owner_can_be_found,
@@ -144,6 +144,7 @@ impl<C: Mailboxes> Member<'_, C> {
             }
             table.apply(&self.held);
             self.tally.applied += self.held.len() as u64;
+            self.tally.end_round(self.held.len(), problem.look_ahead);
         }
         self.tally
     }

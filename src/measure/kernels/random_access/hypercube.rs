@@ -7,18 +7,17 @@
 //! DIFFERENCES: the dimensions are processed from the highest, so that powers of two are a case of recursive halving; a
 //!   comparison with the first word of the upper half replaces the mask. Mod2 is read as: updates that a rank generates
 //!   for itself are applied after the exchange, with those it receives, instead of before. A message longer than its
-//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. Of a rank's own
-//!   updates an eighth of Q, at most 128, stay from round to round, so that some of their words are on their way at all
-//!   times; a round generates as many fewer. With "deferred" and "late", the updates that a rank generates for itself are made
-//!   while it waits for the last message, as in the authors' code in HPCC.
+//!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. With "deferred" and
+//!   "late", the updates that a rank generates for itself are made while it waits for the last message, as in the authors'
+//!   code in HPCC; the last of them, an eighth of Q and at most 128, wait for that message with their words on the way.
 
 use super::division::divide;
 use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
 use super::table::{Named, Pending, Place, Table};
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, anything, measure,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about, anything, measure,
 };
 
 use crate::error::Result;
@@ -36,7 +35,22 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Figure 2, Section 4",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, RECEIVES, OWN_UPDATES, WAITS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS,
+            UPDATES,
+            TIME_BOUND,
+            Q,
+            RECEIVES,
+            OWN_UPDATES,
+            WAITS,
+            SMSG,
+            STREAM,
+            INDEX,
+            STARTS,
+            OFFSET,
+            PAGES,
+            SEED,
+        ],
     ),
     table: Division::OverRanks,
     refuse: anything,
@@ -136,12 +150,13 @@ struct Cube<'a, C: Mailboxes> {
 impl<C: Mailboxes> Cube<'_, C> {
     fn pass(&mut self, problem: &Problem, table: &mut Table<impl Place>) -> Tally {
         let (mut generator, mut left) = (problem.own_generator(), problem.own_updates());
-        let mut values = vec![0; problem.look_ahead - self.own.stay()];
+        let mut values = vec![0; problem.look_ahead];
         for _ in 0..problem.rounds(values.len()) {
             let mut size = left.min(values.len() as u64) as usize;
             left -= size as u64;
             generator.fill(&mut values[..size]);
-            self.tally.store(size + self.own.count());
+            self.tally.store(size);
+            let before = self.tally.applied;
             if self.at_once {
                 size = self.make_own_updates(&mut values[..size], table);
             }
@@ -151,9 +166,9 @@ impl<C: Mailboxes> Cube<'_, C> {
                 let next = &self.lists[(stage + 1) % 2];
                 self.tally.store(next.keep.len() + next.send.len() + self.own.count());
             }
-            self.tally.applied += self.own.make(table);
+            self.tally.applied += self.own.make_all(table);
+            self.tally.end_round((self.tally.applied - before) as usize, problem.look_ahead);
         }
-        self.tally.applied += self.own.make_last(table);
         let words = values.len() + self.own.capacity();
         let lists: usize = self.lists.iter().map(|lists| lists.keep.capacity() + lists.send.capacity()).sum();
         let receives: usize = self.inboxes.iter().map(|inboxes| inboxes.len() * self.piece).sum();
@@ -190,6 +205,9 @@ impl<C: Mailboxes> Cube<'_, C> {
     /// now holds for the next dimension.
     fn exchange(&mut self, stage: usize, table: &mut Table<impl Place>) {
         let mut swap = Swap::new(&self.stages[stage], self.lists[stage % 2].send.len());
+        if stage + 1 == self.stages.len() {
+            self.own.ask(table);
+        }
         self.send(&mut swap, stage);
         if self.late {
             self.go_on(stage, table);

@@ -73,8 +73,15 @@ const Q: Parameter = parameter(
 const STREAM: Parameter = parameter(
     "stream",
     "stream",
-    "stream: shift register with the lowest bits as index (the reference's), or LCG with the highest bits",
+    "stream: shift register (the definition's), or LCG",
     Domain::Choice(random_stream::StreamKind::NAMES),
+);
+const INDEX: Parameter = parameter(
+    "index",
+    "index_bits",
+    "bits of a value that are its word's index: as in the reference implementation (lfsr: lowest, lcg: highest), or the lowest, or the \
+     highest, as in the definition's text",
+    Domain::Choice(&random_stream::INDEX_WORDS),
 );
 const STARTS: Parameter = parameter(
     "starts",
@@ -134,6 +141,11 @@ const OUTPUTS: &[Output] = &[
         "stored_over_limit",
         Unit::None,
         "1 if more updates than Q were stored by chance (hypercube paper, footnote 1)",
+    ),
+    output(
+        "excess_share",
+        Unit::None,
+        "fraction of the updates that ranks made in a round beyond Q, which the paper could have discarded (footnote 1)",
     ),
     output("buffer_bytes", Unit::Bytes, "buffer memory of the rank with the largest buffers"),
     output("errors", Unit::None, "number of wrong words in the table"),
@@ -217,6 +229,11 @@ impl Kernel for Algorithm {
                 "updates = {} per word x {words} words rounds to zero updates; increase it",
                 point.real("updates")
             ));
+        }
+        if (point.text("stream"), point.text("index")) == ("lcg", "lowest") {
+            return Err("index = \"lowest\" names the same words again and again with stream = \"lcg\", whose lowest n bits repeat after \
+                2^n values; use index = \"highest\", or stream = \"lfsr\""
+                .into());
         }
         (self.refuse)(point)
     }

@@ -11,8 +11,8 @@ use super::random_stream::Generator;
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about, measure, owner_can_be_found,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::NIC_MESSAGE_RATE,
         "Section 7, Figure 14",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, ACCESS, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: |point| {

@@ -1,7 +1,7 @@
 //! The problem: the table, its owners, the streams of updates and their starting points.
 
 use super::layout::{Layout, Owners};
-use super::random_stream::{COMMON_OFFSET, Generator, Index, StreamKind};
+use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, StreamKind};
 use crate::measure::comm::arena::Pages;
 use crate::point::Point;
 use std::ops::Range;
@@ -106,7 +106,7 @@ impl Problem {
             own_words: words as usize,
             streams: Layout::new(bits, streams),
             mine: 0..streams,
-            index: Index::new(kind, bits),
+            index: Index::of_bits(INDEX_CHOICES.of(point, "index"), kind, bits),
             look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
@@ -168,7 +168,8 @@ impl Problem {
         match by {
             "shift" | "cheapest" => Owners::cheapest(self.owners),
             "division" => Owners::Division(self.owners),
-            _ => Owners::Prediction(self.owners),
+            "prediction" => Owners::Prediction(self.owners),
+            other => panic!("owner_by = \"{other}\" is none of its choices"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The streams of random values, and the mapping from a value to the index of a word.
 
+use crate::measure::kernels::Choices;
 use crate::measure::numerics::gf2::{self, lcg};
 use multiversion::multiversion;
 
@@ -9,9 +10,9 @@ pub const COMMON_OFFSET: u64 = 834_568_137_686_317_453;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
-    /// The shift register; a word is named by the lowest bits, as in the reference implementation.
+    /// The shift register.
     Lfsr,
-    /// The linear congruential generator; a word is named by the highest bits.
+    /// The linear congruential generator.
     Lcg,
 }
 
@@ -32,6 +33,20 @@ impl StreamKind {
     }
 }
 
+/// Which bits of a value are its word's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexBits {
+    /// Those of the reference implementation: the lowest of the shift register, the highest of the congruential generator.
+    Reference,
+    Lowest,
+    /// Those of the definition's text: a<63, 64-n>.
+    Highest,
+}
+
+pub(crate) const INDEX_CHOICES: Choices<IndexBits> =
+    Choices(&[("reference", IndexBits::Reference), ("lowest", IndexBits::Lowest), ("highest", IndexBits::Highest)]);
+pub(crate) const INDEX_WORDS: [&str; 3] = INDEX_CHOICES.words();
+
 /// From a value to the word it updates: (value >> shift) & mask.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Index {
@@ -40,9 +55,18 @@ pub struct Index {
 }
 
 impl Index {
-    /// Into a table of 2^`bits` words, 0 < bits < 64.
+    /// Into a table of 2^`bits` words, 0 < bits < 64, as in the reference implementation.
     pub fn new(kind: StreamKind, bits: u32) -> Self {
-        Self { shift: if kind == StreamKind::Lfsr { 0 } else { 64 - bits }, mask: (1 << bits) - 1 }
+        Self::of_bits(IndexBits::Reference, kind, bits)
+    }
+
+    /// The same by these bits of the values.
+    pub fn of_bits(which: IndexBits, kind: StreamKind, bits: u32) -> Self {
+        let shift = match (which, kind) {
+            (IndexBits::Lowest, _) | (IndexBits::Reference, StreamKind::Lfsr) => 0,
+            (IndexBits::Highest, _) | (IndexBits::Reference, StreamKind::Lcg) => 64 - bits,
+        };
+        Self { shift, mask: (1 << bits) - 1 }
     }
 
     pub fn shift(&self) -> u32 {

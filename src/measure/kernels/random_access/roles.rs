@@ -24,8 +24,8 @@ use super::random_stream::Index;
 use super::routed::{BUFFERS, DIMENSIONS, X, Y, Z, refuse_grid};
 use super::table::Table;
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, measure,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure,
 };
 
 use crate::error::Result;
@@ -49,7 +49,7 @@ pub const KERNEL: Algorithm = Algorithm {
             Ranks::Any,
             &[
                 N_WORDS, UPDATES, TIME_BOUND, Q, CORES, ROUTERS, DISABLED, DELAY, DELAYED, DIMENSIONS, X, Y, Z,
-                OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, STARTS, OFFSET, PAGES, SEED,
+                OWNER_BY, BUFFERS, PACKETS, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED,
             ],
         )
     },

@@ -9,8 +9,8 @@
 use super::problem::Problem;
 use super::table::{FAR_AHEAD, Named, Place, Table};
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES, about,
-    measure, problem, random_stream,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
+    about, measure, problem, random_stream,
 };
 
 use crate::error::Result;
@@ -28,7 +28,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HPCC_RANDOM_ACCESS,
         "Figures 4 and 5",
         Ranks::One,
-        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: enough_words,

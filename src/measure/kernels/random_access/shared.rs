@@ -25,15 +25,15 @@ use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
-    Algorithm, Division, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
-    about,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about,
 };
 
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
 use crate::measure::hardware::Hardware;
-use crate::measure::kernels::{Domain, Outcome, Parameter, Ranks, no_rings, parameter};
+use crate::measure::kernels::{Choices, Domain, Outcome, Parameter, Ranks, no_rings, parameter};
 use crate::on_transport;
 use crate::point::Point;
 use crate::point::Value;
@@ -49,7 +49,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 3.2 and 3.3, Tables 1 and 2",
         Ranks::One,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse,
@@ -74,8 +74,27 @@ const UPDATES_BY: Parameter = parameter(
     "updates_by",
     "updates_by",
     "update method: an atomic xor, unprotected load and store, the same under locks, or by the word's owner",
-    Domain::Choice(&["atomic", "unlocked", "locks", "partitioned"]),
+    Domain::Choice(&UPDATES_BY_WORDS),
 );
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UpdatesBy {
+    Atomic,
+    Unlocked,
+    Locks,
+    Partitioned,
+}
+const UPDATES_BY_CHOICES: Choices<UpdatesBy> = Choices(&[
+    ("atomic", UpdatesBy::Atomic),
+    ("unlocked", UpdatesBy::Unlocked),
+    ("locks", UpdatesBy::Locks),
+    ("partitioned", UpdatesBy::Partitioned),
+]);
+const UPDATES_BY_WORDS: [&str; 4] = UPDATES_BY_CHOICES.words();
+impl UpdatesBy {
+    fn of(point: &Point) -> Self {
+        UPDATES_BY_CHOICES.of(point, "updates_by")
+    }
+}
 const LOCKS: Parameter = parameter(
     "locks",
     "locks",
@@ -100,7 +119,7 @@ fn refuse(point: &Point) -> std::result::Result<(), String> {
     if cores as u64 > words {
         return Err(format!("{cores} cores are more than the {words} words of the table; use a larger N_words"));
     }
-    if point.text("updates_by") == "locks" && locks > words {
+    if UpdatesBy::of(point) == UpdatesBy::Locks && locks > words {
         return Err(format!("{locks} locks are more than the {words} words of the table; use fewer"));
     }
     refuse_small_limit(mode, cores, look_ahead)
@@ -146,7 +165,7 @@ impl NodePlan {
             asked => asked as usize,
         };
         let (sources, limit) = sources(mode, cores, look_ahead);
-        Self { mode, cores, partitioned: point.text("updates_by") == "partitioned", sources, limit }
+        Self { mode, cores, partitioned: UpdatesBy::of(point) == UpdatesBy::Partitioned, sources, limit }
     }
 
     fn hands_over(&self) -> bool {
@@ -175,7 +194,7 @@ impl NodePlan {
     fn buffers(&self, point: &Point) -> u64 {
         // Of a list: values, sorted values, their owners in half a word, room for received ones, two numbers for each core.
         let list = if self.hands_over() { 5 * self.size() + 2 * self.cores } else { self.size() };
-        let locks = if point.text("updates_by") == "locks" { point.integer("locks") as usize } else { 0 };
+        let locks = if UpdatesBy::of(point) == UpdatesBy::Locks { point.integer("locks") as usize } else { 0 };
         (self.sources * self.slots() * list + locks * size_of::<Lock>() / size_of::<u64>()) as u64
     }
 }
@@ -184,10 +203,11 @@ fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Out
     let plan = NodePlan::new(point);
     let problem = Problem::local(point, plan.sources);
     let locks: Vec<Lock> = (0..point.integer("locks")).map(|_| Lock::default()).collect();
-    let how = match point.text("updates_by") {
-        "unlocked" => Locking::Unlocked,
-        "locks" => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
-        _ => Locking::Atomic,
+    let how = match UpdatesBy::of(point) {
+        UpdatesBy::Unlocked => Locking::Unlocked,
+        UpdatesBy::Locks => Locking::Locks(&locks, Layout::new(point.integer("N_words").trailing_zeros(), locks.len())),
+        // Parts of one owner each are not shared.
+        UpdatesBy::Atomic | UpdatesBy::Partitioned => Locking::Atomic,
     };
     let rules =
         Rules { races: matches!(how, Locking::Unlocked), conformant: matches!(plan.mode, 1 | 6 | 8), ..Rules::STRICT };

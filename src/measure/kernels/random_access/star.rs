@@ -5,7 +5,8 @@
 //! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
 
 use super::{
-    Algorithm, Division, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about, sequential,
+    Algorithm, Division, INDEX, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about,
+    sequential,
 };
 
 use crate::measure::kernels::{Ranks, no_rings};
@@ -27,6 +28,7 @@ pub const KERNEL: Algorithm = Algorithm {
             sequential::STREAMS,
             Q,
             STREAM,
+            INDEX,
             STARTS,
             OFFSET,
             PAGES,

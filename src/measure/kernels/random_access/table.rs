@@ -147,12 +147,12 @@ impl<P: Place> Table<'_, P> {
     }
 }
 
-/// Updates of a part that wait for their turn, in order. The words of the first are on their way.
+/// Updates of a part that wait for their turn, in order. The words of the first may be on their way.
 pub struct Pending {
     values: Vec<u64>,
     /// Updates whose words were asked for early.
     asked: usize,
-    /// Updates that stay when others are made, so that some words are on their way at all times.
+    /// Updates that stay when others are made before the rest has come, so that some words are on their way at all times.
     stay: usize,
 }
 
@@ -179,25 +179,32 @@ impl Pending {
         &mut self.values
     }
 
-    /// Makes all updates but those that stay; returns how many.
-    pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
-        let length = self.values.len();
-        let (left, far) = (length.min(self.stay), length.min(FAR_AHEAD));
+    /// Asks early for the words of the first updates.
+    pub fn ask(&mut self, table: &Table<impl Place>) {
+        let far = self.values.len().min(FAR_AHEAD);
         self.values[self.asked.min(far)..far].iter().for_each(|&value| table.prefetch_early(value));
+        self.asked = far;
+    }
+
+    /// Makes all updates but those that stay until the rest has come; returns how many.
+    pub fn make(&mut self, table: &mut Table<impl Place>) -> u64 {
+        self.make_but(self.stay, table)
+    }
+
+    /// Makes all updates; returns how many.
+    pub fn make_all(&mut self, table: &mut Table<impl Place>) -> u64 {
+        self.make_but(0, table)
+    }
+
+    fn make_but(&mut self, stay: usize, table: &mut Table<impl Place>) -> u64 {
+        self.ask(table);
+        let (length, far) = (self.values.len(), self.asked);
+        let left = length.min(stay);
         table.apply_but(&self.values, far);
         table.finish(&self.values[length - far..length - left]);
         self.values.copy_within(length - left.., 0);
         self.values.truncate(left);
         self.asked = left;
         (length - left) as u64
-    }
-
-    /// Makes those that stayed.
-    pub fn make_last(&mut self, table: &mut Table<impl Place>) -> u64 {
-        let made = self.make(table) + self.values.len() as u64;
-        table.finish(&self.values);
-        self.values.clear();
-        self.asked = 0;
-        made
     }
 }

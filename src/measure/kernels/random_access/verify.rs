@@ -27,6 +27,8 @@ pub struct Tally {
     pub hops: u64,
     /// The most updates stored at once.
     pub stored: u64,
+    /// Updates made in rounds beyond the look-ahead of each round; `None` of algorithms without rounds.
+    pub excess: Option<u64>,
     /// Words of buffers.
     pub buffers: u64,
     /// Updates that the rank was asked to discard, and their hash.
@@ -37,6 +39,11 @@ pub struct Tally {
 impl Tally {
     pub fn store(&mut self, updates: usize) {
         self.stored = self.stored.max(updates as u64);
+    }
+
+    /// Counts what a round made beyond its look-ahead.
+    pub fn end_round(&mut self, made: usize, look_ahead: usize) {
+        *self.excess.get_or_insert(0) += made.saturating_sub(look_ahead) as u64;
     }
 
     /// Discards an update of a word.

@@ -67,8 +67,8 @@ pub fn run<C: Rma>(comm: &C, point: &Point) -> Result<Outcome> {
 pub fn left_too_early<C: Rma>(comm: &C, barrier: impl Fn()) -> Result<u64> {
     let (me, size) = (comm.rank(), comm.size());
     let (mut origin, mut memory) = (Buffer::new(LINE)?, Buffer::new(size * LINE)?);
-    origin.fill(1);
-    Ok(comm.rma_window(&mut origin, &mut memory, |mut window| {
+    origin.items_mut().fill(1);
+    Ok(comm.rma_window(origin.items_mut(), memory.items_mut(), |mut window| {
         let mut early = 0;
         for late in 0..size {
             window.fence(|_| ());

@@ -35,7 +35,7 @@ pub struct Report {
 
 impl Report {
     pub fn gather<C: Collectives>(&self, comm: &C) -> Reports {
-        let Tally { applied, messages, hops, stored, buffers, discarded, discarded_hash } = self.tally;
+        let Tally { applied, messages, hops, stored, excess, buffers, discarded, discarded_hash } = self.tally;
         let row = [
             self.seconds,
             applied,
@@ -52,6 +52,8 @@ impl Report {
             self.hash,
             discarded,
             discarded_hash,
+            u64::from(excess.is_some()),
+            excess.unwrap_or(0),
         ];
         let all = comm.gather(&row).unwrap_or_else(|| row.to_vec());
         let read = |row: &[u64]| Report {
@@ -61,6 +63,7 @@ impl Report {
                 messages: row[2],
                 hops: row[3],
                 stored: row[4],
+                excess: (row[15] == 1).then_some(row[16]),
                 buffers: row[5],
                 discarded: row[13],
                 discarded_hash: row[14],
@@ -129,6 +132,8 @@ impl Reports {
             ("rules_broken", Value::Text(if broken.is_empty() { "none".into() } else { broken.join(", ") })),
         ]);
         outputs.extend(self.skew(problem));
+        let excess: Option<u64> = self.0.iter().map(|rank| rank.tally.excess).sum();
+        outputs.extend(excess.map(|excess| ("excess_share", an_update(excess))));
         outputs.extend(granted.outputs());
         Outcome { seconds: slowest, outputs, verdict: self.verdict(rules, error_fraction) }
     }
