@@ -7,8 +7,8 @@
 //!   differences of a mixing function, so the sum of a block follows from its two ends without reading memory.
 //! DIFFERENCES from the paper: with several ranks all N index arrays are drawn before the clock starts, because a rank
 //!   that draws while others run serves no requests; caches are warmed before, untimed; the owner of an address is computed
-//!   when it is drawn; the last block of memory is drawn like any other; words are 64-bit integers, so the sum is exact in
-//!   any order.
+//!   when it is drawn; the last block of memory is drawn like any other; words are 64-bit integers, not floating-point
+//!   numbers, so the sum is exact in any order and no chain of floating-point additions limits it.
 
 pub mod access;
 pub mod access_all;
@@ -112,7 +112,7 @@ const SMSG: Parameter = Parameter {
     name: "SMSG",
     column: "send_handles",
     unit: Unit::None,
-    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies",
+    meaning: "send handles: maximum outstanding sends per rank, separately for requests and replies: 2 SMSG in all",
     domain: Domain::Integer { least: 1, most: 1 << 16, default: 16 },
 };
 const NSER: Parameter = Parameter {
@@ -127,7 +127,8 @@ const NSER: Parameter = Parameter {
 const HEADLINE: &str = "bytes_per_second_per_rank";
 
 const METHOD: &str = "Apex-Map sums blocks of L consecutive words whose starts follow a power law of shape alpha \
-    over a global memory of M words, rotated so that each rank accesses its own memory most often. One sample is \
+    over a global memory of M words, rotated so that each rank accesses its own memory most often. Words are 64-bit \
+    integers, not floating-point numbers: their sum is the same in any order. One sample is \
     one run of N x I accesses on every rank, from a common start until every rank has its data and no request is \
     outstanding; its time is that of the slowest rank. Before the clock starts, each rank reads the hot end of its \
     memory once, at most 64 MiB, and runs other index arrays until their time per access settles, for 8 to 25 ms. \

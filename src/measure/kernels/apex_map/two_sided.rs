@@ -3,8 +3,9 @@
 //! SOURCE: Strohmaier and Shan, Section 2.1 and Table 1 (right column).
 //! No aggregation: each remote access is its own message. Several requests may be outstanding (B); replies are summed
 //! in the order of their arrival.
-//! DIFFERENCES from the paper: replies are looked for only while some are outstanding. MPI sends a reply from where its words
-//!   stand; threads copy it once, as an eager send does.
+//! DIFFERENCES from the paper: SMSG limits requests and replies separately, 2 SMSG sends in all, where the paper has one
+//!   limit; replies are looked for only while some are outstanding. MPI sends a reply from where its words stand; threads
+//!   copy it once, as an eager send does.
 
 use super::accesses::Tally;
 use super::draw::Location;
