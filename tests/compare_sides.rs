@@ -13,7 +13,7 @@ use apexmap::explore::compare::statistics::MannWhitney;
 use apexmap::explore::compare::{Comparison, compare};
 use apexmap::explore::store::TableBuilder;
 use apexmap::point::Value;
-use apexmap::provenance::Host;
+use apexmap::provenance::{Cache, Host};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64Mcg;
@@ -70,6 +70,24 @@ impl Rows {
 fn of(machines: &[Machine], ranks: MatchRanks) -> Comparison<'_> {
     let allowed = Allowed { page_size: true, ..Allowed::default() };
     compare(machines, Matching { allowed, ranks, ..Matching::default() }).unwrap()
+}
+
+#[test]
+fn a_number_of_the_manifest_that_no_machine_has_is_told_and_an_unknown_level_left_out() {
+    let made = |change: &dyn Fn(&mut Host)| {
+        let mut rows = Rows::default();
+        rows.add(1, ("huge", 1 << 20), 0, 0, || 1e9);
+        let mut driver_host = host();
+        change(&mut driver_host);
+        let manifest = apexmap::explore::store::manifest::Manifest { driver_host, launches: Vec::new(), ..manifest() };
+        Machine::measured("result", rows.0.finish().into(), Some(manifest))
+    };
+    let known = |machine: Machine| machine.card.expect("a card").numbers().len();
+    let usual = known(made(&|_| ()).expect("a machine"));
+    let with_level = made(&|host| host.caches.push(Cache { level: 9, bytes: 1 << 30, shared_by: 1 }));
+    assert_eq!(known(with_level.expect("a machine")), usual);
+    let error = made(&|host| host.cycle_hertz = Some(-1.0)).expect_err("no clock is negative");
+    assert!(error.what.contains("clock_hz must be finite and not negative"), "{error}");
 }
 
 /// Base and huge pages of the same six launches, which have these factors as a whole, in logarithms; at a point they differ by

@@ -126,6 +126,21 @@ fn where_ranks_and_their_memory_are_is_told() {
 }
 
 #[test]
+fn the_place_of_every_rank_is_told_however_long_its_node_is_called() {
+    let name = "\"".repeat(700);
+    let (folder, mut job) = (Scratch::new(), job(2, times(1, 1)));
+    job.launcher = "srun".into();
+    let file = folder.join("job.json");
+    std::fs::write(&file, serde_json::to_string(&job).expect("a job")).expect("written");
+    let output = worker_on(&file, 2).env("SLURMD_NODENAME", &name).output().expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).expect("text");
+    let first = serde_json::from_str(lines.lines().next().expect("a line")).expect("an event");
+    let Event::Hello(hello) = first else { panic!("no greeting") };
+    assert_eq!(hello.placement.iter().map(|place| place.node == name).collect::<Vec<_>>(), [true, true]);
+}
+
+#[test]
 fn an_unreachable_width_is_given_up_at_the_maximum() {
     let repeat = Repeat { width: Some(0.0), ..times(2, 9) };
     let events = work(&job(1, repeat));

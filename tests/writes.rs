@@ -9,7 +9,7 @@ use apexmap::measure::kernels::apex_map::chains::chase_all;
 #[cfg(target_arch = "x86_64")]
 use apexmap::measure::kernels::apex_map::vectors::Kind;
 use apexmap::measure::kernels::apex_map::writing::{Loop, run as run_loop};
-use apexmap::measure::kernels::{Outcome, complete, find};
+use apexmap::measure::kernels::{Domain, Outcome, complete, find};
 use apexmap::measure::numerics::mix::mix;
 use apexmap::point::{Point, Value};
 use proptest::prelude::*;
@@ -212,6 +212,35 @@ fn blocks_past_the_caches_that_lie_between_vectors_panic_instead_of_faulting() {
 }
 
 #[test]
+fn a_choice_that_no_kernel_knows_is_never_taken_for_another() {
+    let sequential = small_point("apex_map.sequential", 1);
+    let small_table =
+        |kernel: &str, ranks| complete(Point::new(kernel, ranks).with("N_words", 256u64)).expect("a point");
+    assert_eq!(Access::of(&Point::new("apex_map.sequential", 1)), Access::Read, "a point of an earlier version");
+    let choices: [(&str, Point, usize); 4] = [
+        ("access", sequential, 5),
+        ("by", small_point("calibrate.request", 2), 2),
+        ("updates_by", small_table("random_access.shared", 1), 4),
+        ("owner_by", small_table("random_access.base", 2), 4),
+    ];
+    for (name, point, words) in choices {
+        let kernel = find(&point.kernel).expect("a kernel");
+        let parameter = kernel.parameters().iter().find(|parameter| parameter.name == name).expect("a parameter");
+        let Domain::Choice(known) = parameter.domain else { panic!("{name} is no choice") };
+        assert_eq!(known.len(), words, "{name}");
+        let run = |word: &str| {
+            let point = point.clone().with(name, word);
+            let run = |comm: &threads::ThreadComm, arena: &mut Arena| {
+                kernel.run(&point, 0, &mut World { transport: Transport::Threads(comm), arena })
+            };
+            threads::run(point.ranks, run).into_iter().all(|rank| rank.is_ok_and(|outcome| outcome.is_ok()))
+        };
+        assert!(known.iter().all(|word| run(word)), "{name}");
+        assert!(!run("another"), "{name}");
+    }
+}
+
+#[test]
 fn bytes_that_travel_are_whole_lines_and_twice_for_stores() {
     let traffic = |access: &str, share: u64, block: u64, words: u64| {
         let settings =
@@ -296,6 +325,8 @@ fn a_chain_goes_where_its_data_lead() {
     assert_eq!(chase_all(&memory, &[2, 5, u64::MAX - 5], 1, 1), 2 + 7 + 1);
     assert_eq!(chase_all(&memory, &[2, 50, 1], 1, 1), 2);
     assert_eq!(chase_all(&memory, &[9], 2, 1), 0);
+    let refused = std::panic::catch_unwind(|| chase_all(&[0; 8], &[1], 1, 3));
+    assert!(refused.is_err(), "there is no loop of three chains");
 }
 
 #[test]

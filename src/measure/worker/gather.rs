@@ -48,7 +48,6 @@ pub fn gather_placement<C: Collectives>(comm: &C, launcher: &str) -> Result<Opti
     let mut own = provenance::placement(comm.rank());
     let node = std::env::var("SLURMD_NODENAME").ok().filter(|_| launcher == "srun");
     own.node = node.unwrap_or(own.node);
-    own.node.truncate(255);
     let text = serde_json::to_vec(&own).map_err(|e| Error::internal(e.to_string()))?;
     // Room for the longest, which ends with a zero at least.
     let lengths = comm.gather(&[text.len() as u64 / 8 + 1]);
