@@ -172,7 +172,7 @@ fn gups(card: &Card) -> Vec<Row> {
     };
     let [own, one, single] = TABLES.map(|(name, _)| tables(name));
     let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
-    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, {one}"));
+    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
     let single = card.get("local_seconds").map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);

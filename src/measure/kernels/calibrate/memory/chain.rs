@@ -3,8 +3,9 @@
 //! A place is the number of a line's first word in the region. An access adds no index to what it has read: on many processors an
 //! access whose address is a register alone takes a cycle less.
 
-use super::chase::LINE_WORDS;
 use crate::units::WORD_BYTES;
+
+pub const LINE_WORDS: u64 = 8;
 
 /// Words of which the first of each line is known to hold the address of a line among them.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@
 //!   chases, so its time is the latency under the load of the outstanding accesses of all ranks.
 //! CHECK: that each line leads to a line of the region; where each chase ends, against the generator's own jump.
 
-use super::chain::Chain;
+use super::chain::{Chain, LINE_WORDS};
 use super::parts::{self, Parts};
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
 use crate::error::{Error, Result};
@@ -73,7 +73,6 @@ const STEPS: Parameter = parameter(
 );
 const OUTPUTS: [Output; 5] =
     [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
-pub const LINE_WORDS: u64 = 8;
 /// Of a generator modulo a power of two that goes through all numbers (Knuth, 3.2.1.2, Theorem A): 1 modulo 4, and odd.
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;

@@ -3,9 +3,10 @@
 //! SOURCE: N. Viennot's core-to-core-latency, a program: the handover of a flag.
 //! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
 //!   times, after an eighth as many untimed. Such parts follow each other until two in a row take the same time; the last one counts.
-//!   Where the cores were idle before, parts run for a time that is not counted: some machines, above all virtual ones, take half a
-//!   second until a handover is as fast as it stays. An operation is a handover, half of a round. Both ranks spin on the line without
-//!   any pause; all others wait. Ranks are threads of one process, and which cores they are on is up to the launch.
+//!   In the first run of a launch they warm up for a time that is not counted, as the cores were idle before: some machines, above
+//!   all virtual ones, take half a second until a handover is as fast as it stays. An operation is a handover, half of a round. Both
+//!   ranks spin on the line without any pause; all others wait. Ranks are threads of one process, and which cores they are on is up
+//!   to the launch.
 //! CHECK: the sums of the numbers that both ranks found.
 
 use super::about;
@@ -44,8 +45,8 @@ pub const KERNEL: Probe = Probe {
             &[FIRST, SECOND, ROUNDS],
             "Two ranks, threads of one process, hand a line to and fro: one writes a number into it, the other waits for it and writes \
              the next. The time is that of the first rank, after an eighth as many untimed rounds. This is repeated until two \
-             such parts in a row take the same time, within 2 %, and for 0.75 s at least if no line was handed over right before; the \
-             last part counts. The sums of the numbers that both found were compared with the known sums.",
+             such parts in a row take the same time, within 2 %, and in the first run of a launch for 0.75 s at least; the last part \
+             counts. The sums of the numbers that both found were compared with the known sums.",
         )
     },
     refuse: |point| {
@@ -91,6 +92,15 @@ const ROUNDS: Parameter = parameter(
     Domain::Integer { least: 8, most: 1 << 32, default: 1 << 14 },
 );
 
+/// The first run of a launch lasts for this time at least, in seconds: the cores may have been idle before. From then on they are
+/// not, as ranks that wait spin.
+const WARM_UP: f64 = 0.75;
+
+thread_local! {
+    /// Whether this rank has had a run.
+    static WARM: Cell<bool> = const { Cell::new(false) };
+}
+
 /// By itself, also where two lines are fetched together.
 #[repr(align(128))]
 struct Line(AtomicU64);
@@ -128,7 +138,7 @@ pub fn between<C: Collectives>(
         () => None,
     };
     let all_rounds = rounds + rounds / 8;
-    let (mut parts, mut done, mut wrong) = (Parts::new(warm_up_seconds(comm)), 0, 0);
+    let (mut parts, mut done, mut wrong) = (Parts::new(if WARM.replace(true) { 0.0 } else { WARM_UP }), 0, false);
     let seconds = loop {
         comm.barrier();
         let begin = comm.now();
@@ -141,22 +151,22 @@ pub fn between<C: Collectives>(
             if side == Side::First {
                 seconds = comm.now() - start;
             }
-            wrong += u64::from(found != sum_of(side, done..timed.end));
+            wrong |= found != sum_of(side, done..timed.end);
         }
         done += all_rounds;
         if !parts.note_all(comm, seconds, comm.now() - begin) {
             break seconds;
         }
     };
-    LAST.set(Some(comm.now()));
     // One of them tells what the line holds in the end.
-    wrong += u64::from(side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done);
+    wrong |= side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done;
     let processor = side
         .and_then(|_| crate::measure::affinity::of_thread())
         .filter(|allowed| allowed.len() == 1)
         .map_or(u64::MAX, |allowed| allowed[0] as u64);
     let processors = comm.gather(&[processor]).unwrap_or_default();
-    let mut outcome = outcome(comm, seconds, 2.0 * rounds as f64, wrong, "ranks found wrong numbers in the line");
+    let mut outcome =
+        outcome(comm, seconds, 2.0 * rounds as f64, u64::from(wrong), "ranks found wrong numbers in the line");
     for (name, column) in [("first", "first_hardware_thread"), ("second", "second_hardware_thread")] {
         let known = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
         outcome.outputs.extend(known.map(|&number| (column, Value::Integer(number))));
@@ -169,23 +179,6 @@ pub fn between<C: Collectives>(
 fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let up_to = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
     (up_to(rounds.end) - up_to(rounds.start)) as u64
-}
-
-/// Parts run for this time at first, in seconds, where no line was handed over in the `IDLE` seconds before.
-const WARM_UP: f64 = 0.75;
-const IDLE: f64 = 0.1;
-
-thread_local! {
-    /// When the last run ended on this rank, by the clock of its transport.
-    static LAST: Cell<Option<f64>> = const { Cell::new(None) };
-}
-
-/// For how long parts warm up: rank 0 decides. Collective.
-fn warm_up_seconds<C: Collectives>(comm: &C) -> f64 {
-    let idle = LAST.get().is_none_or(|last| comm.now() - last > IDLE);
-    let mut decision = [u64::from(idle)];
-    comm.broadcast(&mut decision);
-    if decision[0] == 1 { WARM_UP } else { 0.0 }
 }
 
 /// Rank 0's line, on all ranks. They share one memory.

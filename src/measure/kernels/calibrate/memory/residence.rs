@@ -6,7 +6,8 @@
 //!   core waits for `wait` seconds and reads nothing but the clock; the cycle is followed once more, and timed.
 //! CHECK: where the chase ends, against the generator's own jump.
 
-use super::chase::{Cycle, LINE_WORDS};
+use super::chain::LINE_WORDS;
+use super::chase::Cycle;
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
