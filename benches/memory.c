@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Of every `group` accesses the last `writes` write their number, the others are summed. */
@@ -149,10 +151,15 @@ static void *answer(void *processor) {
     return (void *)(uintptr_t)found;
 }
 
-/* Seconds of `rounds` rounds, after an eighth as many untimed ones. */
-double peer_hand_over(uint64_t rounds, int first, int second) {
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static double hand_over(uint64_t rounds, int first, int second) {
     pthread_t other;
-    struct timespec start, end;
+    double start = 0;
     uint64_t untimed = rounds / 8, found = 0;
     atomic_store(&line.number, 0);
     all_rounds = rounds + untimed;
@@ -161,12 +168,59 @@ double peer_hand_over(uint64_t rounds, int first, int second) {
     pthread_create(&other, NULL, answer, (void *)(intptr_t)second);
     pin(first);
     for (uint64_t round = 0; round < rounds + untimed; round++) {
-        if (round == untimed) clock_gettime(CLOCK_MONOTONIC, &start);
+        if (round == untimed) start = now();
         atomic_store_explicit(&line.number, 2 * round + 1, memory_order_release);
         found += wait_for(2 * round + 2);
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    double seconds = now() - start;
     pthread_join(other, NULL);
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
-    return found == 0 ? 0 : (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    return found == 0 ? 0 : seconds;
+}
+
+/* Seconds of `rounds` rounds, after an eighth as many untimed ones, when lines have been handed over for so many seconds. */
+double peer_hand_over(uint64_t rounds, int first, int second, double warm_up) {
+    for (double start = now(); now() - start < warm_up;) hand_over(rounds, first, second);
+    return hand_over(rounds, first, second);
+}
+
+/* A region of its own, a cycle through its lines in random order, and where the chase is. */
+static struct { char *memory; size_t bytes; char **at; } region;
+
+static void make_cycle(size_t bytes) {
+    size_t lines = bytes / 64;
+    uint32_t *order = malloc(lines * sizeof *order);
+    free(region.memory);
+    region.memory = aligned_alloc(2 << 20, (bytes + (2 << 20) - 1) >> 21 << 21);
+    madvise(region.memory, (bytes + (2 << 20) - 1) >> 21 << 21, MADV_HUGEPAGE);
+    for (size_t i = 0; i < lines; i++) order[i] = (uint32_t)i;
+    for (size_t i = lines - 1; i > 0; i--) {
+        size_t j = ((size_t)random() << 31 | (size_t)random()) % (i + 1);
+        uint32_t other = order[i];
+        order[i] = order[j], order[j] = other;
+    }
+    for (size_t i = 0; i < lines; i++)
+        *(char **)(region.memory + 64 * (size_t)order[i]) = region.memory + 64 * (size_t)order[(i + 1) % lines];
+    free(order);
+    region.bytes = bytes, region.at = (char **)region.memory;
+}
+
+static double follow(size_t steps) {
+    char **at = region.at;
+    double start = now();
+    for (size_t i = 0; i < steps / 8; i++) {
+        at = (char **)*at, at = (char **)*at, at = (char **)*at, at = (char **)*at;
+        at = (char **)*at, at = (char **)*at, at = (char **)*at, at = (char **)*at;
+    }
+    region.at = at;
+    return now() - start;
+}
+
+/* Seconds of `steps` steps, a multiple of 8, of a chase as lat_mem_rd's, after as many untimed ones. */
+double peer_pointer_chase(size_t bytes, size_t steps) {
+    if (region.bytes != bytes) make_cycle(bytes);
+    volatile char sum = 0;
+    for (size_t i = 0; i < bytes; i += 64) sum += region.memory[i + 8];
+    follow(steps);
+    return follow(steps);
 }

@@ -33,6 +33,7 @@
 //! - `message_rate_mpi`: every pattern on both MPIs
 //! - `calibrate_network`: the costs of messages, and that each of these kernels finds faults
 //! - `calibrate`: the costs on a core, and the machine card of all numbers
+//! - `latency`: pointer chases, runs in parts, regions inside the plateaus of levels, ranges of few launches
 //! - `residence`: the rate at which others displace lines of the last cache, from made-up latencies after waits
 //! - `staircase`: sizes of caches and the reach of TLBs from made-up latencies, the table of classic numbers and its figures
 //! - `bounds`: known values, what is left out, and that nothing exceeds what this machine measured of itself
@@ -133,6 +134,7 @@ mod identity;
 mod in_order;
 mod intervals;
 mod launch;
+mod latency;
 mod launchers;
 mod licences;
 mod limits;

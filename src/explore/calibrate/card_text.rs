@@ -52,7 +52,9 @@ pub fn card_text(card: &Card, width: Option<usize>) -> String {
 fn number(card: &Card, name: &NumberName) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));
-    let interval = card.interval(&text).map_or_else(String::new, |(low, high)| spread(low, high, unit));
+    let range = card.range(&text).map(|(least, greatest)| format!("range {}", spread(least, greatest, unit)));
+    let interval = card.interval(&text).map(|(low, high)| spread(low, high, unit));
+    let interval = range.or(interval).unwrap_or_default();
     [text, value, interval, name.entry.meaning.to_owned()]
 }
 

@@ -4,10 +4,11 @@
 use super::Probe;
 use super::derived::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
+use super::parts;
 use crate::explore::machine::{Card, DISTURBED, NumberName, Word};
 use crate::provenance::Host;
 use crate::text_table::{Align, TextTable};
-use crate::units::{self, Unit, amount, plural, significant};
+use crate::units::{self, Unit, WORD_BYTES, amount, plural, significant};
 use serde::Serialize;
 
 /// A line of the table. Cells may be empty.
@@ -17,7 +18,7 @@ pub struct Row {
     pub group: String,
     pub name: String,
     pub value: String,
-    /// 95 %.
+    /// 95 %; of few launches or runs their range.
     pub interval: String,
     pub note: String,
 }
@@ -26,14 +27,28 @@ pub struct Row {
 const ARRAYS: &str = "stream_array_bytes";
 const CACHES: &str = "last_cache_bytes";
 
-/// Tells a card how large the arrays of its STREAM are.
+/// In a card's provenance: bytes of the tables of all ranks together, and of which number.
+const TABLES: [(&str, &str); 3] = [
+    ("star_table_bytes", "node_updates_per_second--star"),
+    ("shared_table_bytes", "node_updates_per_second--shared"),
+    ("single_table_bytes", "local_seconds"),
+];
+
+/// Tells a card how large the arrays of its STREAM and the tables of its updates are.
 pub fn describe(card: &mut Card, probes: &[Probe], host: &Host) {
     let Some(stream) = probes.iter().find(|probe| probe.number.entry.name == "stream_triad_bytes_per_second") else {
         return;
     };
     let bytes = stream.settings.iter().find(|(name, _)| *name == "bytes").and_then(|(_, value)| value.as_f64());
     let arrays = bytes.map(|bytes| bytes / 3.0 * stream.ranks as f64);
-    for (name, bytes) in [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))] {
+    let table = |number: &str| {
+        let probe = probes.iter().find(|probe| probe.number.to_string() == number)?;
+        let words = probe.settings.iter().find(|(name, _)| *name == "N_words")?.1.as_f64()?;
+        Some(words * WORD_BYTES as f64 * probe.ranks as f64)
+    };
+    let tables = TABLES.map(|(name, number)| (name, table(number)));
+    let streamed = [(ARRAYS, arrays), (CACHES, last_caches(host).map(|bytes| bytes as f64))];
+    for (name, bytes) in streamed.into_iter().chain(tables) {
         card.provenance.extend(bytes.map(|bytes| (name.to_owned(), (bytes as i64).into())));
     }
 }
@@ -43,7 +58,7 @@ pub fn table(card: &Card) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (group, part) in [
         ("STREAM", stream(card)),
-        ("RandomAccess", gups(card)),
+        ("Updates", gups(card)),
         ("Latency", latency(card)),
         ("Cache size", sizes(card)),
         ("TLB reach", translation(card)),
@@ -95,8 +110,17 @@ fn row(name: impl Into<String>, value: String, interval: String, note: impl Into
 /// A number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
-    let interval = card.interval(&id).map_or_else(String::new, |ends| spread(ends, unit));
-    Some(row(name, amount(card.get(&id)?, unit), interval, note))
+    let range = card.range(&id).map(|ends| ranged(spread(ends, unit)));
+    let interval = range.or_else(|| card.interval(&id).map(|ends| spread(ends, unit))).unwrap_or_default();
+    let how = card.numbers().get(&id).and_then(|number| parts::told(&number.how));
+    let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
+    let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
+    Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
+}
+
+/// Instead of an interval, which says little of few launches.
+fn ranged(spread: String) -> String {
+    format!("range {spread}")
 }
 
 fn spread((low, high): (f64, f64), unit: Unit) -> String {
@@ -133,21 +157,36 @@ fn stream(card: &Card) -> Vec<Row> {
     rows
 }
 
+/// Random updates. Their tables are too small for HPCC's rules, so the rows do not bear its name.
 fn gups(card: &Card) -> Vec<Row> {
     let of = |word| NumberName::new("node_updates_per_second").with([word]);
     let all = all_cores(card);
-    let star = number(card, &of(Word::Star), "GUPS, Star", format!("{all} together, each with its own table (HPCC)"));
-    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected"));
+    let tables = |name: &str| {
+        let told = card.provenance.get(name).and_then(|value| value.as_integer()).map(|bytes| bytes as f64);
+        told.zip(card.get("memory_bytes")).map_or_else(
+            || "of unknown size".to_owned(),
+            |(bytes, memory)| {
+                format!("of {}, {} % of memory", units::bytes(bytes), significant(100.0 * bytes / memory))
+            },
+        )
+    };
+    let [own, one, single] = TABLES.map(|(name, _)| tables(name));
+    let star = number(card, &of(Word::Star), "GUPS, own tables", format!("{all} together, tables {own}; {RULES}"));
+    let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected, table {one}"));
     let single = card.get("local_seconds").map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
-        let interval =
-            card.interval("local_seconds").map_or_else(String::new, |(a, b)| spread((1.0 / b, 1.0 / a), unit));
-        row("GUPS, Single", amount(1.0 / seconds, unit), interval, "one core (HPCC)")
+        let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
+        let range = card.range("local_seconds").map(|ends| ranged(inverse(ends)));
+        let interval = range.or_else(|| card.interval("local_seconds").map(inverse)).unwrap_or_default();
+        row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
     });
     // Old cards have the last only, which by itself is no line of this table.
     let shown = star.is_some() || shared.is_some();
     [star, shared, single.filter(|_| shown)].into_iter().flatten().collect()
 }
+
+/// What the tables would have to be.
+const RULES: &str = "HPCC's rules ask for half";
 
 fn latency(card: &Card) -> Vec<Row> {
     let clock =

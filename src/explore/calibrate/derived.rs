@@ -1,6 +1,7 @@
 //! Numbers of a card that follow from several measured ones: sizes of caches, the reach of address translation, and lines in
 //! flight. Each is absent where what it follows from does not show it.
 
+use super::levels::Sizes;
 use super::staircase::{Rung, Step, places, rungs, step};
 use crate::error::Result;
 use crate::explore::machine::{Card, Number, NumberName, Word};
@@ -57,12 +58,10 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
     for level in levels {
         let name = format!("{level}_bytes");
         let reported = card.get(&name);
-        let at = all.iter().copied().filter(|&place| place > 1.5 * nearer);
-        let at = match reported {
-            Some(size) => at.filter(|&place| place < MOST_SHARE * size).reduce(|a, b| nearest(size, a, b)),
-            None if told => continue,
-            None => at.reduce(f64::min),
-        };
+        if told && reported.is_none() {
+            continue;
+        }
+        let at = place(&all, nearer, reported);
         let found = at.and_then(|at| step(&ladder, at, &all)).map(|found| number(&found, "dependent random reads"));
         let Some(found) = found else {
             nearer = reported.or(at).unwrap_or(nearer);
@@ -83,6 +82,30 @@ fn caches(card: &mut Card) -> Result<Vec<String>> {
         card.set(&format!("{level}_measured_bytes"), found)?;
     }
     Ok(unseen)
+}
+
+/// Of the places of steps, that of a level beyond a nearer one.
+fn place(all: &[f64], nearer: f64, reported: Option<f64>) -> Option<f64> {
+    let beyond = all.iter().copied().filter(|&place| place > 1.5 * nearer);
+    match reported {
+        Some(size) => beyond.filter(|&place| place < MOST_SHARE * size).reduce(|a, b| nearest(size, a, b)),
+        None => beyond.reduce(f64::min),
+    }
+}
+
+/// The sizes of caches by the first stage of the staircase; where it shows none, those that the system reports.
+pub fn sizes(card: &Card, reported: Sizes) -> Sizes {
+    let all = places(&lines(card));
+    let told = reported.iter().any(Option::is_some);
+    let mut nearer = 0.0;
+    reported.map(|reported| {
+        if told && reported.is_none() {
+            return None;
+        }
+        let size = place(&all, nearer, reported).or(reported)?;
+        nearer = size;
+        Some(size)
+    })
 }
 
 /// Of two sizes that nearer to a third, on a log scale.

@@ -6,8 +6,10 @@ pub mod counts;
 pub mod derived;
 mod fitted;
 pub mod ladders;
+mod levels;
 mod node;
 mod order;
+mod parts;
 pub mod residence;
 mod shapes;
 pub mod staircase;
@@ -15,9 +17,9 @@ pub mod staircase;
 use crate::disturbance::Fact;
 use crate::error::{Error, Result};
 use crate::explore::machine::{Card, DISTURBED, Number, NumberName, UNKNOWN, Word};
-use crate::explore::store::Samples;
 use crate::explore::store::health::Health;
 use crate::explore::store::quietness::Quietness;
+use crate::explore::store::{Samples, estimate};
 use crate::measure::kernels::{self, Parameter};
 use crate::measure::numerics::statistics::Summary;
 use crate::point::Value;
@@ -102,12 +104,18 @@ impl Probe {
 
     /// Median, interval and best run, if there are samples.
     fn measured(&self, samples: &Samples) -> Option<Number> {
-        let found = self.chosen(samples).good().summary(self.column)?;
+        let chosen = self.chosen(samples).good();
+        let found = chosen.summary(self.column)?;
         let Summary { min, median, max, interval, .. } = found;
         let value = |value: f64| if self.inverse { self.times / value } else { self.times * value };
         let best = if self.column.ends_with("per_second") { max } else { min };
-        let number =
-            Number::new(value(median), self.number.entry.unit.symbol(), self.how(&found)).with_best(value(best));
+        let mut how = self.how(&found);
+        how.extend(parts::never_alike(&chosen));
+        let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
+        let number = match few(&chosen, self.column, &found).map(|(low, high)| (value(low), value(high))) {
+            Some((a, b)) => number.with_range(a.min(b), a.max(b)),
+            None => number,
+        };
         Some(match interval.map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_interval(a.min(b), a.max(b)),
             None => number,
@@ -130,6 +138,21 @@ impl Probe {
     }
 }
 
+/// Fewer launches, or samples of a single one, are shown with their range.
+const FEW: usize = 6;
+
+/// The least and the greatest of few launches' medians, or of few samples of a single launch.
+fn few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
+    let medians = estimate::medians(&samples.by_launch(column));
+    match medians.len() {
+        0 => None,
+        1 => (2..FEW).contains(&found.n).then_some((found.min, found.max)),
+        launches => {
+            (launches < FEW).then(|| medians.iter().fold((f64::INFINITY, 0.0), |(a, b), &m| (m.min(a), m.max(b))))
+        }
+    }
+}
+
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;
 
@@ -141,37 +164,17 @@ fn within(bytes: u64) -> u64 {
     if bytes.is_power_of_two() { bytes } else { bytes.next_power_of_two() / 2 }
 }
 
-/// What is measured on a machine of these caches: half of each level, a quarter of the third, which others use too, and twice the
-/// largest for memory.
+/// What is measured on a machine of these caches: each level well inside, and memory beyond all of them.
 pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
-    let level = |level: u32| {
-        let part = if level == 3 { 4 } else { 2 };
-        host.caches.iter().find(|cache| cache.level == level).map(|cache| within(cache.bytes / part))
-    };
-    let largest = host.caches.iter().map(|cache| cache.bytes).max().unwrap_or(32 << 20);
-    let memory = within((2 * largest).min(host.memory_bytes / 8).max(1 << 20));
-    let regions = [
-        (level(1), ["l1_latency_seconds", "l1_access_seconds", "l1_bandwidth_bytes_per_second"]),
-        (level(2), ["l2_latency_seconds", "l2_access_seconds", "l2_bandwidth_bytes_per_second"]),
-        (level(3), ["l3_latency_seconds", "l3_access_seconds", "l3_bandwidth_bytes_per_second"]),
-        (Some(memory), ["memory_latency_seconds", "memory_access_seconds", "memory_bandwidth_bytes_per_second"]),
-    ];
-    let mut all = Vec::new();
-    for (bytes, [latency, access, bandwidth]) in regions {
-        let Some(bytes) = bytes else { continue };
-        let chase = |number| Probe::new(number, "calibrate.chase", 1).with("bytes", bytes).with("steps", 1u64 << 18);
-        let passes = ((1u64 << 26) / bytes).max(1);
-        let read = Probe::new(bandwidth, "calibrate.stream", 1).with("bytes", bytes).with("passes", passes);
-        all.push(chase(latency).with("chases", 1u64));
-        all.push(Probe { times: 1.0 / CHASES as f64, ..chase(access).with("chases", CHASES) });
-        all.push(read.with("access", "read").from("bytes_per_second"));
-    }
+    let (reported, memory) = (levels::reported(host), levels::beyond_caches(host));
+    let mut all = levels::probes(host, reported);
     let node = Probe::new("node_bandwidth_bytes_per_second", "calibrate.stream", cores).with("access", "read");
     all.push(node.with("bytes", memory).with("passes", 1u64).from("bytes_per_second"));
     all.extend(updates(memory));
     // The size of a cache shows in regions of twice and four times as much.
-    let beyond = (4 * largest).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
-    all.extend(ladders::memory(level(1).unwrap_or(16 << 10), memory.max(beyond)));
+    let beyond = (4 * levels::largest(host)).next_power_of_two().min(MOST_BEYOND).min(within(host.memory_bytes / 8));
+    let least = reported[0].map_or(16 << 10, |bytes| within(bytes as u64 / 2));
+    all.extend(ladders::memory(least, memory.max(beyond)));
     all.extend(ladders::pages(memory, MOST_BEYOND.min(within(host.memory_bytes / 8))));
     if cores > 1 {
         all.extend(ladders::loaded(memory, cores));
@@ -181,8 +184,8 @@ pub fn probes(host: &Host, cores: usize) -> Vec<Probe> {
     all
 }
 
-/// The second stage of the latency staircase: what is measured around the steps that the first stage shows, which are the same
-/// whenever its samples are.
+/// The second stage: the points around the steps of the latency staircase that the first stage shows, and the levels whose sizes by
+/// these steps move the region in which they are measured. It is the same whenever the samples are.
 ///
 /// # Errors
 /// If what was measured is no number that a card takes.
@@ -190,7 +193,18 @@ pub fn second_stage(probes: &[Probe], samples: &Samples, host: &Host) -> Result<
     let mut card = Card::default();
     let of_staircase = |probe: &&Probe| ["read_seconds", "page_read_seconds"].contains(&probe.number.entry.name);
     measured(&mut card, probes.iter().filter(of_staircase), samples)?;
-    Ok(ladders::fine(&card, within(host.memory_bytes / 8)))
+    let mut further = ladders::fine(&card, within(host.memory_bytes / 8));
+    let levels = levels::probes(host, derived::sizes(&card, levels::reported(host)));
+    further.extend(levels.into_iter().filter(|probe| !probes.contains(probe)));
+    Ok(further)
+}
+
+/// Both stages: a number that the second one measures anew is no longer that of the first.
+pub fn both_stages(first: Vec<Probe>, second: Vec<Probe>) -> Vec<Probe> {
+    let again = |probe: &Probe| second.iter().any(|other| other.number == probe.number);
+    let mut all: Vec<Probe> = first.into_iter().filter(|probe| !again(probe)).collect();
+    all.extend(second);
+    all
 }
 
 fn measured<'a>(card: &mut Card, probes: impl IntoIterator<Item = &'a Probe>, samples: &Samples) -> Result<()> {

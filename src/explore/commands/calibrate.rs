@@ -106,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let further = calibrate::second_stage(&probes, &current(&folder)?, &host)?;
     let mut machine = setup.plan.context.machine;
     if !further.is_empty() {
-        probes.extend(further);
+        probes = calibrate::both_stages(probes, further);
         let (setup, again) = measure(&probes, &shapes, &launch, arguments, &folder)?;
         (machine, measured) = (setup.plan.context.machine, again);
     }

@@ -10,6 +10,7 @@
 //! unit = "us"             # as the source gives it; cycles are cycles of clock_hz
 //! low = 6.8               # 95 % interval, in the same unit; both or neither
 //! high = 7.3
+//! range = [6.7, 7.5]      # of few launches or runs: the least and the greatest
 //! best = 6.7              # of the runs; bounds are made of it
 //! how = "MPI send and receive, Section 1"
 //! ```
@@ -92,6 +93,10 @@ pub struct Number {
     /// Upper end of the 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
+    /// Where launches are few: the least and the greatest of their medians, in the unit of the value; where runs of a single launch
+    /// are few, of the runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<(f64, f64)>,
     /// The best of the runs, in the unit of the value: what bounds are made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<f64>,
@@ -102,12 +107,17 @@ pub struct Number {
 impl Number {
     /// A number without interval: `Number::new(7.0, "us", "MPI send and receive")`.
     pub fn new(value: f64, unit: &str, how: impl Into<String>) -> Self {
-        Self { value, unit: unit.to_owned(), low: None, high: None, best: None, how: how.into() }
+        Self { value, unit: unit.to_owned(), low: None, high: None, range: None, best: None, how: how.into() }
     }
 
     /// With a 95 % interval, in the unit of the value.
     pub fn with_interval(self, low: f64, high: f64) -> Self {
         Self { low: Some(low), high: Some(high), ..self }
+    }
+
+    /// With the least and the greatest of few launches or runs, in the unit of the value.
+    pub fn with_range(self, least: f64, greatest: f64) -> Self {
+        Self { range: Some((least, greatest)), ..self }
     }
 
     /// With the best run, in the unit of the value.
@@ -240,6 +250,15 @@ impl Card {
         Some((1.0 / self.base(&inverse, |n| n.high)?, 1.0 / self.base(&inverse, |n| n.low)?))
     }
 
+    /// The least and the greatest of few launches or runs, in its base unit.
+    pub fn range(&self, name: &str) -> Option<(f64, f64)> {
+        let ends = |name: &str| {
+            let end = |of: fn((f64, f64)) -> f64| self.base(name, |number| number.range.map(of));
+            Some((end(|ends| ends.0)?, end(|ends| ends.1)?))
+        };
+        ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
+    }
+
     /// The best that was measured, in its base unit; of a number that was not measured here, the number itself.
     pub fn best(&self, name: &str) -> Option<f64> {
         self.base(name, |number| number.best.or(Some(number.value)))
@@ -344,11 +363,12 @@ fn check(name: &str, number: &Number, clocked: bool) -> Result<()> {
         }
         Some(_) => {}
     }
-    let values = [Some(number.value), number.low, number.high, number.best];
+    let [least, greatest] = [number.range.map(|ends| ends.0), number.range.map(|ends| ends.1)];
+    let values = [Some(number.value), number.low, number.high, least, greatest, number.best];
     if values.iter().flatten().any(|value| !value.is_finite() || *value < 0.0) {
         return Err(Error::input(
             format!("{name} must be finite and not negative"),
-            "correct value, low, high or best",
+            "correct value, low, high, range or best",
         ));
     }
     let within = match (number.low, number.high) {

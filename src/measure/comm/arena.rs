@@ -102,6 +102,17 @@ impl Arena {
         contents: u64,
         value: impl Fn(usize) -> u64,
     ) -> Result<(&[u64], Granted)> {
+        self.addresses(pages, words, contents, |_, place| value(place))
+    }
+
+    /// As [`Arena::words`], of words that may hold addresses: `value` is also given the address of the first word.
+    pub fn addresses(
+        &mut self,
+        pages: Pages,
+        words: usize,
+        contents: u64,
+        value: impl Fn(usize, usize) -> u64,
+    ) -> Result<(&[u64], Granted)> {
         let region = self.filled(pages, words, contents, value)?;
         let granted = region.granted;
         Ok((&region.words_mut()[..words], granted))
@@ -115,7 +126,7 @@ impl Arena {
         contents: u64,
         value: impl Fn(usize) -> u64,
     ) -> Result<(&mut [u64], Granted)> {
-        let region = self.filled(pages, words, contents, value)?;
+        let region = self.filled(pages, words, contents, |_, place| value(place))?;
         region.changed = true;
         let granted = region.granted;
         Ok((&mut region.words_mut()[..words], granted))
@@ -149,7 +160,7 @@ impl Arena {
         pages: Pages,
         words: usize,
         contents: u64,
-        value: impl Fn(usize) -> u64,
+        value: impl Fn(usize, usize) -> u64,
     ) -> Result<&mut Region> {
         let node = self.node;
         let slot = &mut self.regions[pages as usize];
@@ -165,8 +176,10 @@ impl Arena {
         if held < words {
             // All of it at first, so that the system has given all of it before anything is measured; then what is asked for.
             let filled = if region.filled.is_none() { region.words } else { words };
+            // A region never moves: what grows is allocated and filled anew.
+            let first = region.words().as_ptr().expose_provenance();
             for (i, word) in region.words_mut()[..filled].iter_mut().enumerate().skip(held) {
-                *word = value(i);
+                *word = value(first, i);
             }
             region.filled = Some((contents, filled));
             region.changed = false;

@@ -2,33 +2,40 @@
 //!
 //! SOURCE: lmbench's lat_mem_rd.
 //! DEFINITION: a region of `bytes` bytes is one cycle through all of its 64-byte lines, in the order of a linear
-//!   congruential generator of full period. `chases` pointer chases run concurrently, from equally spaced starts on the
-//!   cycle, with `steps` accesses each; an operation is one step of all chases, so its time is the latency under the
-//!   load of the outstanding accesses of all ranks.
-//! CHECK: where each chase ends, against the generator's own jump.
+//!   congruential generator of full period. Each line begins with the address of the next one. `chases` pointer chases run
+//!   concurrently, from equally spaced starts on the cycle, in parts of `steps` accesses each, until two parts in a row take
+//!   the same time; the last one counts, and each part begins where the one before ended. An operation is one step of all
+//!   chases, so its time is the latency under the load of the outstanding accesses of all ranks.
+//! CHECK: that each line leads to a line of the region; where each chase ends, against the generator's own jump.
 
+use super::chain::{Chain, LINE_WORDS};
+use super::parts::{self, Parts};
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::{Arena, Pages};
-use crate::measure::kernels::calibrate::{Probe, outcome};
-use crate::measure::kernels::{Domain, Outcome, Parameter, no_rings, parameter};
+use crate::measure::kernels::calibrate::{MEMORY_OUTPUTS, Probe, outcome};
+use crate::measure::kernels::{About, Domain, Outcome, Output, Parameter, no_rings, parameter};
 use crate::measure::numerics::mix::seed;
 use crate::on_transport;
 use crate::point::Point;
+use crate::units::WORD_BYTES;
 use std::hint::black_box;
 
 pub const KERNEL: Probe = Probe {
-    about: &about(
-        "calibrate.chase",
-        "Latency of memory: dependent accesses, in one or several concurrent chases",
-        "lat_mem_rd of lmbench",
-        &[BYTES, PAGES, CHASES, STEPS],
-        "Every rank follows a cycle through all 64-byte lines of its region, reading the next address from each \
-         line, in one or several concurrent chases. The time is that of the slowest rank. The end of each chase was \
-         compared with the generator of the cycle. The region was traversed once before, so the caches hold as much \
-         of it as fits.",
-    ),
+    about: &About {
+        outputs: &OUTPUTS,
+        ..about(
+            "calibrate.chase",
+            "Latency of memory: dependent accesses, in one or several concurrent chases",
+            "lat_mem_rd of lmbench",
+            &[BYTES, PAGES, CHASES, STEPS],
+            "Every rank follows a cycle through all 64-byte lines of its region, in one or several concurrent chases; each line \
+             holds the address of the next one. The chases continue in parts of the same length until two in a row take the same \
+             time, within 2 %; the last part counts. The time is that of the slowest rank. The end of each chase was compared with \
+             the generator of the cycle. The region was traversed once before, so the caches hold as much of it as fits.",
+        )
+    },
     refuse: |point| {
         power_of_two(point)?;
         match (point.integer("chases"), lines(point)) {
@@ -61,10 +68,11 @@ const CHASES: Parameter = parameter(
 const STEPS: Parameter = parameter(
     "steps",
     "steps",
-    "accesses per chase in one run",
+    "accesses per chase in each part of a run",
     Domain::Integer { least: 1, most: 1 << 32, default: 1 << 20 },
 );
-pub const LINE_WORDS: u64 = 8;
+const OUTPUTS: [Output; 5] =
+    [MEMORY_OUTPUTS[0], parts::OUTPUTS[0], parts::OUTPUTS[1], MEMORY_OUTPUTS[1], MEMORY_OUTPUTS[2]];
 /// Of a generator modulo a power of two that goes through all numbers (Knuth, 3.2.1.2, Theorem A): 1 modulo 4, and odd.
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 const INCREMENT: u64 = 0x1405_7b7e_f767_814f;
@@ -103,51 +111,49 @@ impl Cycle {
         jump(line, steps, self.lines) * LINE_WORDS
     }
 
-    /// The region: the first word of each line holds the place of the next one's.
-    pub fn words<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<&'a [u64]> {
-        let contents = seed(&[u64::from_be_bytes(*b"chase   "), self.lines]);
-        let next = |place: usize| match place as u64 % LINE_WORDS {
-            0 => self.place(place as u64 / LINE_WORDS, 1),
+    /// The region: the first word of each line holds the address of the next one's.
+    ///
+    /// # Errors
+    /// If there is no memory, or some line leads out of it: something else has written there.
+    pub fn chain<'a>(self, point: &Point, arena: &'a mut Arena) -> Result<(Chain<'a>, &'a [u64])> {
+        let contents = seed(&[u64::from_be_bytes(*b"chain   "), self.lines]);
+        let next = |first: usize, place: usize| match place as u64 % LINE_WORDS {
+            0 => first as u64 + self.place(place as u64 / LINE_WORDS, 1) * WORD_BYTES,
             _ => 0,
         };
         let pages = Pages::from_name(point.text("pages"));
-        Ok(arena.words(pages, region_words(point) as usize, contents, next)?.0)
+        let (words, _) = arena.addresses(pages, region_words(point) as usize, contents, next)?;
+        let chain = Chain::new(words).ok_or_else(|| {
+            Error::measurement(
+                "a line of the chase's region holds no address of the region: its memory was overwritten",
+                "test this machine's memory; if it is sound, report this as a fault of the program",
+            )
+        })?;
+        Ok((chain, words))
     }
 }
 
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps, chases) = (Cycle::of(point), point.integer("steps"), point.integer("chases"));
-    let words = cycle.words(point, arena)?;
+    let (chain, words) = cycle.chain(point, arena)?;
     let starts: Vec<u64> = (0..chases).map(|chase| lines(point) / chases * chase).collect();
     let mut places: Vec<u64> = starts.iter().map(|&start| cycle.place(0, start)).collect();
     prime(comm, words);
-    comm.barrier();
-    let start = comm.now();
-    follow(words, &mut places, black_box(steps));
-    let seconds = comm.now() - start;
+    let (mut parts, mut done) = (Parts::new(0.0), 0);
+    let seconds = loop {
+        comm.barrier();
+        let start = comm.now();
+        chain.follow(&mut places, black_box(steps));
+        let seconds = comm.now() - start;
+        done += steps;
+        if !parts.note_all(comm, seconds, comm.now() - start) {
+            break seconds;
+        }
+    };
     let ends = places.iter().zip(&starts);
-    let wrong = ends.filter(|&(place, start)| *place != cycle.place(0, start + steps)).count() as u64;
-    Ok(outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should"))
-}
-
-/// As many chases as places, each by so many steps.
-pub fn follow(words: &[u64], places: &mut [u64], steps: u64) {
-    match places.len() {
-        1 => together::<1>(words, places, steps),
-        2 => together::<2>(words, places, steps),
-        4 => together::<4>(words, places, steps),
-        8 => together::<8>(words, places, steps),
-        16 => together::<16>(words, places, steps),
-        32 => together::<32>(words, places, steps),
-        _ => together::<64>(words, places, steps),
-    }
-}
-
-fn together<const CHASES: usize>(words: &[u64], places: &mut [u64], steps: u64) {
-    let Ok(mut at) = <[u64; CHASES]>::try_from(&*places) else { return };
-    for _ in 0..steps {
-        at.iter_mut().for_each(|place| *place = words[*place as usize]);
-    }
-    places.copy_from_slice(&at);
+    let wrong = ends.filter(|&(place, start)| *place != cycle.place(0, start + done)).count() as u64;
+    let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
+    outcome.outputs.extend(parts.outputs());
+    Ok(outcome)
 }

@@ -2,11 +2,15 @@
 //!
 //! SOURCE: N. Viennot's core-to-core-latency, a program: the handover of a flag.
 //! DEFINITION: rank `first` writes a number into a line and waits until rank `second` has answered with the next number, `rounds`
-//!   times, after an eighth as many untimed. An operation is a handover, half of a round. Both ranks spin on the line without any
-//!   pause; all others wait at a barrier. Ranks are threads of one process, and which cores they are on is up to the launch.
+//!   times, after an eighth as many untimed. Such parts follow each other until two in a row take the same time; the last one counts.
+//!   In the first run of a launch they warm up for a time that is not counted, as the cores were idle before: some machines, above
+//!   all virtual ones, take half a second until a handover is as fast as it stays. An operation is a handover, half of a round. Both
+//!   ranks spin on the line without any pause; all others wait. Ranks are threads of one process, and which cores they are on is up
+//!   to the launch.
 //! CHECK: the sums of the numbers that both ranks found.
 
 use super::about;
+use super::parts::{self, Parts};
 #[cfg(feature = "mpi")]
 use crate::error::Error;
 use crate::error::Result;
@@ -16,6 +20,7 @@ use crate::measure::kernels::{About, Domain, Outcome, Parameter, Work, no_rings,
 use crate::point::{Point, Value};
 use crate::source;
 use crate::units::Unit;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,6 +29,8 @@ pub const KERNEL: Probe = Probe {
         source: &source::CORE_TO_CORE,
         outputs: &[
             OUTPUTS[0],
+            parts::OUTPUTS[0],
+            parts::OUTPUTS[1],
             output("first_hardware_thread", Unit::None, "the hardware thread of the first rank; absent if it may move"),
             output(
                 "second_hardware_thread",
@@ -37,8 +44,9 @@ pub const KERNEL: Probe = Probe {
             "the whole program",
             &[FIRST, SECOND, ROUNDS],
             "Two ranks, threads of one process, hand a line to and fro: one writes a number into it, the other waits for it and writes \
-             the next. The time is that of the first rank, after an eighth as many untimed rounds. The sums of the numbers \
-             that both found were compared with the known sums.",
+             the next. The time is that of the first rank, after an eighth as many untimed rounds. This is repeated until two \
+             such parts in a row take the same time, within 2 %, and in the first run of a launch for 0.75 s at least; the last part \
+             counts. The sums of the numbers that both found were compared with the known sums.",
         )
     },
     refuse: |point| {
@@ -80,9 +88,18 @@ const SECOND: Parameter = parameter(
 const ROUNDS: Parameter = parameter(
     "rounds",
     "rounds_asked",
-    "rounds of two handovers in one run",
+    "rounds of two handovers in each part of a run",
     Domain::Integer { least: 8, most: 1 << 32, default: 1 << 14 },
 );
+
+/// The first run of a launch lasts for this time at least, in seconds: the cores may have been idle before. From then on they are
+/// not, as ranks that wait spin.
+const WARM_UP: f64 = 0.75;
+
+thread_local! {
+    /// Whether this rank has had a run.
+    static WARM: Cell<bool> = const { Cell::new(false) };
+}
 
 /// By itself, also where two lines are fetched together.
 #[repr(align(128))]
@@ -120,33 +137,48 @@ pub fn between<C: Collectives>(
         () if rank == point.integer("second") => Some(Side::Second),
         () => None,
     };
-    comm.barrier();
-    let (mut seconds, mut wrong, mut processor) = (0.0, 0, u64::MAX);
-    if let Some(side) = side {
-        let untimed = rounds / 8;
-        hand_over(comm, &line.0, side, 0..untimed);
-        let start = comm.now();
-        let found = hand_over(comm, &line.0, side, untimed..untimed + rounds);
-        if side == Side::First {
-            seconds = comm.now() - start;
+    let all_rounds = rounds + rounds / 8;
+    let (mut parts, mut done, mut wrong) = (Parts::new(if WARM.replace(true) { 0.0 } else { WARM_UP }), 0, false);
+    let seconds = loop {
+        comm.barrier();
+        let begin = comm.now();
+        let mut seconds = 0.0;
+        if let Some(side) = side {
+            let timed = done + rounds / 8..done + all_rounds;
+            let untimed = hand_over(comm, &line.0, side, done..timed.start);
+            let start = comm.now();
+            let found = hand_over(comm, &line.0, side, timed.clone()).wrapping_add(untimed);
+            if side == Side::First {
+                seconds = comm.now() - start;
+            }
+            wrong |= found != sum_of(side, done..timed.end);
         }
-        // The second finds odd numbers, the first even ones: 2 k + 1 and 2 k + 2.
-        let sum_of = |to: u64| u128::from(to) * (u128::from(to) + if side == Side::First { 1 } else { 0 });
-        wrong = u64::from(u128::from(found) != sum_of(untimed + rounds) - sum_of(untimed));
-        processor = crate::measure::affinity::of_thread()
-            .filter(|allowed| allowed.len() == 1)
-            .map_or(u64::MAX, |allowed| allowed[0] as u64);
-    }
-    comm.barrier();
+        done += all_rounds;
+        if !parts.note_all(comm, seconds, comm.now() - begin) {
+            break seconds;
+        }
+    };
     // One of them tells what the line holds in the end.
-    wrong += u64::from(side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * (rounds + rounds / 8));
+    wrong |= side == Some(Side::First) && line.0.load(Ordering::Acquire) != 2 * done;
+    let processor = side
+        .and_then(|_| crate::measure::affinity::of_thread())
+        .filter(|allowed| allowed.len() == 1)
+        .map_or(u64::MAX, |allowed| allowed[0] as u64);
     let processors = comm.gather(&[processor]).unwrap_or_default();
-    let mut outcome = outcome(comm, seconds, 2.0 * rounds as f64, wrong, "ranks found wrong numbers in the line");
+    let mut outcome =
+        outcome(comm, seconds, 2.0 * rounds as f64, u64::from(wrong), "ranks found wrong numbers in the line");
     for (name, column) in [("first", "first_hardware_thread"), ("second", "second_hardware_thread")] {
         let known = processors.get(point.integer(name) as usize).filter(|&&number| number != u64::MAX);
         outcome.outputs.extend(known.map(|&number| (column, Value::Integer(number))));
     }
+    outcome.outputs.extend(parts.outputs());
     outcome
+}
+
+/// The sum of the numbers that a side finds in these rounds: the second finds the odd ones, 2 k + 1, the first 2 k + 2. It wraps.
+fn sum_of(side: Side, rounds: std::ops::Range<u64>) -> u64 {
+    let up_to = |count: u64| u128::from(count) * (u128::from(count) + if side == Side::First { 1 } else { 0 });
+    (up_to(rounds.end) - up_to(rounds.start)) as u64
 }
 
 /// Rank 0's line, on all ranks. They share one memory.

@@ -4,6 +4,7 @@
 //!   lmbench's lat_mem_rd; McCalpin's STREAM.
 
 pub mod blocks;
+pub mod chain;
 pub mod chase;
 pub mod core_to_core;
 pub mod draw;
@@ -11,6 +12,7 @@ pub mod generate;
 pub mod loaded;
 pub mod mix;
 pub mod owner;
+pub mod parts;
 pub mod read;
 pub mod residence;
 pub mod sparse;

@@ -6,7 +6,8 @@
 //!   core waits for `wait` seconds and reads nothing but the clock; the cycle is followed once more, and timed.
 //! CHECK: where the chase ends, against the generator's own jump.
 
-use super::chase::{Cycle, LINE_WORDS, follow};
+use super::chain::LINE_WORDS;
+use super::chase::Cycle;
 use super::{BYTES, PAGES, about, each, power_of_two, prime, region_words};
 use crate::error::Result;
 use crate::measure::comm::Collectives;
@@ -64,21 +65,21 @@ fn lap(point: &Point) -> u64 {
 /// Collective.
 pub fn run<C: Collectives>(comm: &C, point: &Point, arena: &mut Arena) -> Result<Outcome> {
     let (cycle, steps) = (Cycle::of(point), lap(point));
-    let words = cycle.words(point, arena)?;
+    let (chain, words) = cycle.chain(point, arena)?;
     prime(comm, words);
     comm.barrier();
-    let mut place = [0];
+    let mut place = [0u64];
     let mut before = comm.now();
     for _ in 0..LAPS {
         before = comm.now();
-        follow(words, &mut place, steps);
+        chain.follow(&mut place, steps);
     }
     let end = comm.now();
     while comm.now() - end < point.real("wait") {
         std::hint::spin_loop();
     }
     let start = comm.now();
-    follow(words, &mut place, steps);
+    chain.follow(&mut place, steps);
     let seconds = comm.now() - start;
     let wrong = u64::from(place[0] != cycle.place(0, (LAPS + 1) * steps));
     let mut outcome = outcome(comm, seconds, steps as f64, wrong, "chases did not end where they should");
