@@ -2,7 +2,7 @@
 
 use apexmap::explore::fit::baseline::{Baseline, Curve, choose};
 use apexmap::explore::fit::{self, Fit, Observation, Options, Role};
-use apexmap::explore::model_fit;
+use apexmap::explore::model_fit::{self, adequacy};
 use apexmap::explore::models;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Normal};
@@ -143,6 +143,27 @@ fn a_model_that_made_the_data_explains_them_and_one_that_did_not_says_by_what_it
     assert!(lost > 0, "{:?} {:?}", fit.quality, baseline);
     // Without a baseline nothing is explained.
     assert!(model_fit::sentence(model, &fit, None).contains("describes"));
+}
+
+#[test]
+fn a_model_that_is_far_off_describes_nothing_even_if_the_baseline_is_worse() {
+    let model = models::find("apex_map.surface").expect("a model");
+    let (mut fit, baseline) = surface(&|_| 1.0, 0.02);
+    assert!(adequacy::failure(0.25, &fit.points).is_none());
+    fit.quality.smape = 0.509;
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    let first =
+        "apex_map.surface does not describe the measurement: its error is 50.9 % (SMAPE), more than 25 %; worst";
+    assert!(said.starts_with(first) && !said.contains("surface explains"), "{said}");
+    assert!(said.contains("It does not explain it with such an error, though it predicts what is left out"), "{said}");
+    // Half as fast again at every point: no error that is large, but none that is chance.
+    fit.quality.smape = 0.2;
+    fit.points.iter_mut().for_each(|point| point.measured = 1.5 * point.predicted);
+    let said = model_fit::sentence(model, &fit, Some(&baseline));
+    assert!(
+        said.contains("does not describe the measurement: its median point is 1.50 times faster than predicted"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn designs(n: usize) -> Vec<Design> {
         Design::new(
             "random_access.bottleneck",
             &[(108e-9, true), (882e-9, true), (425e6, false), (1e12, false), (46.0, false)],
-            cycle(&[&[1.0, 1.0, 0.0, 3.0], &[2.0, 1.0, 0.0, 3.0], &[4.0, 1.0, 0.0, 3.0], &[16.0, 1.0, 0.0, 3.0]]),
+            cycle(&[1.0, 2.0, 4.0, 16.0].map(|ranks| [ranks, 1.0, 0.0, 3.0, 1.0]).each_ref().map(|x| x.as_slice())),
         ),
         Design::new(
             "random_access.roles",
@@ -477,7 +477,7 @@ fn two_gross_outliers_move_no_estimate_out_of_its_interval_and_widen_none_much()
 fn many_ranks_alone_cannot_part_an_update_from_its_message_and_few_can() {
     let truth = [(108e-9, true), (882e-9, true), (425e6, false), (1e12, false), (46.0, false)];
     let at = |ranks: &[f64]| {
-        Design::new("random_access.bottleneck", &truth, ranks.iter().map(|&n| vec![n, 1.0, 2.0, 3.0]).collect())
+        Design::new("random_access.bottleneck", &truth, ranks.iter().map(|&n| vec![n, 1.0, 2.0, 3.0, 1.0]).collect())
     };
     let many = at(&[64.0, 128.0, 256.0, 512.0, 1024.0]);
     let data = many.measured(0.02, &mut Pcg64Mcg::seed_from_u64(5));

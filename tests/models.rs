@@ -3,7 +3,7 @@
 
 use apexmap::explore::machine::Card;
 use apexmap::explore::models::scan::Numbers;
-use apexmap::explore::models::{self, ALL, Prediction, hypercube, nic, roles, topology};
+use apexmap::explore::models::{self, ALL, Prediction, hypercube, lost_updates, nic, roles, topology};
 use apexmap::explore::published;
 use apexmap::measure::kernels::random_access::{layout::Layout, recursive_halving};
 use std::collections::BTreeSet;
@@ -90,21 +90,25 @@ fn odd_stages_explain_the_ranks_of_table_2_that_are_no_powers_of_two() {
     let others = |pair: &(f64, f64)| !(pair.0 as u64).is_power_of_two();
     let rows: Vec<(f64, f64)> = table.pairs("processors", "gups").into_iter().filter(others).collect();
     assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [200.0, 300.0, 10240.0]);
-    for (ranks, gups) in rows {
+    // One more latency for each odd stage, nothing tuned: 3.5 % and 5.0 % above, 0.2 % below the measured rates.
+    for ((ranks, gups), per_cent) in rows.into_iter().zip([3.5, 5.0, -0.2]) {
         let model = predict("random_access.hypercube", "red-storm", &[("P", ranks)]).value / 1e9;
-        assert!((model / gups - 1.0).abs() < 0.015, "{ranks}: {model} instead of {gups}");
+        assert!((100.0 * (model / gups - 1.0) - per_cent).abs() < 0.05, "{ranks}: {model} instead of {gups}");
     }
     // 200: 100, 50, 25, then 13, 7 and 3 as the longest way, and 2: four odd sets, 25, 13, 7 and 3, of eight.
     let found = [200.0, 300.0, 10240.0].map(|ranks| (hypercube::stages(ranks).all, hypercube::stages(ranks).odd));
     assert_eq!(found, [(8.0, 4.0), (9.0, 6.0), (14.0, 2.0)]);
 }
 
+/// The latency of Red Storm by its T_C.
+const ODD_STAGE: f64 = 7.0 / 33.0;
+
 /// The longest way through all sets, by recursion.
 fn longest(ranks: u64) -> f64 {
     if ranks < 2 {
         return 0.0;
     }
-    let odd = if ranks.is_multiple_of(2) { 0.0 } else { 0.3 };
+    let odd = if ranks.is_multiple_of(2) { 0.0 } else { ODD_STAGE };
     1.0 + odd + longest(ranks / 2).max(longest(ranks.div_ceil(2)))
 }
 
@@ -112,7 +116,7 @@ fn longest(ranks: u64) -> f64 {
 fn stages_are_those_of_the_kernel_and_log2_p_for_powers_of_two() {
     for ranks in 1..300u64 {
         let found = hypercube::stages(ranks as f64);
-        assert!((found.all + 0.3 * found.odd - longest(ranks)).abs() < 1e-9, "{ranks}: {found:?}");
+        assert!((found.all + ODD_STAGE * found.odd - longest(ranks)).abs() < 1e-9, "{ranks}: {found:?}");
         if ranks.is_power_of_two() {
             assert_eq!((found.all, found.odd), (f64::from(ranks.ilog2()), 0.0));
         }
@@ -413,6 +417,26 @@ fn wrong_words_grow_with_the_updates_of_a_word_as_published() {
     // Atomic updates lose nothing, and are not what it is about.
     let atomic = model.variables(&|name| (name == "updates_by").then_some(0.0));
     assert!(atomic.expect_err("another way").next.contains("unlocked"));
+}
+
+#[test]
+fn losses_in_bursts_spread_more_than_independent_ones() {
+    // 100 wrong words, one by one: a Poisson distribution's sqrt(100) / 100. In bursts of 4: 25 bursts, sqrt(25) / 25.
+    assert_eq!(lost_updates::relative_deviation(100.0, 1.0), 0.1);
+    assert_eq!(lost_updates::relative_deviation(100.0, 4.0), 0.2);
+}
+
+#[test]
+fn equation_1_is_about_updates_that_are_messages_of_their_own() {
+    let model = models::find("random_access.bottleneck").expect("a model");
+    let sending =
+        |way: f64| model.variables(&|name| [("P", 4.0), ("sending", way)].iter().find(|g| g.0 == name).map(|g| g.1));
+    let refusal = sending(0.0).expect_err("buckets");
+    assert!(refusal.what.contains("random_access.bottleneck is about sending = \"immediate\""), "{refusal}");
+    assert!(refusal.next.contains("--where 'sending == \"immediate\"'"), "{refusal}");
+    // Kernels without buckets, as puts, do not say how they send.
+    let default = model.variables(&|name| (name == "P").then_some(4.0)).expect("variables");
+    assert_eq!(sending(1.0).expect("variables"), default);
 }
 
 #[test]

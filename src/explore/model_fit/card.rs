@@ -1,5 +1,7 @@
 //! What a machine card alone says of a measurement: numbers measured one by one, or published, and nothing fitted.
 
+pub use super::adequacy::NEAR;
+use super::adequacy::{bias, failure};
 use super::{Data, observations};
 use crate::error::Result;
 use crate::explore::fit::Point;
@@ -8,9 +10,6 @@ use crate::explore::machine::Card;
 use crate::explore::models::Model;
 use crate::explore::models::scan::{Numbers, at};
 use crate::explore::store::Samples;
-
-/// A factor of a prediction that is as good as a reader needs.
-pub const NEAR: f64 = 1.25;
 
 /// Predictions of a card beside a measurement.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +58,7 @@ pub fn predict(samples: &Samples, model: &dyn Model, card: &Card) -> Result<(Dat
         numbers,
         near: ratios.iter().filter(|ratio| (1.0 / NEAR..=NEAR).contains(*ratio)).count() as f64 / ratios.len() as f64,
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
-        bias: crate::measure::numerics::statistics::median(&ratios).unwrap_or(f64::NAN),
+        bias: bias(&points),
         points,
     };
     Ok((data, predicted))
@@ -70,12 +69,15 @@ pub fn sentence(model: &dyn Model, card: &Card, predicted: &CardPrediction) -> S
     let way = if predicted.bias >= 1.0 { "faster" } else { "slower" };
     let off = predicted.bias.max(1.0 / predicted.bias);
     let farthest = super::farthest(model, &predicted.points).map(|words| format!("; {words}")).unwrap_or_default();
+    let verdict = match failure(predicted.smape, &predicted.points) {
+        None => format!("predicts the measurement to within {:.1} % (SMAPE)", 100.0 * predicted.smape),
+        Some(why) => format!("does not describe the measurement: {why}"),
+    };
     format!(
-        "With the card of {} and nothing fitted, {} predicts the measurement to within {:.1} % (SMAPE); {:.0} % of \
+        "With the card of {} and nothing fitted, {} {verdict}; {:.0} % of \
          the points are within a factor of {NEAR} of it, and the median point is {off:.2} times {way} than predicted{farthest}.",
         card.name,
         model.about().id,
-        100.0 * predicted.smape,
         100.0 * predicted.near
     )
 }

@@ -23,9 +23,9 @@ pub struct FitGroup {
 /// Points that the model is not about are left out: [`left_out`] says which.
 ///
 /// # Errors
-/// If it is about none of them, or a variable that it needs is no column of the store.
+/// If it is about none of them, of whatever kernel, or a variable that it needs is no column of the store.
 pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
-    let mut found = Vec::new();
+    let (mut found, mut refusal) = (Vec::new(), None);
     let explains = model.about().explains;
     // One kernel at a time, or all at once.
     let together: Vec<&[&str]> = if over_kernels(model) { vec![explains] } else { explains.chunks(1).collect() };
@@ -34,7 +34,7 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
             .into_iter()
             .partition(|part| values_at(part, model, &[]).is_ok());
         if let (true, Some(part)) = (about.is_empty(), others.first()) {
-            values_at(part, model, &[])?;
+            refusal = refusal.or(values_at(part, model, &[]).err());
         }
         let mut rows: Vec<usize> = about.iter().flat_map(|part| part.rows()).copied().collect();
         rows.sort_unstable();
@@ -49,6 +49,9 @@ pub fn groups(samples: &Samples, model: &dyn Model) -> Result<Vec<FitGroup>> {
             let points = points.iter().filter(|(_, samples)| is_here(samples)).count();
             found.push(FitGroup { label, samples, points });
         }
+    }
+    if let (true, Some(refusal)) = (found.is_empty(), refusal) {
+        return Err(refusal);
     }
     found.sort_by_key(|group| std::cmp::Reverse(group.points));
     Ok(found)

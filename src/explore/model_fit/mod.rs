@@ -1,5 +1,6 @@
 //! A model against a store: its observations, what is known of the machine, and one sentence about the fit.
 
+pub mod adequacy;
 pub mod card;
 pub mod figures;
 pub mod groups;

@@ -1,6 +1,6 @@
 //! What a fit is worth, in words: what its numbers cannot be, whether it explains anything, and where it does not.
 
-use super::farthest;
+use super::{adequacy, farthest};
 use crate::explore::fit::baseline::Baseline;
 use crate::explore::fit::{Estimate, Fit};
 use crate::explore::models::{Model, scan};
@@ -94,7 +94,8 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
 /// What explains the measurement, how well, and where it does not. Numbers that cannot be true come first.
 ///
 /// A model explains a measurement if, of every variable that has at least three values, it predicts the points of each value
-/// from all others better than the baseline does, and no number of it is in doubt.
+/// from all others better than the baseline does, no number of it is in doubt, and it is near enough to describe it at all
+/// ([`adequacy`]).
 ///
 /// # Panics
 /// If the fit is of another model with more variables.
@@ -102,15 +103,20 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
     let (id, quality) = (model.about().id, &fit.quality);
     let doubts = doubts(model, fit);
     let lines = baseline.map(|baseline| of_lines(model, fit, baseline)).unwrap_or_default();
-    let explains = doubts.is_empty() && !lines.is_empty() && lines.iter().all(Line::won);
+    let failure = adequacy::failure(quality.smape, &fit.points);
+    let explains = failure.is_none() && doubts.is_empty() && !lines.is_empty() && lines.iter().all(Line::won);
     let mut text = String::new();
     if !doubts.is_empty() {
         text += &format!("The fitted numbers are impossible or unknown: {}. ", doubts.join("; "));
     }
-    let verb = if explains { "explains" } else { "describes" };
-    text += &format!("{id} {verb} the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape);
+    text += &match &failure {
+        None if explains => format!("{id} explains the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        None => format!("{id} describes the measurement to within {:.1} % (SMAPE)", 100.0 * quality.smape),
+        Some(why) => format!("{id} does not describe the measurement: {why}"),
+    };
     if let Some((largest, error)) = quality.largest_left_out {
-        text += &format!(", and predicts P = {largest} from smaller P to within {:.1} %", 100.0 * error);
+        let join = if failure.is_none() { ", and predicts" } else { "; it predicts" };
+        text += &format!("{join} P = {largest} from smaller P to within {:.1} %", 100.0 * error);
     }
     text += &farthest(model, &fit.points).map(|words| format!("; {words}")).unwrap_or_default();
     text += ".";
@@ -127,13 +133,18 @@ pub fn sentence(model: &dyn Model, fit: &Fit, baseline: Option<&Baseline>) -> St
         text += &format!(" These points do not identify {names}: held at the values of the machine card.");
     }
     if let Some(baseline) = baseline.filter(|_| fit.quality.left_out.is_some()) {
-        text += &compared(&lines, baseline, explains);
+        let but = match (failure.is_some(), explains) {
+            (true, _) => Some("with such an error"),
+            (false, true) => None,
+            (false, false) => Some("with such numbers"),
+        };
+        text += &compared(&lines, baseline, but);
     }
     text
 }
 
-/// The model beside the baseline: ` It does not explain it: ...`.
-fn compared(lines: &[Line], baseline: &Baseline, explains: bool) -> String {
+/// The model beside the baseline: ` It does not explain it: ...`. `but` is why it does not although it is no worse.
+fn compared(lines: &[Line], baseline: &Baseline, but: Option<&str>) -> String {
     let per_cent = |error: f64| format!("{:.1} %", 100.0 * error);
     let against = |line: &Line| {
         let theirs = per_cent(line.baseline);
@@ -153,10 +164,9 @@ fn compared(lines: &[Line], baseline: &Baseline, explains: bool) -> String {
         return " No variable has three values, so that no model can be told from a curve.".into();
     }
     if lost.is_empty() {
-        let but = if explains { "" } else { " It does not explain it with such numbers, though it" };
-        let verb = if explains { " It" } else { "" };
+        let it = but.map_or(" It".into(), |why| format!(" It does not explain it {why}, though it"));
         return format!(
-            "{but}{verb} predicts what is left out no worse than the empirical baseline: {}.",
+            "{it} predicts what is left out no worse than the empirical baseline: {}.",
             all(lines.iter().collect())
         );
     }

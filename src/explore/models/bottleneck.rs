@@ -4,6 +4,7 @@
 //! B is the bisection bandwidth in one direction, half of the updates cross it, half of these each way.
 
 use super::{About, Model, Parameter, Prediction, RANKS, Variable, array, bound, least, topology, variable};
+use crate::error::Result;
 use crate::source::BLUE_GENE_P_RANDOM_ACCESS;
 use crate::units::{Unit, WORD_BYTES};
 
@@ -17,6 +18,12 @@ const TOPOLOGY: Variable = Variable {
 };
 const DIMENSIONS: Variable = variable("dimensions", Unit::None, "of a torus or mesh", Some(3.0));
 
+/// The only way to send that this is about: a bucket shares a message among hundreds of updates.
+const SENDING: Variable = Variable {
+    words: &["bucketed", "immediate"],
+    ..variable("sending", Unit::None, "how updates are sent: \"immediate\" only, one in a message", Some(1.0))
+};
+
 impl Model for Bottleneck {
     fn about(&self) -> &'static About {
         const ABOUT: About = About {
@@ -24,7 +31,7 @@ impl Model for Bottleneck {
             summary: "one update per message: processors against the bisection of the network",
             source: &BLUE_GENE_P_RANDOM_ACCESS,
             place: "Section 3.1, Equation (1)",
-            variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS],
+            variables: &[RANKS, RANKS_PER_NODE, TOPOLOGY, DIMENSIONS, SENDING],
             parameters: &[
                 Parameter::fitted("local_seconds", "t_g + t_u + t_os", 1e-10, 1e-3, 50e-9),
                 Parameter::fitted("remote_seconds", "t_s + t_r + t_op", 1e-10, 1.0, 500e-9),
@@ -36,15 +43,19 @@ impl Model for Bottleneck {
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: true,
-            design: "P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of an update from that of its message",
+            design: "sending = \"immediate\" at P = 1, 2, 4 with one rank per node: large rank counts alone cannot separate the cost of an update from that of its message",
             assumes: "perfect overlap of processors and network; an even load of the links across the middle; 8 bytes per update on the \
                       wire where the card has no number",
         };
         &ABOUT
     }
 
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        super::of_one_word(self.about(), &SENDING, given)
+    }
+
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
-        let [ranks, per_node, topology, dimensions] = array(x);
+        let [ranks, per_node, topology, dimensions, _] = array(x);
         let [local, remote, link, given, wire] = array(p);
         let processors = bound(ranks / (local + (ranks - 1.0) / ranks * remote), "processors");
         let nodes = (ranks / per_node).ceil();
@@ -59,7 +70,7 @@ impl Model for Bottleneck {
     /// Of the two ways to give B only the one that the topology asks for is needed; the card of a machine holds one. Where
     /// a card has the parts of a time, as a calibration does, it is their sum; an update that nobody has seen on the wire takes at
     /// least its word there.
-    fn parameters(&self, card: &crate::explore::machine::Card) -> crate::error::Result<Vec<f64>> {
+    fn parameters(&self, card: &crate::explore::machine::Card) -> Result<Vec<f64>> {
         let either = card.get("link_bandwidth_bytes_per_second").or(card.get("bisection_bytes_per_second"));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
             (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Ok(f64::NAN),

@@ -15,6 +15,13 @@ use crate::units::Unit;
 /// word that loses two updates counts once, which matters only where a large share is wrong.
 pub struct LostUpdates;
 
+/// Standard deviation by mean of the number of wrong words of a run, if they come in bursts: of this mean number of wrong words and
+/// of this variance by mean (the Fano factor), which is 1 where words go wrong independently. A burst of a fixed number of words has
+/// that number, if bursts are independent (compound Poisson).
+pub fn relative_deviation(wrong_words: f64, burst: f64) -> f64 {
+    (burst / wrong_words).sqrt()
+}
+
 const CORES: Variable = variable("cores", Unit::None, "cores that update the table", Some(4.0));
 const WORDS: Variable = variable("N_words", Unit::Words, "words of the table", None);
 const UPDATES: Variable = variable("updates", Unit::None, "updates per word of the table", Some(4.0));
@@ -44,7 +51,7 @@ impl Model for LostUpdates {
             linear: false,
             design: "updates_by = \"unlocked\" with several numbers of updates per word (2 to 32) on tables so small that every run loses \
                      some, as sweeps/random-access-locks.toml",
-            assumes: "cores update independently; words are hit evenly; losses do not come in bursts",
+            assumes: "cores update independently; words are hit evenly; the mean alone: losses that come in bursts raise the spread between runs",
         };
         &ABOUT
     }

@@ -24,34 +24,62 @@ const SINGLE: f64 = 0.0180;
 pub enum Verdict {
     /// Within the printed digits, or the tolerance that the check states.
     Agrees,
-    /// The paper differs from its own formula: the remark says how.
+    /// It does not: [`Check::at_fault`] says whose fault that is, the remark says how.
     Differs,
     /// The model is not made to explain this, or cannot.
     NotExplained,
+}
+
+/// Whose fault a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// The paper contradicts its own formula, text or table.
+    Paper,
+    /// The model leaves out what the value depends on.
+    Model,
 }
 
 /// What a published value is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A value that the paper derives, recomputed by a model or an equation.
-    Model,
-    /// A value that the paper measured, against a model.
-    Measurement,
     /// Arithmetic of printed numbers alone: it tests the transcription, and no model.
     Identity,
+    /// A value that the paper derives, recomputed by its formula from its printed inputs.
+    Model,
+    /// A value that the paper measured, by numbers that were fitted to the same rows: it tests the form of a model alone.
+    Fitted,
+    /// A value that the paper measured, by numbers that were not fitted to it: printed ones, or those fitted to the other rows.
+    Predicted,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 3] = [Kind::Model, Kind::Measurement, Kind::Identity];
+    pub const ALL: [Kind; 4] = [Kind::Identity, Kind::Model, Kind::Fitted, Kind::Predicted];
+
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Identity => "identity",
+            Kind::Model => "model",
+            Kind::Fitted => "fitted to these rows",
+            Kind::Predicted => "predicted",
+        }
+    }
 
     /// For people, of several.
     pub fn plural(self) -> &'static str {
         match self {
-            Kind::Model => "model values",
-            Kind::Measurement => "measurements against models",
             Kind::Identity => "identities of printed numbers",
+            Kind::Model => "model values, recomputed by the papers' formulas from their printed inputs",
+            Kind::Fitted => "measured values beside numbers fitted to these rows",
+            Kind::Predicted => "measured values predicted by numbers not fitted to them",
         }
+    }
+
+    /// Whether the paper measured the value.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Kind::Fitted | Kind::Predicted)
     }
 }
 
@@ -66,6 +94,9 @@ pub struct Check {
     pub recomputed: f64,
     pub unit: &'static str,
     pub verdict: Verdict,
+    /// Whose fault it is that the value differs, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_fault: Option<Fault>,
     /// Why it differs, or what was compared.
     pub remark: String,
 }
@@ -77,13 +108,19 @@ impl Check {
         (1000.0 * (self.recomputed / self.published - 1.0)).round() / 10.0 + 0.0
     }
 
+    /// `DIFFERS (the model's fault)`.
+    fn verdict_words(&self) -> &'static str {
+        match (self.verdict, self.at_fault) {
+            (Verdict::Agrees, _) => "agrees",
+            (Verdict::Differs, Some(Fault::Model)) => "DIFFERS (the model's fault)",
+            (Verdict::Differs, _) => "DIFFERS (the paper's fault)",
+            (Verdict::NotExplained, _) => "NOT EXPLAINED",
+        }
+    }
+
     /// What, published, recomputed, difference and verdict, as text.
     fn cells(&self) -> [String; 5] {
-        let verdict = match self.verdict {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "DIFFERS",
-            Verdict::NotExplained => "NOT EXPLAINED",
-        };
+        let verdict = self.verdict_words();
         [
             if self.unit.is_empty() { self.what.clone() } else { format!("{} ({})", self.what, self.unit) },
             digits(self.published),
@@ -123,14 +160,35 @@ pub struct Count {
     pub values: usize,
     pub agree: usize,
     pub differ: usize,
+    /// Those of the differing that are the model's fault; the others are the paper's.
+    pub model_at_fault: usize,
     pub unexplained: usize,
 }
 
 impl Count {
-    /// `50 model values: 40 agree, 10 differ, 0 unexplained`.
+    /// The checks of a kind.
+    fn new<'a>(kind: Kind, checks: impl Iterator<Item = &'a Check>) -> Self {
+        let own: Vec<&Check> = checks.filter(|check| check.kind == kind).collect();
+        let with = |verdict: Verdict| own.iter().filter(|check| check.verdict == verdict).count();
+        Self {
+            kind,
+            values: own.len(),
+            agree: with(Verdict::Agrees),
+            differ: with(Verdict::Differs),
+            model_at_fault: own.iter().filter(|check| check.at_fault == Some(Fault::Model)).count(),
+            unexplained: with(Verdict::NotExplained),
+        }
+    }
+
+    /// `50 model values: 40 agree, 10 differ (7 by the paper's fault, 3 by the model's), 0 unexplained`.
     fn words(&self) -> String {
-        let Count { kind, values, agree, differ, unexplained } = self;
-        format!("{values} {}: {agree} agree, {differ} differ, {unexplained} unexplained", kind.plural())
+        let Count { kind, values, agree, differ, model_at_fault, unexplained } = self;
+        let paper = differ - model_at_fault;
+        format!(
+            "{values} {}: {agree} agree, {differ} differ ({paper} by the paper's fault, {model_at_fault} by the model's), \
+             {unexplained} unexplained",
+            kind.plural()
+        )
     }
 }
 
@@ -139,8 +197,9 @@ impl Count {
 /// # Errors
 /// If a table or card of the program is at fault.
 pub fn validate() -> Result<Validation> {
-    let checks = checks::all()?;
-    Ok(Validation { papers: papers::rows(&checks), checks, fits: fits::all()? })
+    let fits = fits::all()?;
+    let checks = checks::all(&fits)?;
+    Ok(Validation { papers: papers::rows(&checks), checks, fits })
 }
 
 /// Predicts with the numbers of a published machine.
@@ -152,29 +211,25 @@ fn predict(id: &str, card: &str, given: &[(&str, f64)]) -> Result<models::Predic
 
 impl Validation {
     /// The values of each kind, counted apart.
-    pub fn counts(&self) -> [Count; 3] {
-        Kind::ALL.map(|kind| {
-            let of = |verdict: Verdict| {
-                self.checks.iter().filter(|check| check.kind == kind && check.verdict == verdict).count()
-            };
-            let [agree, differ, unexplained] = [Verdict::Agrees, Verdict::Differs, Verdict::NotExplained].map(of);
-            Count { kind, values: agree + differ + unexplained, agree, differ, unexplained }
-        })
+    pub fn counts(&self) -> [Count; 4] {
+        Kind::ALL.map(|kind| Count::new(kind, self.checks.iter()))
     }
 
     /// Text for a terminal, in lines of at most `width` where remarks are the reason that they are longer.
     pub fn text(&self, width: Option<usize>) -> String {
         let mut text = String::from("Published values beside those of the papers' equations and of models\n");
-        for checks in self.checks.chunk_by(|a, b| a.source == b.source) {
+        for checks in self.checks.chunk_by(|a, b| a.source == b.source && a.kind == b.kind) {
             let mut table = TextTable::new([Align::Left, Align::Right, Align::Right, Align::Right, Align::Left]);
             table.row(["", "published", "recomputed", "difference", "verdict"]);
             checks.iter().for_each(|check| table.row(check.cells()));
-            let _ = write!(text, "\n{}\n{}", checks[0].source, table.indented(2).within(width));
+            let (source, kind) = (&checks[0].source, checks[0].kind.word());
+            let _ = write!(text, "\n{source} [{kind}]\n{}", table.indented(2).within(width));
         }
         text.push('\n');
         for count in self.counts() {
             let _ = writeln!(text, "{}", count.words());
         }
+        text.push_str("A measured value whose numbers are fitted to its row is among the predicted ones, too, where the other rows give them.\n");
         let mut table = TextTable::new([Align::Left; 6]);
         table.row(["paper", "place", "models", "sweeps", "values", "missing, and why"]);
         for row in &self.papers {

@@ -1,6 +1,6 @@
 //! The validation as an HTML report: verdicts, fits, and figures of the published machines.
 
-use super::{Check, Count, Kind, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
+use super::{Check, Count, PublishedFit, SINGLE, Validation, Verdict, digits, papers};
 use crate::error::{Error, Result};
 use crate::explore::figure::{CurvePoint, Curves, Figure, Landmark, LandmarkStyle, Quantity, Series};
 use crate::explore::fit::Point;
@@ -124,16 +124,8 @@ fn line(check: &Check) -> CheckLine<'_> {
         published: digits(check.published),
         recomputed: digits(check.recomputed),
         difference: format!("{:+.1} %", check.difference()),
-        kind: match check.kind {
-            Kind::Model => "model",
-            Kind::Measurement => "measurement",
-            Kind::Identity => "identity",
-        },
-        verdict: match check.verdict {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
-            Verdict::NotExplained => "not explained",
-        },
+        kind: check.kind.word(),
+        verdict: check.verdict_words(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The hypercube paper.
 
-use super::{Section, half_digit, printed};
+use super::{Section, half_digit, line, printed, without};
 use crate::error::Result;
 use crate::explore::models::hypercube;
 use crate::explore::published::{self, Table, quoted};
@@ -11,8 +11,7 @@ pub fn all(checks: &mut Vec<Check>) -> Result<()> {
     table_2(checks)?;
     efficiencies(checks)?;
     text(checks)?;
-    exchanges(checks)?;
-    optimisations(checks)
+    exchanges(checks)
 }
 
 /// GUPS of Red Storm by the model.
@@ -37,17 +36,55 @@ fn table_2(checks: &mut Vec<Check>) -> Result<()> {
     for (ranks, text, value) in printed(&table, "processors", "gups_model") {
         section.near(format!("P = {ranks}"), (value, red_storm(ranks)?), half_digit(text), "");
     }
-    let source = "hypercube paper, Table 2, measured row by the model, 0.3 T_C more for each stage of an odd number of processors, within 10 %";
-    let mut section = Section::new(checks, Kind::Measurement, source, "GUPS");
-    for (ranks, _, value) in printed(&table, "processors", "gups") {
-        let why = "T_C is that of many processors; a stage costs less on few";
+    measured(checks, &table)
+}
+
+/// T_1 and T_C that fit these processors and rates best: least squares of the relative errors of T_P, the time of a round.
+fn round_and_stage(rows: &[(f64, f64)]) -> (f64, f64) {
+    let points: Vec<_> = rows.iter().map(|(ranks, gups)| (ranks.log2(), ranks / gups, ranks / gups)).collect();
+    line(&points)
+}
+
+/// The rate by these T_1 and T_C.
+fn by(numbers: (f64, f64), ranks: f64) -> f64 {
+    ranks / (numbers.0 + numbers.1 * ranks.log2())
+}
+
+/// The measured rates. The paper gives T_1 and T_C beside them, and does not say how it chose T_C.
+fn measured(checks: &mut Vec<Check>, table: &Table) -> Result<()> {
+    let rows = table.pairs("processors", "gups");
+    let (powers, odd): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(ranks, _)| (*ranks as u64).is_power_of_two());
+    let source = "hypercube paper, Table 2, measured powers of two by the T_1 and T_C that the paper gives beside them, within 10 %";
+    let mut section = Section::new(checks, Kind::Fitted, source, "GUPS");
+    let why = "T_C is that of many processors; a stage costs less on few";
+    for &(ranks, value) in &powers {
         section.near(format!("P = {ranks}"), (value, red_storm(ranks)?), 0.1 * value, why);
     }
-    let doubled = cell(&table, 8192.0, "gups") / cell(&table, 4096.0, "gups");
-    let source = "hypercube paper, Section 3: the rate \"nearly doubles each time P is doubled\"";
-    let mut section = Section::new(checks, Kind::Measurement, source, "");
-    let growth = red_storm(8192.0)? / red_storm(4096.0)?;
-    section.near("from 4096 to 8192 processors", (doubled, growth), 0.005, "");
+    let source = "hypercube paper, Table 2, measured powers of two by T_1 and T_C fitted to the other powers of two, within 10 %";
+    let mut section = Section::new(checks, Kind::Predicted, source, "GUPS");
+    let why = "stages cost less on few processors, which moves T_1 where one processor is left out";
+    for (left_out, &(ranks, value)) in powers.iter().enumerate() {
+        let predicted = by(round_and_stage(&without(&powers, left_out)), ranks);
+        section.near(format!("P = {ranks}"), (value, predicted), 0.1 * value, why);
+    }
+    let source = "hypercube paper, Table 2, other numbers of processors by the paper's T_1 and T_C, and one more latency of 7 us for \
+                  each stage of an odd number of processors, within 10 %";
+    let mut section = Section::new(checks, Kind::Predicted, source, "GUPS");
+    for (ranks, value) in odd {
+        section.near(
+            format!("P = {ranks}"),
+            (value, red_storm(ranks)?),
+            0.1 * value,
+            "an odd stage costs another time",
+        );
+    }
+    let source = "hypercube paper, Section 3: the rate \"nearly doubles each time P is doubled\", by T_1 and T_C fitted up to 1024 processors";
+    let mut section = Section::new(checks, Kind::Predicted, source, "");
+    let doubled = cell(table, 8192.0, "gups") / cell(table, 4096.0, "gups");
+    let small: Vec<_> = powers.into_iter().filter(|(ranks, _)| *ranks <= 1024.0).collect();
+    let numbers = round_and_stage(&small);
+    let growth = by(numbers, 8192.0) / by(numbers, 4096.0);
+    section.near("from 4096 to 8192 processors", (doubled, growth), 0.005, "a stage costs more on many processors");
     Ok(())
 }
 
@@ -105,66 +142,7 @@ fn exchanges(checks: &mut Vec<Check>) -> Result<()> {
     Ok(())
 }
 
-/// Seconds of a stage: the median over the rows of what a run takes longer than on one processor.
-fn stage(table: &Table, column: &str, single: f64) -> f64 {
-    let mut stages: Vec<f64> = table
-        .pairs("processors", column)
-        .into_iter()
-        .filter(|(ranks, _)| *ranks > 1.0)
-        .map(|(ranks, seconds)| (seconds - single) / ranks.log2())
-        .collect();
-    stages.sort_by(f64::total_cmp);
-    (stages[(stages.len() - 1) / 2] + stages[stages.len() / 2]) / 2.0
-}
-
-const COLUMNS: [&str; 7] = ["original", "mod1", "mod2", "mod3", "mod4", "mod5", "mod6"];
-
-fn optimisations(checks: &mut Vec<Check>) -> Result<()> {
-    let table = published::table("hypercube-table-3")?;
-    let source = "hypercube paper, Table 3, T1 + TC log2 P with the printed T1 and one TC for each column (the median), within 3 %";
-    let mut section = Section::new(checks, Kind::Measurement, source, "s");
-    for column in COLUMNS {
-        let rows = table.pairs("processors", column);
-        let single = rows[0].1;
-        let stage = stage(&table, column, single);
-        for (ranks, seconds) in rows.into_iter().filter(|(ranks, _)| *ranks > 1.0) {
-            let why = match (column, ranks as u64) {
-                ("mod2", 2) => "printed out of line: 10.113 before and 10.063 after it",
-                ("mod6", 32) => "printed out of line: 21.628 with Mod5; on fewer processors Mod6 is like Mod5",
-                _ => "a stage costs less on few processors than on many",
-            };
-            let value = single + stage * ranks.log2();
-            section.near(format!("{column} (TC {stage:.3} s), P = {ranks}"), (seconds, value), 0.03 * seconds, why);
-        }
-    }
-    gains(checks, &table)
-}
-
 /// A number of a table of processors.
-fn cell(table: &Table, ranks: f64, column: &str) -> f64 {
+pub(super) fn cell(table: &Table, ranks: f64, column: &str) -> f64 {
     table.pairs("processors", column).into_iter().find(|pair| pair.0 == ranks).map_or(f64::NAN, |pair| pair.1)
-}
-
-/// What the last optimisation makes of the rate on 8192 processors, if it shortens each stage as on 32.
-fn gains(checks: &mut Vec<Check>, table: &Table) -> Result<()> {
-    let at = |ranks: f64, column: &str| cell(table, ranks, column);
-    let single = at(1.0, "original");
-    let shorter = stage(table, "mod7", single) / stage(table, "original", single);
-    let (round, exchange) = (quoted("t1_us")?, 13.0 * quoted("tc_us")?);
-    let gain = 100.0 * ((round + exchange) / (round + exchange * shorter) - 1.0);
-    let before = cell(&published::table("hypercube-table-2")?, 8192.0, "gups");
-    let gups = 100.0 * (quoted("red_storm_optimised_gups")? / before - 1.0);
-    let source = "hypercube paper, Section 4, gain of all optimisations, from Table 3";
-    let mut section = Section::new(checks, Kind::Measurement, source, "%");
-    let why = "on 8192 processors a stage gains less than on the 32 of Table 3";
-    section.near("on 8192 processors", (gups, gain), 5.0, why);
-    let mut section = Section::new(checks, Kind::Identity, source, "%");
-    let decrease = |from: f64, to: f64| 100.0 * (1.0 - to / from);
-    let overall = decrease(at(32.0, "original"), at(32.0, "mod7"));
-    section.noted("all, 32 processors", (quoted("optimisations_gain")?, overall), 2.0, "the text: roughly");
-    let first = decrease(at(8.0, "original"), at(8.0, "mod1"));
-    let last = decrease(at(32.0, "mod5"), at(32.0, "mod7"));
-    section.noted("Mod1, 8 processors", (quoted("mod1_gain")?, first), 2.0, "the text: nearly, for small counts");
-    section.noted("Mod7, 32 processors", (quoted("mod7_gain")?, last), 1.0, "the text: a further 10 %");
-    Ok(())
 }
