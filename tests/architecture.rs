@@ -21,6 +21,7 @@ const FLOORS: [&[&str]; 10] = [
         "point",
         "prefetch",
         "provenance",
+        "regular_file",
         "sample",
         "source",
         "terminal",

@@ -1,6 +1,8 @@
 //! What launchers and MPI libraries print when a launch fails: the cause is known, and the line that tells is kept.
 
+use super::common::Scratch;
 use apexmap::explore::launch::causes::{ALL, Nature, find};
+use apexmap::explore::sweep::errors::Errors;
 
 macro_rules! recorded {
     ($name:literal) => {
@@ -167,4 +169,45 @@ fn every_cause_says_what_to_do() {
         assert!(cause.what.len() > 10 && cause.next.len() > 10, "{}", cause.what);
     }
     assert!(ALL.iter().filter(|cause| cause.nature == Nature::Setup).count() > 15);
+}
+
+#[test]
+fn the_errors_of_a_launch_are_searched_once_as_they_come_however_long_they_are() {
+    const CHUNK: usize = 1 << 16;
+    let scratch = Scratch::new();
+    let mut errors = Errors::create(&scratch.join("stderr")).expect("a file");
+    let line = "ucp_worker.c:1855 UCX  INFO  ep_cfg[0]: tag(self/memory knem/memory) rma(self/memory) signal handler of node n1\n";
+    let chunk: String = line.chars().cycle().take(CHUNK).collect();
+    let (mut searched, mut written) = (0, 0);
+    let mut add = |errors: &mut Errors, text: &str| {
+        searched += errors.add(text.as_bytes());
+        written += text.len();
+        // A line's beginning is searched again with its rest.
+        assert!(searched <= written + written.div_ceil(CHUNK) * 8192, "{searched} bytes for {written}");
+    };
+    (0..160).for_each(|_| add(&mut errors, &chunk));
+    assert!(errors.told().is_none() && errors.cause().is_none());
+    // In the middle of 20 MB, which is not kept, and in two pieces.
+    add(&mut errors, "\nssh: connect to ho");
+    assert!(errors.told().is_none());
+    add(&mut errors, "st n2 port 22: Connection refused\n");
+    assert!(errors.told().expect("a cause").cause.what.contains("a node was not reached"));
+    (0..160).for_each(|_| add(&mut errors, &chunk));
+    let found = errors.cause().expect("a cause that was found stays");
+    assert_eq!(found.line, "ssh: connect to host n2 port 22: Connection refused");
+    // What is more special is told instead, also without the line's end.
+    add(&mut errors, "\nHost key verification failed.");
+    assert!(errors.told().expect("a cause").cause.what.contains("ssh key"));
+    assert!(errors.cause().expect("a cause").cause.what.contains("ssh key"));
+}
+
+#[test]
+fn a_line_without_an_end_is_searched_in_pieces_and_not_kept() {
+    let scratch = Scratch::new();
+    let mut errors = Errors::create(&scratch.join("stderr")).expect("a file");
+    let searched: usize = (0..1000).map(|_| errors.add(&[b'x'; 1000])).sum();
+    assert!(searched < 6_000_000, "{searched} bytes for 1000000");
+    errors.add(b"unable to find inter");
+    errors.add(b"face eth7");
+    assert!(errors.told().is_some());
 }

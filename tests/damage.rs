@@ -1,13 +1,17 @@
 //! Results whose files are damaged, copied or of other hands: what is readable is read, the rest is told, and nothing panics.
 
 use super::common::{Scratch, apexmap, launch, manifest, patiently, printed, sample, small_point};
+use super::terminal::TINY;
 use apexmap::explore::bounds::Limits;
 use apexmap::explore::machine::Card;
+use apexmap::explore::store::column::Column;
 use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::store::reader::Reader;
 use apexmap::explore::store::record::Record;
 use apexmap::explore::store::tabulate::Tabulation;
 use apexmap::explore::store::{Folder, Table, TableBuilder, journal, parquet};
+use apexmap::explore::submit::Jobs;
+use apexmap::explore::submit::record::Line;
 use apexmap::measure::kernels::{self, Domain};
 use apexmap::point::{Point, Value};
 use apexmap::sample::{Event, Sample, Status};
@@ -309,6 +313,97 @@ fn the_samples_of_a_result_are_checked_against_its_manifest_also_where_their_fil
     let other = scratch.join("samples.parquet");
     std::fs::copy(&file, &other).expect("copied");
     assert_eq!(printed(&["query", other.to_str().expect("a path"), "--where", "alpha == 1", "--format", "csv"]), whole);
+}
+
+#[test]
+fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_cannot_be_are_failures() {
+    let (_scratch, folder) = result(&lines());
+    std::fs::remove_file(folder.manifest()).expect("removed");
+    std::fs::remove_dir_all(folder.journals()).expect("removed");
+    let file = folder.samples();
+    let file = file.to_str().expect("a path");
+    for named in [file, path(&folder)] {
+        let (text, code) = said(&["query", named]);
+        assert!(code == Some(0) && text.contains("samples.parquet has no checksum"), "{text}");
+        assert!(!text.contains("count as failed"), "{text}");
+    }
+    // The times of five of six samples of a point.
+    let table = parquet::read(Path::new(file)).expect("a table");
+    let wrong = [0.0, -1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let mut changed = Table::default();
+    for name in table.names() {
+        let column = table.column(name).expect("a column");
+        let seconds = |row: usize| wrong.get(row).copied().unwrap_or(column.number(row));
+        let column = if name == "seconds" { Column::numbers((0..table.rows).map(seconds)) } else { column.clone() };
+        changed.insert(name, column);
+    }
+    folder.replace(&folder.samples(), |out| parquet::write(out, Path::new(file), &changed)).expect("written");
+    let (text, code) = said(&["query", file, "--format", "csv"]);
+    assert!(code == Some(0) && text.contains("5 runs of ") && text.contains("they count as failed"), "{text}");
+    let (head, row) = (text.lines().next().expect("a head"), text.lines().nth(1).expect("a row"));
+    let value = |name: &str| {
+        let at = head.split(',').position(|column| column == name).unwrap_or_else(|| panic!("no {name}: {head}"));
+        row.split(',').nth(at).expect("a value").to_owned()
+    };
+    assert_eq!((value("n"), value("failed")), ("1".into(), "5".into()), "{text}");
+}
+
+/// Names of a result's files, each to be a pipe that nobody writes to.
+const PIPES: &[&str] = &[
+    "manifest.json",
+    "points.jsonl",
+    "sweep.toml",
+    "machine.toml",
+    "card.toml",
+    "trial.json",
+    "samples.parquet",
+    "report.html",
+    ".lock",
+    ".apexmap-1-1.tmp",
+    "figures/.made",
+    "figures/.apexmap-1-1.tmp",
+    "figures/heat-map-1.svg",
+    "journals/0001.job",
+    "journals/.apexmap-1-1.tmp",
+    "jobs/jobs.jsonl",
+    "jobs/am-1.jsonl",
+    "jobs/asked",
+    "jobs/.follower",
+];
+
+#[test]
+fn a_pipe_anywhere_in_a_result_keeps_no_command_waiting() {
+    patiently(|| {
+        let scratch = Scratch::new();
+        let sweep = scratch.join("tiny.toml");
+        std::fs::write(&sweep, TINY).expect("written");
+        for name in PIPES {
+            let (_scratch, folder) = result(&lines());
+            let jobs = Jobs::of(&folder);
+            jobs.create().expect("a folder");
+            let line =
+                Line::Submitting { job: "am-1".into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
+            jobs.append(&line).expect("a line");
+            let place = folder.path.join(name);
+            let _ = std::fs::remove_file(&place);
+            nix::unistd::mkfifo(&place, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+            let (out, sweep) = (path(&folder), sweep.to_str().expect("a path"));
+            let svg = scratch.join("a.svg");
+            let commands: [&[&str]; 7] = [
+                &["status", out],
+                &["query", out],
+                &["report", out],
+                &["plot", out, "curves", "--x", "L", "--out", svg.to_str().expect("a path")],
+                &["export", out],
+                &["cancel", out],
+                &["run", "--out", out, sweep],
+            ];
+            for command in commands {
+                let (text, code) = said(command);
+                assert!(matches!(code, Some(0 | 2..=4)), "{command:?} with {name}: {code:?}: {text}");
+            }
+        }
+    });
 }
 
 #[test]

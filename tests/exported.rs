@@ -264,7 +264,7 @@ fn outputs_of_other_plans_and_broken_ones_are_refused_with_the_reason() {
     }
     // A pipe, whose other end nobody opens.
     nix::unistd::mkfifo(&trip.scratch.join("pipe.out"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-    says(&import(trip.scratch.join("pipe.out").to_str().expect("a path")), 2, "is not a file");
+    says(&import(trip.scratch.join("pipe.out").to_str().expect("a path")), 2, "not a file");
     says(&import("/nonexistent.out"), 3, "/nonexistent.out");
     // What is good among them is still taken.
     says(&trip.import(), 0, "imported 4 launches");

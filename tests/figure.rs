@@ -317,6 +317,35 @@ fn a_long_title_is_broken_and_cut_to_the_picture() {
 }
 
 #[test]
+fn a_text_is_cut_to_the_longest_version_that_fits_and_no_more_of_it_is_measured_than_a_line_can_hold() {
+    text::register().unwrap();
+    let fits = |text: &str| text::width(text, 13.0, false) <= 150.0;
+    for words in [
+        "short",
+        "a host name that is longer than its place, with iiiiii and WWWWWW",
+        "node-0123456789.a.very.long.domain",
+    ] {
+        let all: Vec<char> = words.chars().collect();
+        let shorter =
+            (0..all.len()).rev().map(|kept| all[..kept].iter().collect::<String>().trim_end().to_owned() + "…");
+        let expected = std::iter::once(words.to_owned()).chain(shorter).find(|text| fits(text)).unwrap();
+        assert_eq!(text::cut(words, 13.0, false, 150.0), expected);
+        let inside = text::cut_inside(words, 13.0, false, 150.0);
+        assert!(
+            fits(&inside) && (inside == words || inside.chars().count() + 2 >= expected.chars().count()),
+            "{inside}"
+        );
+    }
+    assert_eq!(text::cut("word", 13.0, false, 1.0), "");
+    // Quadratic work on such a text would not end.
+    let long = "x".repeat(1 << 22);
+    let line = "x".repeat(500);
+    assert_eq!(text::cut(&long, 13.0, false, 900.0), text::cut(&line, 13.0, false, 900.0));
+    assert_eq!(text::cut_inside(&long, 13.0, false, 900.0), text::cut_inside(&line, 13.0, false, 900.0));
+    assert_eq!(text::wrapped(&long, 13.0, false, 900.0, 3), text::wrapped(&line, 13.0, false, 900.0, 3));
+}
+
+#[test]
 fn the_smallest_value_is_dark_violet_the_largest_yellow() {
     let document = svg(&Figure::Heat(grid(vec![0.1, 1.0], vec![1.0], array![[1.0, 10.0]]))).unwrap();
     assert!(document.contains("#440154") && document.contains("#FEE825"));

@@ -3,10 +3,12 @@
 use super::common::{Scratch, apexmap, printed, samples, table, write};
 use super::terminal::TINY;
 use apexmap::error::Error;
+use apexmap::explore::html::remove_unmade;
 use apexmap::explore::new_file::{remove_abandoned, replace, replace_by, write_named_by};
 use apexmap::explore::store::Folder;
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -98,6 +100,78 @@ fn links_in_a_shared_result_folder_are_not_followed() {
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(std::fs::read_to_string(result.join(".lock")).unwrap(), "kept", "a lock is not emptied");
     assert!(result.join("samples.parquet").symlink_metadata().unwrap().is_file());
+}
+
+#[test]
+fn a_report_removes_no_file_that_another_list_names_beyond_its_own_folders() {
+    let scratch = Scratch::new();
+    // The digest of "x" by sha256sum.
+    let digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+    let (figures, mine) = (scratch.join("figures"), scratch.join("mine"));
+    let list =
+        ["v.svg", "paper/v.svg", "paper/../v.svg", "../mine/v.svg", ".made.svg", "notes.txt", "link.svg", "pipe.svg"];
+    let list: String = list.iter().map(|name| format!("{digest}  {name}\n")).collect();
+    let fill = |folder: &Path| {
+        std::fs::create_dir_all(folder).unwrap();
+        ["v.svg", ".made.svg", "notes.txt"].iter().for_each(|name| std::fs::write(folder.join(name), "x").unwrap());
+    };
+    fill(&figures);
+    fill(&mine);
+    symlink(&mine, figures.join("paper")).unwrap();
+    symlink(mine.join("v.svg"), figures.join("link.svg")).unwrap();
+    nix::unistd::mkfifo(&figures.join("pipe.svg"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::fs::write(figures.join(".made"), &list).unwrap();
+    remove_unmade(&figures, "").unwrap();
+    assert_eq!(names(&figures), [".made", ".made.svg", "link.svg", "notes.txt", "paper", "pipe.svg"]);
+    assert_eq!(names(&mine), [".made.svg", "notes.txt", "v.svg"]);
+    // The folder of figures as a link: nothing is removed there.
+    let link = scratch.join("link");
+    symlink(&mine, &link).unwrap();
+    std::fs::write(mine.join(".made"), &list).unwrap();
+    remove_unmade(&link, "").unwrap();
+    assert_eq!(names(&mine), [".made", ".made.svg", "notes.txt", "v.svg"]);
+    // Its own are.
+    std::fs::remove_file(figures.join("paper")).unwrap();
+    fill(&figures.join("paper"));
+    std::fs::write(figures.join(".made"), &list).unwrap();
+    remove_unmade(&figures, "").unwrap();
+    assert_eq!(names(&figures.join("paper")), [".made.svg", "notes.txt"]);
+}
+
+/// A command as another user: for tests that root runs.
+fn as_other(arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    let output = command.args(arguments).uid(65534).gid(65534).current_dir("/").output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn two_users_share_a_result_if_they_may_and_are_told_who_may_not() {
+    if !nix::unistd::Uid::effective().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let (sweep, result) = (scratch.join("tiny.toml"), scratch.join("r"));
+    std::fs::write(&sweep, TINY).unwrap();
+    let (sweep, out) = (sweep.to_str().unwrap(), result.to_str().unwrap());
+    let run = ["run", "--no-report", "--out", out, sweep];
+    printed(&run);
+    let mode = |path: &Path, mode: u32| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    for folder in [&result, &result.join("journals"), &result.join("figures")] {
+        mode(folder, 0o777);
+    }
+    mode(&result.join(".lock"), 0o644);
+    let (code, said) = as_other(&run);
+    assert_eq!(code, Some(0), "the lock needs no right to write: {said}");
+    // Whoever owns the files now, a sticky folder lets nobody else replace them.
+    printed(&run);
+    mode(&result, 0o1777);
+    let (code, said) = as_other(&run);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains(" belongs to root (mode 0") && said.contains("(mode 1777)"), "{said}");
+    mode(&result.join(".lock"), 0o600);
+    let (code, said) = as_other(&run);
+    assert!(code == Some(3) && said.contains("r/.lock belongs to root (mode 0600)"), "{said}");
 }
 
 #[test]

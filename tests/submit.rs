@@ -3,26 +3,32 @@
 
 use super::common::{Scratch, apexmap, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
+use super::terminal::TINY;
 use apexmap::error::{Error, ErrorKind, Result};
-use apexmap::explore::batch::answer::Answer;
+use apexmap::explore::batch::answer::{Answer, is_id};
 use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
-use apexmap::explore::batch::{ALL, JobOptions, JobState};
+use apexmap::explore::batch::{ALL, JobOptions, JobState, known};
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
 use apexmap::explore::submit::decide::{Next, next};
 use apexmap::explore::submit::follow::{Follower, Stopped, follow};
+use apexmap::explore::submit::known::cancel;
 use apexmap::explore::submit::parts::{chain, parts};
 use apexmap::explore::submit::record::{Job, Line, Own};
-use apexmap::explore::submit::{Jobs, Part, PartFile, Queue};
+use apexmap::explore::submit::{Jobs, Part, PartFile, Queue, System};
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress};
 use apexmap::explore::sweep::{Machine, time};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::worker::Repeat;
 use apexmap::point::LaunchSize;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 const REPEAT: Repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
@@ -80,6 +86,10 @@ struct Cluster {
     asked: usize,
     cancelled: Vec<String>,
     fails: usize,
+    /// It does not say the id of the next job.
+    mute: bool,
+    /// It loses the next job, and does not say that.
+    loses: bool,
     /// What the launches of the next job do.
     launches: RefCell<Vec<Script>>,
 }
@@ -176,7 +186,10 @@ impl Cluster {
 }
 
 impl Queue for Cluster {
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<String> {
+    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>> {
+        if std::mem::take(&mut self.loses) {
+            return Ok(None);
+        }
         let job = script.file_stem().expect("a name").to_string_lossy().into_owned();
         assert!(script.is_file(), "the script is there before it is submitted");
         if let Some(after) = after {
@@ -184,7 +197,12 @@ impl Queue for Cluster {
         }
         let id = (100 + self.jobs.len()).to_string();
         self.jobs.push((id.clone(), job, after.map(str::to_owned), None));
-        Ok(id)
+        Ok(Some(id).filter(|_| !std::mem::take(&mut self.mute)))
+    }
+
+    fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>> {
+        let asked = self.jobs.iter().filter(|(id, ..)| ids.is_empty() || ids.contains(id));
+        Ok(asked.map(|(id, name, ..)| (id.clone(), Some(name.clone()))).collect())
     }
 
     fn ask(&mut self, _: &[String]) -> Result<BTreeMap<String, Answer>> {
@@ -252,6 +270,8 @@ impl Case {
             asked: 0,
             cancelled: Vec::new(),
             fails: 0,
+            mute: false,
+            loses: false,
             launches: RefCell::default(),
         };
         let (division, measuring) = (Division::One, 10.0);
@@ -429,6 +449,195 @@ fn whoever_follows_again_neither_submits_nor_measures_twice() {
     assert_eq!(case.cluster.jobs.len(), 1, "the job was found by its name");
     assert!(case.follow().expect("an end").is_empty());
     assert_eq!(case.cluster.jobs.len(), 1);
+}
+
+#[test]
+fn a_job_whose_id_the_batch_system_does_not_say_is_found_by_its_name_and_one_that_it_lost_is_submitted_again() {
+    let mut case = Case::new(&[]);
+    case.cluster.mute = true;
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!((case.cluster.jobs.len(), case.ended()), (1, vec![JobState::Completed]));
+    let mut case = Case::new(&[]);
+    case.cluster.loses = true;
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    assert_eq!((case.cluster.jobs.len(), case.ended()), (1, vec![JobState::Ended, JobState::Completed]));
+    // The rest of a chain waits until the first job has an id.
+    let mut case = Case::new(&[End::InOrder(20), End::Well]);
+    (case.measuring, case.limit, case.cluster.mute) = (1000.0, Some(600.0), true);
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+    let after: Vec<Option<&str>> = case.cluster.jobs.iter().map(|job| job.2.as_deref()).collect();
+    assert_eq!(after[..2], [None, None]);
+}
+
+/// Slurm's programs, of which a script stands in for each.
+fn system<'a>(scratch: &Scratch, script: &str, interrupted: &'a dyn Fn() -> Result<()>) -> System<'a> {
+    let program = scratch.join("program");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("rights");
+    let mut template = known("slurm").expect("a template");
+    for command in [&mut template.submit, &mut template.ask.command, &mut template.cancel] {
+        command[0] = program.to_str().expect("a path").into();
+    }
+    template.ask_ended = None;
+    System { template, folder: scratch.to_path_buf(), interrupted }
+}
+
+#[test]
+fn an_id_is_heard_though_a_process_stays_behind_that_holds_the_output_open() {
+    let scratch = Scratch::new();
+    let submit = |script: &str| system(&scratch, script, &|| Ok(())).submit(&scratch.join("job.sh"), None);
+    assert_eq!(submit("sleep 30 & echo $! > pid; echo 42").expect("an answer").as_deref(), Some("42"));
+    let pid: i32 = std::fs::read_to_string(scratch.join("pid")).expect("a process").trim().parse().expect("a number");
+    kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it stayed behind");
+    for silence in ["exit 0", "echo Have a nice day", "echo --user=root", "echo 0", "echo all"] {
+        assert_eq!(submit(silence).expect("an answer"), None, "{silence}");
+    }
+    let error = submit("echo no such partition >&2; exit 1").expect_err("a refusal");
+    assert!(error.what.ends_with("refused: no such partition"), "{error}");
+}
+
+#[test]
+fn a_question_to_a_batch_system_that_does_not_answer_ends_with_the_command() {
+    let scratch = Scratch::new();
+    let pid = scratch.join("pid");
+    let asked = || match std::fs::read_to_string(&pid) {
+        Ok(text) if text.ends_with('\n') => Err(Error::new(ErrorKind::Interrupted(2), "interrupted", "")),
+        _ => Ok(()),
+    };
+    let error = system(&scratch, "echo $$ > pid; exec sleep 1000", &asked).ask(&[]).expect_err("an interruption");
+    assert_eq!(error.kind, ErrorKind::Interrupted(2));
+    let pid: i32 = std::fs::read_to_string(&pid).expect("a process").trim().parse().expect("a number");
+    assert!(kill(Pid::from_raw(pid), None).is_err(), "the question goes on");
+}
+
+#[test]
+fn an_interruption_is_heard_between_two_looks_however_long_a_question_takes() {
+    let mut case = Case::new(&[]);
+    let (plan, folder) = (case.cluster.plan.clone(), case.cluster.folder.clone());
+    let parts = parts(&plan, Division::One).expect("parts");
+    std::fs::write(Jobs::of(&folder).asked_file(), "").expect("a file");
+    let looks = Cell::new(0);
+    let result = follow(&mut Follower {
+        plan: &plan,
+        folder: &folder,
+        parts: &parts,
+        options: &options(10),
+        retry_failed: false,
+        queue: &mut case.cluster,
+        watcher: &mut Recorder::default(),
+        prepare: &|job: &str, part: &Part, seconds| {
+            let (machine, part) = (Machine::plain(2, 1 << 30), part.clone());
+            let part = PartFile { job: job.into(), part, machine, seconds, retry_failed: false };
+            Jobs::of(&folder).prepare("#!/bin/sh\n", &part)
+        },
+        measuring: &|_, _| (1.0, 1),
+        cost: &|_| 1.0,
+        interrupted: &|| {
+            looks.set(looks.get() + 1);
+            if looks.get() < 3 { Ok(()) } else { Err(Error::new(ErrorKind::Interrupted(2), "interrupted", "")) }
+        },
+        ask_every: Duration::from_secs(3600),
+        // As if all questions had taken longer.
+        look_every: Duration::ZERO,
+    });
+    assert_eq!((result.expect_err("an interruption").kind, looks.get()), (ErrorKind::Interrupted(2), 3));
+}
+
+#[test]
+fn a_link_in_the_place_of_the_record_of_jobs_is_not_followed() {
+    let case = Case::new(&[]);
+    let store = Jobs::of(&case.cluster.folder);
+    let jobs = case.cluster.folder.path.join("jobs");
+    let victim = case.cluster.folder.path.join("victim");
+    std::fs::write(&victim, "precious").expect("a file");
+    symlink(&victim, jobs.join("jobs.jsonl")).expect("a link");
+    symlink(&victim, jobs.join("am-1.jsonl")).expect("a link");
+    let own = Own::Ended { code: 0, message: String::new() };
+    for result in [store.append(&Line::Cancelling { job: "am-1".into() }), store.append_own("am-1", &own)] {
+        let error = result.expect_err("a refusal");
+        assert!(error.what.contains("it is a link, which is not followed here"), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&victim).expect("a file"), "precious");
+}
+
+#[test]
+fn what_stands_for_all_jobs_of_a_user_is_no_id() {
+    for id in ["42", "1207.pbs-01", "77[].server", "ƒ2oLkTLb3", "f2oLkTLb3", "012"] {
+        assert!(is_id(id), "{id}");
+    }
+    for other in ["", "0", "00", "0.server", "all", "ALL", "-u", "--me", "7 8", "7,8", "7\n", "fall", "ƒ", "job7"] {
+        assert!(!is_id(other), "{other}");
+    }
+}
+
+#[test]
+fn only_jobs_that_the_queue_knows_by_their_recorded_names_are_cancelled() {
+    let mut case = Case::new(&[]);
+    let store = Jobs::of(&case.cluster.folder);
+    // Jobs of this user, of which a result of other hands tells as of its own.
+    for name in ["mine", "am-2", "am-3"] {
+        case.cluster.jobs.push((format!("10{}", case.cluster.jobs.len()), name.into(), None, None));
+    }
+    for (job, id) in [("am-1", Some("100")), ("am-2", Some("101")), ("am-3", None), ("am-4", Some("999"))] {
+        let line = Line::Submitting { job: job.into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
+        store.append(&line).expect("a line");
+        if let Some(id) = id {
+            store.append(&Line::Submitted { job: job.into(), id: id.into() }).expect("a line");
+        }
+    }
+    let jobs = store.read().expect("the record").1;
+    let cancelled = cancel(&mut case.cluster, &store, &jobs.iter().collect::<Vec<_>>()).expect("an answer");
+    let expected = [("am-2", "101"), ("am-3", "102")].map(|(name, id)| (name.to_owned(), id.to_owned()));
+    assert_eq!(cancelled, expected.into());
+    assert_eq!(case.cluster.cancelled, ["101", "102"]);
+}
+
+#[test]
+fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
+    let scratch = Scratch::new();
+    let (sweep, out, bin) = (scratch.join("tiny.toml"), scratch.join("r"), scratch.join("bin"));
+    std::fs::write(&sweep, TINY).expect("a file");
+    std::fs::create_dir(&bin).expect("a folder");
+    // A queue with one job, of another name.
+    let queue =
+        format!("echo $0 >> {}; case $0 in *squeue) echo '7|RUNNING|mine||';; esac", scratch.join("called").display());
+    for program in ["sbatch", "squeue", "scancel", "sinfo"] {
+        std::fs::write(bin.join(program), format!("#!/bin/sh\n{queue}\n")).expect("a file");
+        std::fs::set_permissions(bin.join(program), PermissionsExt::from_mode(0o755)).expect("rights");
+    }
+    let apexmap = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+        let output = command.args(arguments).env("PATH", path).output().expect("the program");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let folder = Folder::create(&out).expect("a folder");
+    let store = Jobs::of(&folder);
+    store.create().expect("a folder");
+    let foreign = JobOptions { account: Some("theirs".into()), ..options(1) };
+    let submitting =
+        Line::Submitting { job: "am-1".into(), part: "all".into(), seconds: 60.0, after: None, samples: 0 };
+    let submitted = Line::Submitted { job: "am-1".into(), id: "7".into() };
+    for line in [Line::Options { options: Box::new(foreign), command: Vec::new() }, submitting, submitted] {
+        store.append(&line).expect("a line");
+    }
+    let (out, sweep) = (out.to_str().expect("a path"), sweep.to_str().expect("a path"));
+    let run = ["run", "--no-report", "--out", out, sweep];
+    let (code, said) = apexmap(&run);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("1 job without an end, and the batch system does not know them"), "{said}");
+    assert!(said.contains("add --submit") && said.contains("apexmap cancel"), "{said}");
+    let called = || std::fs::read_to_string(scratch.join("called")).unwrap_or_default();
+    assert!(!called().contains("sbatch"), "{}", called());
+    let (code, said) = apexmap(&["cancel", out]);
+    assert!(code == Some(0) && said.contains("job 7 (all) is not cancelled"), "{code:?}: {said}");
+    assert!(!called().contains("scancel"), "{}", called());
+    let (code, said) = apexmap(&run);
+    assert!(code == Some(0) && said.contains("2 of 2 points done"), "{code:?}: {said}");
+    assert!(!called().contains("sbatch"), "{}", called());
 }
 
 #[test]

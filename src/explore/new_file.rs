@@ -2,11 +2,15 @@
 //!
 //! A folder may be shared with others: no name can be foreseen, and no link that somebody put there is followed.
 
+#![expect(clippy::disallowed_methods, reason = "new files are created here; only `write_named` opens what is there")]
+
 use crate::error::{Error, Result};
+use crate::explore::regular_file;
 use nix::libc::O_NOFOLLOW;
+use nix::unistd::{Uid, User};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -53,9 +57,27 @@ impl Drop for Temporary {
 /// # Errors
 /// What `write` returns, or if the file cannot be written or renamed: the old one is then as it was.
 pub fn replace(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    let mut temporary = Temporary::beside(path).map_err(|e| Error::file("write", path, e))?;
+    let mut temporary = Temporary::beside(path).map_err(|e| refused("write", path, e))?;
     write(&mut temporary.file)?;
-    fs::rename(&temporary.path, path).map_err(|e| Error::file("write", path, e))
+    fs::rename(&temporary.path, path).map_err(|e| refused("write", path, e))
+}
+
+/// The error of an operation on a file that the system refused; where a right is missing, its advice tells whose file and folder are.
+pub fn refused(doing: &str, path: &Path, cause: io::Error) -> Error {
+    let error = Error::file(doing, path, &cause);
+    if cause.kind() != ErrorKind::PermissionDenied {
+        return error;
+    }
+    let owner = |path: &Path| {
+        let about = fs::symlink_metadata(path).ok()?;
+        let user = User::from_uid(Uid::from_raw(about.uid())).ok().flatten();
+        let user = user.map_or_else(|| format!("user {}", about.uid()), |user| user.name);
+        Some(format!("{} belongs to {user} (mode {:04o})", path.display(), about.mode() & 0o7777))
+    };
+    let owners: Vec<String> = [Some(path), path.parent()].into_iter().flatten().filter_map(owner).collect();
+    let next = "ask for the right to write there (in a folder with mode 1000 only its owner may replace a file), or name another \
+                folder with --out";
+    Error { next: format!("{}: {next}", owners.join(", ")), ..error }
 }
 
 /// As [`replace`], of contents that are complete.
@@ -112,7 +134,7 @@ pub fn remove_abandoned(folder: &Path) {
         if !(name.starts_with(BEGIN) && name.ends_with(END)) {
             continue;
         }
-        let file = OpenOptions::new().write(true).custom_flags(O_NOFOLLOW).open(&path);
+        let file = regular_file::opened(OpenOptions::new().write(true), O_NOFOLLOW, &path);
         if file.is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = fs::remove_file(&path);
         }

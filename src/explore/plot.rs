@@ -248,7 +248,7 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
         if series.last().is_none_or(|(known, _)| *known != name) {
             // Several words need no names to be distinguished, which the legend has no room for.
             let text = |(column, value): (&String, &Value)| match value {
-                Value::Text(word) if name.len() > 1 => word.clone(),
+                Value::Text(word) if name.len() > 1 => columns::caption(word),
                 value => label(column, value),
             };
             let labels: Vec<String> = request.by.iter().zip(name).map(text).collect();
@@ -275,10 +275,13 @@ fn curves(request: &Request, subtitle: String, y: Described, found: &[CellValue]
 fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
     let same = |name: &str| samples.same(name);
     let number = |name: &str| same(name).and_then(|value| value.as_f64());
-    let mut parts: Vec<String> =
-        ["host", "cpu_model", "kernel"].into_iter().filter_map(same).map(|value| value.to_string()).collect();
+    let mut parts: Vec<String> = ["host", "cpu_model", "kernel"]
+        .into_iter()
+        .filter_map(same)
+        .map(|v| columns::caption(&v.to_string()))
+        .collect();
     parts.extend(same("ranks").map(|ranks| format!("P = {ranks}")));
-    parts.extend(same("transport").map(|transport| transport.to_string()));
+    parts.extend(same("transport").map(|transport| columns::caption(&transport.to_string())));
     parts.extend(number("memory_words").map(|words| format!("M = {}", units::bytes(words * 8.0))));
     parts.extend(number("page_bytes").map(|bytes| format!("{} pages", units::bytes(bytes))));
     let counts = || found.iter().filter_map(|shown| shown.summary).map(|summary| summary.n);

@@ -17,6 +17,7 @@ pub struct Page<'a> {
 ///
 /// # Errors
 /// If it cannot be read (`next` says where such files are) or is not UTF-8.
+#[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
 pub fn text(path: &Path, what: &str, next: &str) -> Result<String> {
     let bytes = std::fs::read(path)
         .map_err(|e| Error { next: next.into(), ..Error::file(&format!("read the {what}"), path, e) })?;

@@ -25,10 +25,21 @@ pub fn submitted(template: &Template, output: &str) -> Option<String> {
         let start = line.find(&between.behind)? + between.behind.len();
         let end = |c: char| c.is_whitespace() || between.until.contains(c);
         let id = line[start..].trim_start().split(end).next()?;
-        (!id.is_empty() && !id.contains(char::is_control) && !id.starts_with('-')).then(|| id.to_owned())
+        is_id(id).then(|| id.to_owned())
     };
     // Sites print news before the answer.
     output.lines().rev().find_map(line)
+}
+
+/// Whether a word can be the id of one job: a number that is not 0, whatever follows it; or as Flux writes it, `ƒ` or `f` and digits
+/// and letters. Others are options of a command, and words that stand for all jobs of a user: `0` of LSF, `all` of Torque.
+pub fn is_id(word: &str) -> bool {
+    let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
+    let is_number = digits.contains(|digit| digit != '0');
+    let of_flux = word.strip_prefix(['ƒ', 'f']).is_some_and(|rest| {
+        rest.contains(|c: char| c.is_ascii_digit()) && rest.chars().all(|c| c.is_ascii_alphanumeric())
+    });
+    (is_number || of_flux) && !word.contains(|c: char| c.is_whitespace() || c.is_control() || c == ',')
 }
 
 /// The jobs in an answer, by their short ids. Lines that do not fit are news of the site.

@@ -1,12 +1,12 @@
 //! `apexmap cancel`: ends the jobs of a result.
 
 use crate::error::{Error, Result};
-use crate::explore::batch;
+use crate::explore::batch::{self, JobState};
 use crate::explore::store::Folder;
-use crate::explore::submit::follow::cancel;
-use crate::explore::submit::record::Job;
+use crate::explore::submit::known::cancel;
+use crate::explore::submit::record::{Job, Line};
 use crate::explore::submit::{Jobs, System};
-use crate::terminal::print;
+use crate::terminal::{note, print};
 use crate::units::plural;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let what = format!("{} has no jobs", arguments.result.display());
         return Err(Error::input(what, "jobs are those of `apexmap run --submit`"));
     };
-    let living: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none() && job.id.is_some()).collect();
+    let living: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
     if living.is_empty() {
         return print("no job is left to cancel\n");
     }
@@ -39,8 +39,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(file) => batch::find(&file.to_string_lossy())?,
         None => batch::known(&options.system)?,
     };
-    let mut system = System { template, folder: folder.path.clone() };
-    cancel(&mut system, &store, &living)?;
-    let ids: Vec<&str> = living.iter().filter_map(|job| job.id.as_deref()).collect();
-    print(&format!("cancelled {}: {}\n", plural(ids.len(), "job"), ids.join(", ")))
+    let mut system = System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) };
+    let cancelled = cancel(&mut system, &store, &living)?;
+    let gone = living.iter().filter(|job| !cancelled.contains_key(&job.name));
+    for Job { name, id, part, .. } in gone {
+        let id = id.as_ref().map_or(String::new(), |id| format!(" {id}"));
+        note(&format!(
+            "note: job{id} ({part}) is not cancelled: the batch system has no job{id} with its name, {name}"
+        ));
+        let why = "the batch system does not know it".to_owned();
+        store.append(&Line::Ended { job: name.clone(), state: JobState::Ended, why, samples: 0 })?;
+    }
+    let ids: Vec<&str> = cancelled.values().map(String::as_str).collect();
+    match ids.is_empty() {
+        true => print("no job is left to cancel\n"),
+        false => print(&format!("cancelled {}: {}\n", plural(ids.len(), "job"), ids.join(", "))),
+    }
 }

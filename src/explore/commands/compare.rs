@@ -19,7 +19,7 @@ use crate::explore::figure::Style;
 use crate::explore::html::PAPER;
 use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
-use crate::explore::store::{Folder, Samples, columns, parquet};
+use crate::explore::store::{Folder, Samples, columns};
 use crate::nearest::suggest;
 use crate::terminal::{note, print, print_data};
 use crate::units::plural;
@@ -267,9 +267,7 @@ fn open(given: &str, everywhere: Option<&str>) -> Result<Machine> {
         let manifest = folder.manifest().is_file().then(|| Manifest::read(&folder)).transpose()?;
         (samples::of_folder(&folder)?, manifest, folder.card()?)
     } else if file.is_file() {
-        let table = parquet::read(file)?;
-        table.check_samples(given)?;
-        (table.into(), None, None)
+        (samples::read(file)?, None, None)
     } else {
         let known: Vec<&str> = crate::explore::machine::PUBLISHED.iter().map(|(known, _)| *known).collect();
         return Err(Error::input(

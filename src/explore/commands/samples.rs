@@ -1,8 +1,9 @@
 //! The samples that a command is about: read from a result, chosen by a condition, and columns of them by name.
 
 use crate::error::{Error, Result};
-use crate::explore::store::{Folder, Samples, parquet};
+use crate::explore::store::{Folder, Samples, Table, parquet};
 use crate::terminal::note;
+use crate::units::plural;
 use std::path::{Path, PathBuf};
 
 /// The result folder that is named, itself or by its samples: a manifest beside them tells whether they are whole. `None` for
@@ -24,7 +25,21 @@ pub fn read(result: &Path) -> Result<Samples> {
     }
     let table = parquet::read(result)?;
     table.check_samples(&result.display().to_string())?;
-    Ok(table.into())
+    Ok(unchecked(table, result).into())
+}
+
+/// Samples of a file without a manifest: what that leaves open is told on standard error.
+fn unchecked(mut table: Table, file: &Path) -> Table {
+    let file = file.display();
+    note(&format!(
+        "note: {file} has no checksum, as no manifest.json beside it is of it: values that changed on the way are not noticed"
+    ));
+    let untimed = table.fail_untimed();
+    if untimed > 0 {
+        let runs = plural(untimed, "run");
+        note(&format!("note: {runs} of {file} ended well after no time, or one that cannot be: they count as failed"));
+    }
+    table
 }
 
 /// All samples of a result folder. What was lost is told on standard error.
@@ -36,7 +51,8 @@ pub fn of_folder(folder: &Folder) -> Result<Samples> {
     for damage in &loaded.damages {
         note(&format!("note: {}", damage.sentence()));
     }
-    Ok(loaded.table.into())
+    let table = if loaded.unchecked { unchecked(loaded.table, &folder.samples()) } else { loaded.table };
+    Ok(table.into())
 }
 
 /// The columns that a flag lists with commas.

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::explore::batch::{self, JobState};
 use crate::explore::exported::outstanding;
+use crate::explore::regular_file::read_text;
 use crate::explore::store::estimate::METHOD_COLUMNS;
-use crate::explore::store::folder::read_text;
 use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
@@ -104,7 +104,7 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
     let ids: Vec<String> = jobs.iter().filter(|job| job.ended.is_none()).filter_map(|job| job.id.clone()).collect();
     let mut answers = BTreeMap::new();
     if let (Some(options), false, true) = (options, ids.is_empty(), store.may_ask(ASK_EVERY)?) {
-        let ask = |template| System { template, folder: folder.path.clone() }.ask(&ids);
+        let ask = |template| System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }.ask(&ids);
         match batch::known(&options.system).and_then(ask) {
             Ok(found) => answers = found,
             Err(error) => note(&format!("note: {error}")),

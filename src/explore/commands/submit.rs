@@ -13,8 +13,9 @@ use crate::explore::batch::{self, JobOptions, JobScript, Template};
 use crate::explore::launch;
 use crate::explore::store::Folder;
 use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, follow};
+use crate::explore::submit::known::known;
 use crate::explore::submit::parts::{chain, parts};
-use crate::explore::submit::record::Line;
+use crate::explore::submit::record::{Job, Line};
 use crate::explore::submit::{Jobs, Part, PartFile, System};
 use crate::explore::sweep::plan::{Entry, Progress as Done, largest_memory};
 use crate::explore::sweep::{self, Machine, cost};
@@ -110,8 +111,39 @@ pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
             Ok(false)
         }
         (None, true) => Ok(true),
-        (_, false) => Ok(jobs.exist() && jobs.read()?.1.iter().any(|job| job.ended.is_none())),
+        (_, false) => are_followed(&jobs, &folder),
     }
+}
+
+/// Whether jobs of this result that have not ended are followed without being asked for: if this user has submitted them, and the
+/// batch system knows them.
+///
+/// # Errors
+/// If there are such jobs of somebody else: nothing is submitted as a result says, unless the user says so too.
+fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
+    if !store.exist() {
+        return Ok(false);
+    }
+    let (options, jobs) = store.read()?;
+    let open: Vec<&Job> = jobs.iter().filter(|job| job.ended.is_none()).collect();
+    if open.is_empty() {
+        return Ok(false);
+    }
+    let template = options.map(|options| batch::known(&options.system));
+    let known = |template| known(&mut System { template, folder: folder.path.clone(), interrupted: &|| Ok(()) }, &open);
+    let why = match template.map(|template| template.and_then(known)) {
+        _ if !store.is_own()? => "another user has submitted them".to_owned(),
+        Some(Ok(known)) if !known.is_empty() => return Ok(true),
+        Some(Err(error)) => format!("the batch system does not tell of them: {}", error.what),
+        _ => "the batch system does not know them".to_owned(),
+    };
+    let (path, jobs) = (folder.path.display(), plural(open.len(), "job"));
+    Err(Error::input(
+        format!("{path} has {jobs} without an end, and {why}"),
+        format!(
+            "add --submit to follow them and to submit what is left; or end them with `apexmap cancel {path}` to measure here"
+        ),
+    ))
 }
 
 /// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
@@ -119,7 +151,7 @@ pub fn for_nodes(setup: Setup, given: &SubmitArguments, arguments: &SweepArgumen
     let store = Jobs::of(&Folder { path: setup.folder.clone() });
     let earlier = if store.exist() { store.read()?.0 } else { None };
     let (options, template) = options(&setup, given, earlier)?;
-    let system = System { template, folder: PathBuf::from(".") };
+    let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
     let Some((node, program)) = system.nodes(options.partition.as_deref()) else { return Ok(setup) };
     let machine = Machine {
         cores: node.cores,
@@ -176,7 +208,8 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     let records = folder.outcomes()?;
     let costs = cost::measured(&records);
     drop(records);
-    let mut queue = System { template: template.clone(), folder: folder.path.clone() };
+    let interrupted = || interrupt.check();
+    let mut queue = System { template: template.clone(), folder: folder.path.clone(), interrupted: &interrupted };
     let mut watcher = Progress::new(&setup.plan);
     let stopped = follow(&mut Follower {
         plan: &setup.plan,
@@ -189,7 +222,7 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
         prepare: &|job, part, seconds| writer.prepare(job, part, seconds),
         measuring: &measuring,
         cost: &|entry: &Entry| costs.get(&entry.key).copied().unwrap_or_else(|| cost::rough(&entry.point)),
-        interrupted: &|| interrupt.check(),
+        interrupted: &interrupted,
         ask_every: ASK_EVERY,
         look_every: LOOK_EVERY,
     });

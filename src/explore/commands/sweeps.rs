@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::explore::new_file;
+use crate::explore::regular_file;
 use crate::explore::sweep::ready::{self, ReadySweep};
 use crate::terminal::{print, width};
 use crate::text_table::{Align, TextTable};
@@ -49,7 +50,9 @@ fn list() -> String {
 fn write(sweeps: &[&ReadySweep], folder: &Path) -> Result<()> {
     let file = |sweep: &ReadySweep| folder.join(sweep.name).with_extension("toml");
     for (sweep, file) in sweeps.iter().map(|sweep| (sweep, file(sweep))) {
-        if file.exists() && std::fs::read(&file).map_err(|e| Error::file("read", &file, e))? != sweep.text.as_bytes() {
+        if file.exists()
+            && regular_file::read(&file).map_err(|e| Error::file("read", &file, e))? != sweep.text.as_bytes()
+        {
             let what = format!("{} exists and differs from the ready sweep; nothing was written", file.display());
             return Err(Error::input(what, "move the file, or choose another folder"));
         }

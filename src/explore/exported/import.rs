@@ -3,6 +3,7 @@
 
 use super::script::VARIABLE;
 use crate::error::{Error, Result};
+use crate::explore::regular_file;
 use crate::explore::store::Folder;
 use crate::explore::store::journal::{Journal, Record, Run, SampleOutcome};
 use crate::explore::sweep::environment::is_messaging;
@@ -13,11 +14,9 @@ use crate::explore::sweep::plan::Entry;
 use crate::explore::sweep::protocol::Protocol;
 use crate::measure::worker::Job;
 use crate::sample::{Event, Launch, SCHEMA_VERSION, Sample, Status};
-use nix::libc::O_NONBLOCK;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Longest line of a worker in bytes, and what each rank adds to one that tells of all.
@@ -52,13 +51,10 @@ pub enum Taken {
 /// # Errors
 /// If it cannot be opened or is not a file.
 pub fn open(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path);
-    let file = file.map_err(|e| Error::file("read", path, e))?;
-    match file.metadata() {
-        Ok(meta) if meta.is_file() => Ok(file),
-        Ok(_) => Err(Error::input(format!("{} is not a file", path.display()), "name a file NAME.out of an export")),
-        Err(error) => Err(Error::file("read", path, error)),
-    }
+    regular_file::open(path).map_err(|error| match error.raw_os_error() {
+        Some(_) => Error::file("read", path, error),
+        None => Error::input(format!("cannot read {}: {error}", path.display()), "name a file NAME.out of an export"),
+    })
 }
 
 /// Reads an output. `build`: the worker's, for which the plan was made. `Err`: why none of it counts.
@@ -259,7 +255,7 @@ impl Held {
             }
             Some(path) => path.clone(),
         };
-        let text = std::fs::read_to_string(&before).map_err(|e| Error::file("read the journal", &before, e))?;
+        let text = regular_file::read_text(&before).map_err(|e| Error::file("read the journal", &before, e))?;
         let mut old: Vec<&str> = text.lines().collect();
         if old == lines {
             return Ok(Ok(Taken::Known));

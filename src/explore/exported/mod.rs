@@ -12,8 +12,8 @@ pub mod import;
 mod script;
 
 use crate::error::{Error, Result};
+use crate::explore::regular_file::read_text;
 use crate::explore::store::Folder;
-use crate::explore::store::folder::read_text;
 use crate::explore::store::journal::{Record, Run};
 use crate::measure::worker::Job;
 use std::collections::{BTreeMap, HashSet};

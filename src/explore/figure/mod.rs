@@ -28,7 +28,7 @@ mod solid;
 mod surface;
 mod svg;
 pub mod table;
-mod text;
+pub mod text;
 pub mod ticks;
 pub mod view;
 mod winners;

@@ -82,41 +82,51 @@ pub fn clean(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// No line of a figure has room for more characters: what is longer is cut before it is measured.
+const LONGEST: usize = 400;
+
 /// The text cut to `room` pixels, with an ellipsis if something had to go.
 pub fn cut(text: &str, size: f64, bold: bool, room: f64) -> String {
-    if width(text, size, bold) <= room {
-        return text.to_owned();
-    }
-    let mut kept: Vec<char> = text.chars().collect();
-    while kept.pop().is_some() {
-        let shorter: String = kept.iter().collect::<String>().trim_end().to_owned() + "…";
-        if width(&shorter, size, bold) <= room {
-            return shorter;
-        }
-    }
-    String::new()
+    let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
+    shortened(text, head.len(), (size, bold, room), |kept| {
+        head[..kept].iter().collect::<String>().trim_end().to_owned() + "…"
+    })
 }
 
 /// The text cut to `room` pixels by taking characters out of its middle.
 pub fn cut_inside(text: &str, size: f64, bold: bool, room: f64) -> String {
-    let all: Vec<char> = text.chars().collect();
-    for kept in (0..=all.len()).rev() {
-        let (head, tail) = (kept.div_ceil(2), kept / 2);
-        let shorter: String = match kept == all.len() {
-            true => text.to_owned(),
-            false => all[..head].iter().chain(&['…']).chain(&all[all.len() - tail..]).collect(),
-        };
-        if width(&shorter, size, bold) <= room {
-            return shorter;
-        }
+    let head: Vec<char> = text.chars().take(LONGEST + 1).collect();
+    let back: Vec<char> = text.chars().rev().take(head.len()).collect();
+    shortened(text, head.len(), (size, bold, room), |kept| {
+        head[..kept.div_ceil(2)].iter().chain(&['…']).chain(back[..kept / 2].iter().rev()).collect()
+    })
+}
+
+/// The text, or the longest of its shorter versions, of so many of its characters, that fits. A version of more characters is
+/// wider, so that few of them are measured.
+fn shortened(
+    text: &str,
+    characters: usize,
+    (size, bold, room): (f64, bool, f64),
+    version: impl Fn(usize) -> String,
+) -> String {
+    if characters <= LONGEST && width(text, size, bold) <= room {
+        return text.to_owned();
     }
-    String::new()
+    // Versions of fewer characters than `fitting` fit, and of `too_many` do not.
+    let (mut fitting, mut too_many) = (0, characters);
+    while fitting < too_many {
+        let kept = fitting.midpoint(too_many);
+        if width(&version(kept), size, bold) <= room { fitting = kept + 1 } else { too_many = kept }
+    }
+    fitting.checked_sub(1).map(version).unwrap_or_default()
 }
 
 /// The text broken at spaces into at most `most` lines of at most `room` pixels; what does not fit is cut.
 pub fn wrapped(text: &str, size: f64, bold: bool, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
+        let word = word.char_indices().nth(LONGEST + 1).map_or(word, |(end, _)| &word[..end]);
         let count = lines.len();
         match lines.last_mut() {
             // The last line takes all the rest, to be cut.

@@ -1,13 +1,15 @@
 //! How many nodes the batch job has in which this process runs, as far as the batch system tells.
 
+use crate::explore::regular_file;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Nodes of this job, told by the variables that batch systems set: `SLURM_JOB_NUM_NODES`; `PBS_NODEFILE`, a file that PBS and
 /// Torque write, with a line for each slot; `LSB_MCPU_HOSTS` of LSF, hosts and their slots in turn. `None` outside a job, and
 /// where the system tells nothing, as Flux does.
 pub fn nodes(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     let slurm = || variable("SLURM_JOB_NUM_NODES")?.parse().ok();
-    let pbs = || Some(lines(&std::fs::read_to_string(variable("PBS_NODEFILE")?).ok()?));
+    let pbs = || Some(lines(&regular_file::read_text(Path::new(&variable("PBS_NODEFILE")?)).ok()?));
     let lsf = || lsf(&variable("LSB_MCPU_HOSTS")?);
     slurm().or_else(pbs).or_else(lsf).filter(|nodes| *nodes > 0)
 }

@@ -4,6 +4,9 @@
 //! that has one is the one to tell, so what is special stands before what follows from it.
 
 use crate::terminal::printable;
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Whose fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,7 @@ pub struct Cause {
     /// What to do.
     pub next: &'static str,
     pub nature: Nature,
-    /// Any of these texts in a line tells of it; `..` stands for anything.
+    /// Any of these texts in a line tells of it; `..` stands for anything. No text begins with fewer than four bytes before that.
     signs: &'static [&'static str],
     /// So many lines after that one belong to it.
     more: usize,
@@ -305,15 +308,59 @@ pub fn is_of_launcher(message: &str) -> bool {
 /// Characters of a line that are shown.
 const SHOWN: usize = 300;
 
+/// Bytes with which every sign begins, by which lines that may have one are found in one pass over a text.
+const BEGINNING: usize = 4;
+
+/// All signs with the places of their causes in [`ALL`], by their first bytes.
+fn signs() -> &'static HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState> {
+    static SIGNS: OnceLock<HashMap<&[u8], Vec<(usize, &str)>, RandomState>> = OnceLock::new();
+    SIGNS.get_or_init(|| {
+        let mut signs = HashMap::<&[u8], Vec<(usize, &str)>, RandomState>::default();
+        for (rank, sign) in
+            ALL.iter().enumerate().flat_map(|(rank, cause)| cause.signs.iter().map(move |sign| (rank, sign)))
+        {
+            signs.entry(&sign.as_bytes()[..BEGINNING]).or_default().push((rank, sign));
+        }
+        signs
+    })
+}
+
 /// The most special cause that a line of this text tells of.
 pub fn find(text: &str) -> Option<Found> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    ALL.iter().find_map(|cause| {
-        let at = lines.iter().position(|line| cause.signs.iter().any(|sign| has(line, sign)))?;
-        let of = lines[at..].iter().take(1 + cause.more).take_while(|line| !line.starts_with("---"));
-        let line = of.copied().collect::<Vec<_>>().join(" ");
-        Some(Found { cause, line: printable(&line).chars().take(SHOWN).collect() })
-    })
+    let (mut best, mut start) = (None, 0);
+    for line in text.split_inclusive('\n') {
+        let most = best.map_or(ALL.len(), |(rank, _)| rank);
+        best = rank(line, most).map(|rank| (rank, start)).or(best);
+        start += line.len();
+    }
+    let (rank, start) = best?;
+    let cause = &ALL[rank];
+    let lines = text[start..].lines().map(str::trim).filter(|line| !line.is_empty());
+    let of = lines.take(1 + cause.more).take_while(|line| !line.starts_with("---"));
+    let line = of.collect::<Vec<_>>().join(" ");
+    Some(Found { cause, line: printable(&line).chars().take(SHOWN).collect() })
+}
+
+/// The place of the most special cause that a line tells of, if that is before `most`.
+fn rank(line: &str, mut most: usize) -> Option<usize> {
+    let (signs, mut best, mut tried) = (signs(), None, Vec::new());
+    for begin in line.as_bytes().windows(BEGINNING) {
+        for (rank, sign) in signs.get(begin).into_iter().flatten() {
+            if *rank < most && !tried.contains(sign) {
+                tried.push(*sign);
+                if has(line, sign) {
+                    (best, most) = (Some(*rank), *rank);
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The more special of two causes, the first if they are the same.
+pub fn more_special(first: Option<Found>, second: Option<Found>) -> Option<Found> {
+    let rank = |found: &Found| ALL.iter().position(|cause| *cause == *found.cause);
+    [first, second].into_iter().flatten().min_by_key(rank)
 }
 
 /// Whether a line has the parts of a sign in their order.

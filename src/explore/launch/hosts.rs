@@ -28,6 +28,7 @@ type Wrong = (String, String);
 impl HostsSource {
     /// # Errors
     /// If the file cannot be read, or there is no host, one twice, or something else than a host.
+    #[expect(clippy::disallowed_methods, reason = "the user names the file, which may be a pipe")]
     pub fn read(&self) -> Result<Hosts> {
         match self {
             Self::List(list) => {

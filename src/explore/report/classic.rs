@@ -28,7 +28,7 @@ pub fn of(input: &Input) -> Result<Option<Classic>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let card = Card::read(&path)?;
+    let card = input.folder.read_card(&path)?;
     let rows = classic::table(&card);
     if rows.is_empty() {
         return Ok(None);

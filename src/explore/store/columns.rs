@@ -208,6 +208,17 @@ pub fn rank(column: &str) -> usize {
     parameters().position(|parameter| parameter.column == column).map_or(0, |at| at + 1)
 }
 
+/// Most characters of a sample's word in a caption.
+const CAPTION: usize = 200;
+
+/// A sample's word as captions show it: in a journal or a file of another program it may have any length.
+pub fn caption(word: &str) -> String {
+    match word.char_indices().nth(CAPTION) {
+        Some((end, _)) => format!("{}…", &word[..end]),
+        None => word.to_owned(),
+    }
+}
+
 /// `alpha = 0.1`, `L = 4096`, `M = 64 Mwords`, `bytes = 16 KiB`.
 pub fn label(column: &str, value: &Value) -> String {
     let unit = REGISTRY.find(column).map_or(Unit::None, |known| known.unit);
@@ -217,8 +228,8 @@ pub fn label(column: &str, value: &Value) -> String {
         Value::Integer(v) => v.to_string(),
         Value::Real(v) => units::significant(*v),
         // The name of a kernel says that it is one.
-        Value::Text(v) if column == "kernel" => return v.clone(),
-        Value::Text(v) => v.clone(),
+        Value::Text(v) if column == "kernel" => return caption(v),
+        Value::Text(v) => caption(v),
     };
     format!("{} = {text}", short(column))
 }

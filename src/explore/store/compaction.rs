@@ -5,9 +5,9 @@ use super::folder::Folder;
 use super::record::Damage;
 use crate::error::{Error, Result};
 use crate::explore::in_order::in_order;
+use crate::explore::regular_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Content {
     /// If it cannot be read.
     pub fn of(folder: &Folder, path: &Path) -> Result<Option<Self>> {
         let wrong = |e| Error::file("read", path, e);
-        let file = match File::open(path) {
+        let file = match regular_file::open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(wrong)?,
         };

@@ -5,16 +5,15 @@ use super::reader::Reader;
 use super::record::{Record, SampleOutcome};
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
-use crate::explore::new_file;
+use crate::explore::{new_file, regular_file};
 use crate::point::Point;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::libc::O_NOFOLLOW;
 use serde::de::DeserializeOwned;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A result folder, as `apexmap run` writes it: samples, manifest, journals and figures of one sweep.
@@ -32,7 +31,7 @@ impl Folder {
     pub fn create(path: &Path) -> Result<Self> {
         let folder = Self { path: path.to_owned() };
         for place in [folder.journals(), folder.figures()] {
-            fs::create_dir_all(&place).map_err(|e| Error::file("create", &place, e))?;
+            fs::create_dir_all(&place).map_err(|e| new_file::refused("create", &place, e))?;
         }
         Ok(folder)
     }
@@ -97,7 +96,16 @@ impl Folder {
     /// # Errors
     /// If `machine.toml` cannot be read or is not a card.
     pub fn card(&self) -> Result<Option<Card>> {
-        self.machine().is_file().then(|| Card::read(&self.machine())).transpose()
+        self.machine().is_file().then(|| self.read_card(&self.machine())).transpose()
+    }
+
+    /// A card that is a file of this folder.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not a card.
+    pub(crate) fn read_card(&self, path: &Path) -> Result<Card> {
+        let text = regular_file::read_text(path).map_err(|e| Error::file("read the machine card", path, e))?;
+        Card::parse(&text, path)
     }
 
     /// Keeps a card with the result.
@@ -225,7 +233,7 @@ impl Folder {
 
     fn planned<T: DeserializeOwned>(&self) -> Result<Option<Vec<T>>> {
         let path = self.points();
-        let text = match read_text(&path) {
+        let text = match regular_file::read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file("read", &path, error)),
@@ -275,22 +283,20 @@ impl Folder {
 /// If the file cannot be created or locked.
 pub(crate) fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>> {
     // Whatever lies there in a folder shared with others is neither emptied nor, if it is a link, followed, nor waited for.
-    let flags = O_NOFOLLOW | O_NONBLOCK;
-    let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(path);
-    let file = file.map_err(|e| Error::file("create", path, e))?;
+    let open = |options: &mut OpenOptions| regular_file::opened(options, O_NOFOLLOW, path);
+    let file = match open(OpenOptions::new().write(true).create(true).truncate(false)) {
+        // It may be of another user of the group: a lock needs no right to write.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open(OpenOptions::new().read(true)).map_err(|_| error)
+        }
+        opened => opened,
+    };
+    let file = file.map_err(|e| new_file::refused("lock", path, e))?;
     match Flock::lock(file, how) {
         Ok(lock) => Ok(Some(lock)),
         Err((_, Errno::EWOULDBLOCK)) => Ok(None),
         Err((_, cause)) => Err(Error::file("lock", path, cause)),
     }
-}
-
-/// The text of a result's file. Nothing else is opened: whoever opens a pipe waits for its other end.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    fs::read_to_string(path)
 }
 
 /// The number of a launch, from its journal's name.

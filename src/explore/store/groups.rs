@@ -2,7 +2,7 @@
 
 use super::cells::Cell;
 use super::column::Column;
-use super::columns::{self, ALPHA, BLOCK, Described, label};
+use super::columns::{self, ALPHA, BLOCK, Described, caption, label};
 use super::samples::Samples;
 use crate::error::Result;
 use crate::measure::kernels::Kernel;
@@ -59,7 +59,7 @@ impl SampleGroup {
 /// The name of what has these values: words as they are, numbers with their parameters.
 pub fn key_label(key: &[(String, Value)]) -> String {
     let name = |(column, value): &(String, Value)| match value {
-        Value::Text(word) => word.clone(),
+        Value::Text(word) => caption(word),
         value => label(column, value),
     };
     key.iter().map(name).collect::<Vec<_>>().join(", ")

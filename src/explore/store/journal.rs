@@ -4,6 +4,7 @@
 use super::reader::Reader;
 pub use super::record::{Record, Run, SampleOutcome};
 use crate::error::{Error, Result};
+use crate::explore::new_file;
 use crate::sample::Event;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -28,11 +29,12 @@ impl Journal {
     }
 
     /// `None` if the file exists.
+    #[expect(clippy::disallowed_methods, reason = "a new file is nobody else's")]
     pub fn create_new(path: &Path) -> Result<Option<Self>> {
         match OpenOptions::new().create_new(true).append(true).open(path) {
             Ok(file) => Ok(Some(Self { file, path: path.to_owned(), synced: Instant::now() })),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(Error::file("create the journal", path, error)),
+            Err(error) => Err(new_file::refused("create the journal", path, error)),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::record::SampleOutcome;
 use crate::disturbance::Facts;
 use crate::error::{Error, Result};
+use crate::explore::regular_file;
 use crate::measure::kernels;
 use crate::point::{Point, Value};
 use crate::sample::{Event, Sample, Status};
@@ -14,7 +15,6 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
@@ -42,7 +42,7 @@ pub struct Part {
 
 /// The parts of a journal, or why it cannot be read.
 pub fn parts(path: &Path) -> impl Iterator<Item = Result<Part>> {
-    let mut file = File::open(path).map(|file| BufReader::with_capacity(1 << 16, file));
+    let mut file = regular_file::open(path).map(|file| BufReader::with_capacity(1 << 16, file));
     let mut ended = false;
     let mut next = move || -> std::io::Result<Option<Part>> {
         let mut part = Part::default();

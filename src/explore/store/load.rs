@@ -19,6 +19,8 @@ pub(crate) struct Loaded {
     pub damages: Vec<Damage>,
     /// Why the journals were read though there is a `samples.parquet` that should hold them.
     pub fallback: Option<String>,
+    /// Whether no manifest tells what `samples.parquet` has to hold.
+    pub unchecked: bool,
 }
 
 impl Folder {
@@ -43,21 +45,18 @@ impl Folder {
         match compaction {
             // An earlier version wrote it, or somebody took it out of its folder.
             None if self.journal_files()?.is_empty() && self.samples().is_file() => {
-                return Ok(Loaded {
-                    table: parquet::read_some(&self.samples(), wanted)?,
-                    damages: Vec::new(),
-                    fallback,
-                });
+                let table = parquet::read_some(&self.samples(), wanted)?;
+                return Ok(Loaded { table, damages: Vec::new(), fallback, unchecked: true });
             }
             Some(compaction) if compaction.is_current(self)? => match self.compacted(&compaction, wanted) {
-                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback }),
+                Ok(table) => return Ok(Loaded { table, damages: compaction.damages, fallback, unchecked: false }),
                 Err(error) if self.journal_files()?.is_empty() => return Err(error),
                 Err(error) => fallback = Some(error.what),
             },
             _ => {}
         }
         let (table, damages) = self.tabulate()?;
-        Ok(Loaded { table, damages, fallback })
+        Ok(Loaded { table, damages, fallback, unchecked: false })
     }
 
     /// The Parquet file, if it is as it was written.

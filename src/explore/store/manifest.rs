@@ -1,9 +1,10 @@
 //! The manifest: what a result folder holds, for people and for programs that do not read journals.
 
 use super::compaction::Compaction;
-use super::folder::{Folder, read_text};
+use super::folder::Folder;
 use super::record::{self, Record, Run};
 use crate::error::{Error, Result};
+use crate::explore::regular_file::read_text;
 use crate::provenance::{Build, Host};
 use crate::sample::{Launch, SCHEMA_VERSION, Status};
 use serde::{Deserialize, Serialize};

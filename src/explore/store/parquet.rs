@@ -7,6 +7,7 @@ use super::table::Table;
 use crate::error::{Error, Result};
 use crate::explore::bounds;
 use crate::explore::in_order::in_order;
+use crate::explore::regular_file;
 use polars::prelude::*;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -78,7 +79,7 @@ pub fn read(path: &Path) -> Result<Table> {
 
 /// As [`read`], but only the columns of some names.
 pub(super) fn read_some(path: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Table> {
-    let file = File::open(path).map_err(|e| fault("read", path, e))?;
+    let file = regular_file::open(path).map_err(|e| fault("read", path, e))?;
     // Polars panics over some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read_columns(file, wanted)));
     read.unwrap_or_else(|_| Err("it is damaged".into())).map_err(|cause| {
@@ -102,7 +103,8 @@ fn read_columns(file: File, wanted: &dyn Fn(&str) -> bool) -> std::result::Resul
     let names: Vec<String> = whole.schema().map_err(text)?.iter_names().map(ToString::to_string).collect();
     let read = |at: usize| {
         // Whoever shares an open file shares its position, too.
-        let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(|e| e.to_string())?;
+        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let own = regular_file::open(Path::new(&own)).map_err(|e| e.to_string())?;
         let mut reader = ParquetReader::new(own);
         reader.set_metadata(metadata.clone());
         let frame = reader.with_projection(Some(vec![at])).finish().map_err(text)?;

@@ -8,10 +8,10 @@ use super::lines::{Identity, Kept, Line, Parser, Part, parts};
 use super::record::{self, Record, SampleOutcome};
 use crate::error::{Error, Result};
 use crate::explore::in_order::in_order;
+use crate::explore::regular_file;
 use crate::sample::{Event, SCHEMA_VERSION};
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ const LONGEST_END: u64 = 64 << 10;
 /// Whether the last line of a journal says that its launch's lines did not fit together.
 fn is_doubtful(path: &Path) -> Result<bool> {
     let wrong = |e| Error::file("read the journal", path, e);
-    let mut file = File::open(path).map_err(wrong)?;
+    let mut file = regular_file::open(path).map_err(wrong)?;
     let length = file.metadata().map_err(wrong)?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_END))).map_err(wrong)?;
     let mut end = Vec::new();

@@ -359,7 +359,8 @@ impl Samples {
     pub(crate) fn value_list(&self, name: &str) -> String {
         const MOST: usize = 12;
         let values = self.sorted(name);
-        let mut shown: Vec<String> = values.iter().take(MOST).map(Value::to_string).collect();
+        let mut shown: Vec<String> =
+            values.iter().take(MOST).map(|value| columns::caption(&value.to_string())).collect();
         if values.len() > MOST {
             shown.push("...".into());
         }

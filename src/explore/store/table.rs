@@ -3,6 +3,7 @@
 use super::column::Column;
 use crate::error::{Error, Result};
 use crate::point::Value;
+use crate::sample::Status;
 use foldhash::fast::RandomState;
 use std::collections::HashMap;
 
@@ -37,6 +38,25 @@ impl Table {
                 "name a result folder or the samples.parquet of one",
             )),
         }
+    }
+
+    /// Makes runs failed ones that ended well after no time, or after one that cannot be, as another program's file may tell:
+    /// journals with such lines are damaged. Returns how many there are.
+    pub(crate) fn fail_untimed(&mut self) -> usize {
+        let Some(status) = self.column("status") else { return 0 };
+        let ended_well = |row| Status::from_name(status.word(row)).is_none_or(|status| status == Status::Ok);
+        let is_timed = |seconds: f64| seconds > 0.0 && seconds.is_finite();
+        let is_untimed = |row: &usize| ended_well(*row) && !is_timed(self.number("seconds", *row));
+        let untimed = (0..self.rows).filter(is_untimed).count();
+        if untimed > 0 {
+            let word = |row: usize| match is_untimed(&row) {
+                true => Some(Status::Failed.name()),
+                false => status.bits(row).map(|_| status.word(row)),
+            };
+            let status = Column::words((0..self.rows).map(word));
+            self.columns.insert("status".into(), status);
+        }
+        untimed
     }
 
     /// The value of a cell; `None` where there is none.

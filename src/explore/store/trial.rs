@@ -1,8 +1,9 @@
 //! The first numbers of a sweep's largest launch, which tell whether a card is of its network.
 
-use super::folder::{Folder, read_text};
+use super::folder::Folder;
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
+use crate::explore::regular_file::read_text;
 use crate::units::{self, plural};
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,13 @@
 //! Jobs followed to their ends.
 
 use super::decide::{Next, next};
+use super::known::cancel;
 use super::parts::{Part, chain};
 use super::queue::Queue;
 use super::record::{Job, Jobs, Line};
 use super::tail::Tail;
-use crate::error::{Error, Result};
-use crate::explore::batch::answer::Answer;
+use crate::error::{Error, ErrorKind, Result};
+use crate::explore::batch::answer::{Answer, is_id};
 use crate::explore::batch::{JobOptions, JobState};
 use crate::explore::store::Folder;
 use crate::explore::sweep::driver::{self, Watcher};
@@ -89,6 +90,8 @@ pub fn follow(follower: &mut Follower) -> Result<Stopped> {
             tail.read(follower.folder, follower.plan, follower.watcher)?;
             return Ok(state.stopped);
         }
+        // The batch system may have been waited for meanwhile.
+        (follower.interrupted)()?;
         while looked.elapsed() < follower.look_every {
             (follower.interrupted)()?;
             std::thread::sleep(follower.look_every.min(Duration::from_millis(100)));
@@ -173,9 +176,12 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
     if alive.is_empty() || !store.may_ask(follower.ask_every)? {
         return Ok(false);
     }
-    let ids: Vec<String> = alive.iter().filter_map(|at| state.jobs[*at].id.clone()).collect();
-    let answers = match follower.queue.ask(&ids) {
+    let answers = match identify(follower, store, state).and_then(|()| {
+        let ids: Vec<String> = alive.iter().filter_map(|at| state.jobs[*at].id.clone()).collect();
+        follower.queue.ask(&ids)
+    }) {
         Ok(answers) => answers,
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => return Err(error),
         Err(error) => {
             // The jobs do not need the answer: the next question may get one.
             follower.watcher.say(&format!("note: {}", error.what));
@@ -185,13 +191,30 @@ fn ask(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<bo
     let mut changed = false;
     for at in alive {
         let job = &state.jobs[at];
-        let answer = match &job.id {
-            Some(id) => answers.get(id),
-            None => answers.values().find(|answer| answer.name == job.name),
-        };
+        // Under an id that a result of other hands names, another job may run.
+        let is_it = |answer: &&Answer| answer.name.is_empty() || answer.name == job.name;
+        let answer = job.id.as_ref().and_then(|id| answers.get(id)).filter(is_it);
         changed |= hear(follower, store, state, at, answer)?;
     }
     Ok(changed)
+}
+
+/// Finds the ids of jobs by their names in the queue, where the batch system may have taken them and its answer is not known.
+fn identify(follower: &mut Follower, store: &Jobs, state: &mut Followed) -> Result<()> {
+    let is_unknown = |job: &&mut Job| job.ended.is_none() && job.id.is_none();
+    let mut unknown = state.jobs.iter_mut().filter(is_unknown).peekable();
+    if unknown.peek().is_none() {
+        return Ok(());
+    }
+    let names = follower.queue.names(&[])?;
+    for job in unknown {
+        let id = names.iter().find(|(_, name)| name.as_ref() == Some(&job.name)).map(|(id, _)| id.clone());
+        if let Some(id) = id.filter(|id| is_id(id)) {
+            store.append(&Line::Submitted { job: job.name.clone(), id: id.clone() })?;
+            job.id = Some(id);
+        }
+    }
+    Ok(())
 }
 
 /// Takes note of what the batch system says of a job; whether it has ended.
@@ -203,13 +226,11 @@ fn hear(
     answer: Option<&Answer>,
 ) -> Result<bool> {
     let job = &mut state.jobs[at];
-    if let (None, Some(answer)) = (&job.id, answer) {
-        store.append(&Line::Submitted { job: job.name.clone(), id: answer.id.clone() })?;
-        job.id = Some(answer.id.clone());
-    }
     let (how, why, start) = match answer {
         Some(answer) => (answer.state, answer.reason.as_str(), answer.start.as_str()),
-        None if job.id.is_none() => (JobState::Ended, "the batch system does not know it: it was never submitted", ""),
+        None if job.id.is_none() && !job.started => {
+            (JobState::Ended, "the batch system does not know it: it was never submitted", "")
+        }
         None => (JobState::Ended, "", ""),
     };
     if how == JobState::NeverStarts {
@@ -275,15 +296,6 @@ fn stop(follower: &mut Follower, store: &Jobs, state: &mut Followed, part: &str)
     living.into_iter().try_for_each(|at| end(follower, store, state, at, JobState::Cancelled, ""))
 }
 
-/// Cancels jobs, and keeps that they were to be.
-pub fn cancel(queue: &mut dyn Queue, store: &Jobs, jobs: &[&Job]) -> Result<()> {
-    for job in jobs {
-        store.append(&Line::Cancelling { job: job.name.clone() })?;
-    }
-    let ids: Vec<String> = jobs.iter().filter_map(|job| job.id.clone()).collect();
-    if ids.is_empty() { Ok(()) } else { queue.cancel(&ids) }
-}
-
 /// Submits the jobs for what is left of a part: one, or a chain in which each waits for the one before.
 fn submit(
     follower: &mut Follower,
@@ -318,23 +330,33 @@ fn submit(
                 return Err(error);
             }
         };
-        store.append(&Line::Submitted { job: name.clone(), id: id.clone() })?;
         let nodes = plural(part.nodes, "node");
         let behind = after.as_ref().map_or(String::new(), |job| format!(", after job {}", shown(job)));
         let time = crate::units::seconds(seconds);
-        follower.watcher.say(&format!("submitted job {id}: {nodes}, {time} at most{behind}"));
+        follower.watcher.say(&match &id {
+            Some(id) => format!("submitted job {id}: {nodes}, {time} at most{behind}"),
+            None => format!("job {name}: the batch system does not say whether it took it; it is looked for in the queue by its name"),
+        });
+        if let Some(id) = &id {
+            store.append(&Line::Submitted { job: name.clone(), id: id.clone() })?;
+        }
+        let is_known = id.is_some();
         submitted.push(Job {
             name,
             part: part.name.clone(),
             seconds,
             after: after.map(|job| job.name),
-            id: Some(id),
+            id,
             samples_before: samples,
             cancelling: false,
             ended: None,
             started: false,
             own_end: None,
         });
+        // A job can wait for one only that has an id.
+        if !is_known {
+            break;
+        }
     }
     Ok(submitted)
 }

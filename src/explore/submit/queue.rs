@@ -5,85 +5,126 @@ use crate::explore::batch::JobState;
 use crate::explore::batch::answer::{Answer, NodeSize, jobs, nodes, submitted};
 use crate::explore::batch::script::{self, about, submit};
 use crate::explore::batch::template::{Question, Template};
+use crate::explore::regular_file;
 use crate::measure::worker::watchdog::LAUNCH;
 use crate::terminal::printable;
+use nix::sys::signal::Signal;
 use nix::unistd::{Uid, User};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What submits jobs and tells of them; tests put a scripted one in its place.
 pub trait Queue {
-    /// Submits a script to begin after a job, if one is named; returns the new job's id.
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<String>;
+    /// Submits a script to begin after a job, if one is named; returns the new job's id. `None`: the system may have taken it and
+    /// does not say its id.
+    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>>;
     /// One question about all jobs of this user; those among `ids` that the answer lacks are asked for once more where the system
     /// has another memory.
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>>;
     fn cancel(&mut self, ids: &[String]) -> Result<()>;
+
+    /// Names of jobs in the queue, by their ids: of these jobs, of all where none is named. `None` where the system does not tell
+    /// names.
+    fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>>;
 }
 
 /// A batch system's programs.
-pub struct System {
+pub struct System<'a> {
     pub template: Template,
     /// Jobs begin here.
     pub folder: PathBuf,
+    /// Whether the user wants to end: then no answer is waited for.
+    pub interrupted: &'a dyn Fn() -> Result<()>,
+}
+
+/// What a command of a batch system is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// It ends with this program, and when this program is to end.
+    Question,
+    /// It submits or cancels: nobody knows what it has done if it is ended half-way.
+    Order,
+}
+
+/// What a command of a batch system said; no status if it did not end in time.
+struct Reply {
+    status: Option<ExitStatus>,
+    output: String,
+    errors: String,
+}
+
+impl Reply {
+    fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
 }
 
 /// Longest answer of a batch system, in bytes, and longest time for it.
 const LONGEST: u64 = 16 << 20;
 const LIMIT: Duration = Duration::from_secs(60);
+/// So long after a command's end more of its output may come.
+const GRACE: Duration = Duration::from_secs(2);
 /// Characters of a refusal that are shown.
 const SHOWN: usize = 600;
 
-impl System {
+impl System<'_> {
     /// Runs a command to its end. What a batch system starts is a job's, which outlives this: nothing but the command is ended.
-    fn run(&self, argv: &[String], input: Option<&Path>) -> Result<(ExitStatus, String, String)> {
+    fn run(&self, argv: &[String], input: Option<&Path>, purpose: Purpose) -> Result<Reply> {
         let (program, arguments) = argv.split_first().ok_or_else(|| Error::internal("an empty command"))?;
         let input = match input {
             None => Stdio::null(),
-            Some(path) => Stdio::from(File::open(path).map_err(|e| Error::file("read", path, e))?),
+            Some(path) => Stdio::from(regular_file::open(path).map_err(|e| Error::file("read", path, e))?),
         };
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&self.folder).env_remove(LAUNCH).process_group(0);
-        let spawned = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = spawned.map_err(|e| {
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if purpose == Purpose::Question {
+            // SAFETY: prctl is async-signal-safe.
+            unsafe { command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?)) };
+        }
+        let mut child = command.spawn().map_err(|e| {
             let next = "run this where the batch system's programs are, such as a login node";
             Error::environment(format!("cannot start {program}: {e}"), next)
         })?;
-        let (output, errors) = (read(child.stdout.take()), read(child.stderr.take()));
+        let (output, errors) = (Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take()));
+        let status = self.wait(&mut child, program, purpose)?;
+        let until = Instant::now() + GRACE;
+        Ok(Reply { status, output: output.text(until), errors: errors.text(until) })
+    }
+
+    /// Waits for a command's end. `None` if that does not come in time.
+    fn wait(&self, child: &mut Child, program: &str, purpose: Purpose) -> Result<Option<ExitStatus>> {
         let begun = Instant::now();
-        let status = loop {
+        let end = |child: &mut Child| {
+            let _ = child.kill();
+            let _ = child.wait();
+        };
+        loop {
             match child.try_wait().map_err(|e| Error::environment(format!("cannot wait for {program}: {e}"), ""))? {
-                Some(status) => break status,
-                None if begun.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(5)),
-                None => {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    let next = "see whether the batch system answers, and rerun: the same command goes on";
-                    let what = format!("{program} does not answer within {} s", LIMIT.as_secs());
-                    return Err(Error::environment(what, next));
+                Some(status) => return Ok(Some(status)),
+                None if begun.elapsed() >= LIMIT => {
+                    end(child);
+                    return Ok(None);
                 }
+                None => std::thread::sleep(Duration::from_millis(5)),
             }
-        };
-        // Whatever it left behind may hold the pipes open: nobody waits for that.
-        let text = |reader: Receiver<Vec<u8>>| {
-            let bytes = reader.recv_timeout(Duration::from_secs(2)).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        Ok((status, text(output), text(errors)))
+            if purpose == Purpose::Question {
+                (self.interrupted)().inspect_err(|_| end(child))?;
+            }
+        }
     }
 
     /// What nodes a partition has, the default one if none is named, and the program that told; `None` if nobody does.
     pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, String)> {
         let argv = script::nodes(&self.template, partition);
         let program = argv.first()?.clone();
-        let (status, output, _) = self.run(&argv, None).ok()?;
-        nodes(&output).filter(|_| status.success()).map(|size| (size, program))
+        let reply = self.run(&argv, None, Purpose::Question).ok()?;
+        nodes(&reply.output).filter(|_| reply.is_success()).map(|size| (size, program))
     }
 
     fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
@@ -92,11 +133,11 @@ impl System {
             .flatten()
             .map_or_else(|| Uid::effective().to_string(), |user| user.name);
         let argv = about(&self.template, &question.command, &user, ids)?;
-        let (status, output, errors) = self.run(&argv, None)?;
-        let found = jobs(&self.template, question, &output);
+        let reply = self.run(&argv, None, Purpose::Question)?;
+        let found = jobs(&self.template, question, &reply.output);
         // Some fail if they do not know one of several jobs, and tell of the others.
-        if found.is_empty() && !status.success() && !unknown(&errors) {
-            return Err(refused(&argv, &errors, "see whether the batch system answers: the jobs go on meanwhile"));
+        if found.is_empty() && !reply.is_success() && !unknown(&reply.errors) {
+            return Err(refused(&argv, &reply, "see whether the batch system answers: the jobs go on meanwhile"));
         }
         Ok(with_long_ids(&self.template, found, ids))
     }
@@ -112,15 +153,52 @@ fn with_long_ids(template: &Template, mut found: BTreeMap<String, Answer>, ids: 
     found
 }
 
-/// Reads to the end, in a thread of its own.
-fn read(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.map(|pipe| pipe.take(LONGEST).read_to_end(&mut bytes));
-        let _ = sender.send(bytes);
-    });
-    receiver
+/// What a command writes to a pipe, read by a thread as it comes.
+#[derive(Clone, Default)]
+struct Pipe(Arc<(Mutex<Written>, Condvar)>);
+
+#[derive(Default)]
+struct Written {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Pipe {
+    fn read(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let answer = Self::default();
+        let (copy, mut chunk) = (answer.clone(), vec![0; 1 << 16]);
+        std::thread::spawn(move || {
+            let mut pipe = pipe.map(|pipe| pipe.take(LONGEST));
+            loop {
+                let read = pipe.as_mut().map_or(Ok(0), |pipe| pipe.read(&mut chunk));
+                match read {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Ok(read @ 1..) => copy.lock().bytes.extend_from_slice(&chunk[..read]),
+                    _ => break,
+                }
+            }
+            copy.lock().ended = true;
+            copy.0.1.notify_all();
+        });
+        answer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All of it; but what was left behind may hold the pipe open for ever, so what has come by then.
+    fn text(&self, until: Instant) -> String {
+        let mut written = self.lock();
+        while !written.ended {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            written = self.0.1.wait_timeout(written, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        String::from_utf8_lossy(&written.bytes).into_owned()
+    }
 }
 
 /// Whether a system says no more than that it does not know a job.
@@ -131,23 +209,29 @@ fn unknown(errors: &str) -> bool {
         .any(|words| errors.contains(words))
 }
 
-fn refused(argv: &[String], errors: &str, next: &str) -> Error {
-    let words: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+fn refused(argv: &[String], reply: &Reply, next: &str) -> Error {
+    if reply.status.is_none() {
+        let next = "see whether the batch system answers, and rerun: the same command continues";
+        return Error::environment(format!("{} does not answer within {} s", argv[0], LIMIT.as_secs()), next);
+    }
+    let said = if reply.errors.trim().is_empty() { &reply.output } else { &reply.errors };
+    let words: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let words: String = printable(&words.join("; ")).chars().take(SHOWN).collect();
     let words = if words.is_empty() { "it does not say why".to_owned() } else { words };
     Error::environment(format!("{} refused: {words}", argv[0]), next)
 }
 
-impl Queue for System {
-    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<String> {
+impl Queue for System<'_> {
+    fn submit(&mut self, script: &Path, after: Option<&str>) -> Result<Option<String>> {
         let argv = submit(&self.template, &script.to_string_lossy(), after)?;
-        let (status, output, errors) = self.run(&argv, self.template.by_input.then_some(script))?;
-        let id = submitted(&self.template, &output).filter(|_| status.success());
-        id.ok_or_else(|| {
-            let said = if errors.trim().is_empty() { &output } else { &errors };
-            let next = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
-            refused(&argv, said, next)
-        })
+        let reply = self.run(&argv, self.template.by_input.then_some(script), Purpose::Order)?;
+        match reply.status {
+            Some(status) if !status.success() => {
+                let next = "correct [launch] submit or the flags of the same names; --dry-run shows the scripts";
+                Err(refused(&argv, &reply, next))
+            }
+            _ => Ok(submitted(&self.template, &reply.output)),
+        }
     }
 
     fn ask(&mut self, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
@@ -161,16 +245,22 @@ impl Queue for System {
         Ok(found)
     }
 
+    fn names(&mut self, ids: &[String]) -> Result<BTreeMap<String, Option<String>>> {
+        let has_names = self.template.ask.name.is_some();
+        let answers = self.question(&self.template.ask, ids)?;
+        Ok(answers.into_iter().map(|(id, answer)| (id, has_names.then_some(answer.name))).collect())
+    }
+
     fn cancel(&mut self, ids: &[String]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
         let argv = about(&self.template, &self.template.cancel, "", ids)?;
-        let (status, _, errors) = self.run(&argv, None)?;
-        if status.success() || unknown(&errors) {
+        let reply = self.run(&argv, None, Purpose::Order)?;
+        if reply.is_success() || unknown(&reply.errors) {
             Ok(())
         } else {
-            Err(refused(&argv, &errors, "try again, or cancel them by hand"))
+            Err(refused(&argv, &reply, "try again, or cancel them manually"))
         }
     }
 }

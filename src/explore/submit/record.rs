@@ -3,16 +3,20 @@
 
 use super::Part;
 use crate::error::{Error, ErrorKind, Result};
+use crate::explore::batch::answer::is_id;
 use crate::explore::batch::{JobOptions, JobState};
 use crate::explore::new_file;
+use crate::explore::regular_file;
 use crate::explore::store::Folder;
 use crate::explore::store::folder::lock_file;
 use crate::explore::sweep::Machine;
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::Uid;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -133,6 +137,17 @@ impl Jobs {
         self.lines_file().is_file()
     }
 
+    /// Whether this user has submitted them, as far as the file's owner tells.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn is_own(&self) -> Result<bool> {
+        let path = self.lines_file();
+        let about = regular_file::open(&path).and_then(|file| file.metadata());
+        let about = about.map_err(|e| Error::file("read", &path, e))?;
+        Ok(about.uid() == Uid::effective().as_raw())
+    }
+
     /// Creates the folder.
     pub fn create(&self) -> Result<()> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::file("create", &self.folder, e))
@@ -217,7 +232,7 @@ impl Jobs {
     /// # Errors
     /// If the file cannot be read.
     pub fn read_part(path: &Path) -> Result<PartFile> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::file("read the job's part", path, e))?;
+        let text = regular_file::read_text(path).map_err(|e| Error::file("read the job's part", path, e))?;
         serde_json::from_str(&text).map_err(|e| Error::file("read the job's part", path, e))
     }
 
@@ -275,24 +290,19 @@ impl Jobs {
     }
 }
 
-/// No option of a command, and one word.
-fn is_id(id: &str) -> bool {
-    !id.is_empty() && !id.starts_with('-') && !id.contains(|c: char| c.is_whitespace() || c.is_control())
-}
-
 fn append(path: &Path, line: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string(line).map_err(|e| Error::internal(e.to_string()))? + "\n";
     let write = || {
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut file = regular_file::append(path)?;
         file.write_all(text.as_bytes())?;
         file.sync_data()
     };
-    write().map_err(|e| Error::file("write", path, e))
+    write().map_err(|e| new_file::refused("write", path, e))
 }
 
 /// The lines of a file that are whole; none if it is not there.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    match std::fs::read_to_string(path) {
+    match regular_file::read_text(path) {
         Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(Error::file("read", path, error)),

@@ -1,6 +1,7 @@
 //! Journals that others write, read as they grow.
 
 use crate::error::{Error, Result};
+use crate::explore::regular_file;
 use crate::explore::store::Folder;
 use crate::explore::sweep::driver::Watcher;
 use crate::explore::sweep::execute::Ending;
@@ -11,7 +12,6 @@ use crate::measure::worker::Job;
 use crate::point::LaunchSize;
 use crate::sample::{Event, Status};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ impl Tail {
 fn since(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path.metadata()?.len() > at {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         file.seek(SeekFrom::Start(at))?;
         file.read_to_end(&mut bytes)?;
     }
@@ -121,7 +121,7 @@ fn since(path: &Path, at: u64) -> std::io::Result<Vec<u8>> {
 
 /// The size of a launch and its points, from its job file.
 fn launched(journal: &Path) -> Option<(LaunchSize, usize)> {
-    let job: Job = serde_json::from_str(&std::fs::read_to_string(journal.with_extension("job")).ok()?).ok()?;
+    let job: Job = serde_json::from_str(&regular_file::read_text(&journal.with_extension("job")).ok()?).ok()?;
     Some((job.tasks.first()?.point.launch_size(), job.tasks.len()))
 }
 

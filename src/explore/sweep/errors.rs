@@ -11,6 +11,8 @@ use std::path::Path;
 const BEGINNING: usize = 1 << 20;
 /// Bytes of the end that are kept.
 const END: usize = 1 << 16;
+/// Bytes of a line that are searched together, at least: more than the longest sign of a cause has.
+const OVERLAP: usize = 1 << 12;
 /// Lines that a message shows.
 const LAST_LINES: usize = 6;
 
@@ -21,21 +23,21 @@ pub struct Errors {
     beginning: Vec<u8>,
     /// The last bytes of all, twice as many as are kept at most.
     end: Vec<u8>,
+    /// The last line as far as it was searched, or its end.
+    line: Vec<u8>,
+    /// The most special cause of all lines so far.
+    told: Option<Found>,
 }
 
 impl Errors {
     pub fn create(path: &Path) -> Result<Self> {
         let file = new_file::create(path)?;
-        Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new() })
+        Ok(Self { file, bytes: 0, beginning: Vec::new(), end: Vec::new(), line: Vec::new(), told: None })
     }
 
-    /// How much was written so far.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Keeps what was written. No measurement ends because the disk has no room for it.
-    pub fn add(&mut self, bytes: &[u8]) {
+    /// Keeps what was written. No measurement ends because the disk has no room for it. Returns how many bytes were searched for
+    /// causes.
+    pub fn add(&mut self, bytes: &[u8]) -> usize {
         let beginning = BEGINNING.saturating_sub(self.bytes).min(bytes.len());
         let _ = self.file.write_all(&bytes[..beginning]);
         self.beginning.extend_from_slice(&bytes[..beginning]);
@@ -44,6 +46,23 @@ impl Errors {
         if self.end.len() > 2 * END {
             self.end.drain(..self.end.len() - END);
         }
+        self.search(bytes)
+    }
+
+    /// Searches what came, with the beginning of its first line: no byte is searched again with all before it.
+    fn search(&mut self, bytes: &[u8]) -> usize {
+        self.line.extend_from_slice(bytes);
+        let searched = self.line.len();
+        let told = causes::find(&String::from_utf8_lossy(&self.line));
+        self.told = causes::more_special(self.told.take(), told);
+        let start = self.line.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        self.line.drain(..start.max(self.line.len().saturating_sub(OVERLAP)));
+        searched
+    }
+
+    /// The cause that a line told of as it came.
+    pub fn told(&self) -> Option<&Found> {
+        self.told.as_ref()
     }
 
     /// Writes the end of what was too long for the file.
@@ -56,10 +75,12 @@ impl Errors {
         }
     }
 
-    /// The cause that its lines tell of, if that is known.
+    /// The cause that its lines tell of, if that is known, with those that belong to it: for the end, as all that is kept is
+    /// searched once more.
     pub fn cause(&self) -> Option<Found> {
         let end = if self.bytes > self.beginning.len() { self.end.as_slice() } else { &[] };
-        causes::find(&String::from_utf8_lossy(&[&self.beginning, &b"\n"[..], end].concat()))
+        let kept = causes::find(&String::from_utf8_lossy(&[&self.beginning, &b"\n"[..], end].concat()));
+        causes::more_special(kept, self.told.clone())
     }
 
     /// The last few lines, for messages.

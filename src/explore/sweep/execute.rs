@@ -173,7 +173,7 @@ impl Hearing<'_, '_> {
     }
 
     /// Before the first word something was told that keeps ranks from starting: few launchers end then by themselves.
-    fn despair(&mut self, told: Option<Found>) {
+    fn despair(&mut self, told: Option<&Found>) {
         if !self.greeted && told.is_some_and(|found| found.cause.nature == Nature::Setup) {
             self.allowed = self.allowed.min(self.since.elapsed() + self.limits.end);
         }
@@ -204,20 +204,18 @@ fn follow(
     let (greeted, started, done) = (false, false, false);
     let mut hearing = Hearing { limits, on_event, allowed, since, greeted, started, done, other: Vec::new() };
     loop {
-        let (heard, told) = (hearing.since, errors.bytes());
+        let heard = hearing.since;
         let mut result = Ok(());
         let open = process.read(hearing.left().min(MOMENT), &mut |output| match output {
             Output::Standard(bytes) => result = lines.add(bytes, |line| hearing.hear(line)),
-            Output::Error(bytes) => errors.add(bytes),
+            Output::Error(bytes) => _ = errors.add(bytes),
         });
         if !open && result.is_ok() {
             result = hearing.hear(lines.rest());
         }
         // Some launchers and libraries write what went wrong to standard output.
         errors.add(&std::mem::take(&mut hearing.other));
-        if errors.bytes() > told && !hearing.greeted {
-            hearing.despair(errors.cause());
-        }
+        hearing.despair(errors.told());
         match result {
             Ok(()) => {}
             Err(Stop::Ending(ending)) => return Ok(Some(ending)),

@@ -5,7 +5,7 @@ pub mod cost;
 mod distinct;
 pub mod driver;
 pub mod environment;
-mod errors;
+pub mod errors;
 pub mod execute;
 mod expand;
 pub mod faults;

@@ -159,6 +159,7 @@ struct Living {
 }
 
 /// The processes of a group and those with this mark in their environment. What is dead and not yet buried does not count.
+#[expect(clippy::disallowed_methods, reason = "/proc is the system's")]
 fn living(group: Pid, mark: &str) -> Vec<Living> {
     let process = |entry: std::fs::DirEntry| {
         let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?);
