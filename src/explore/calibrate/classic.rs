@@ -2,6 +2,7 @@
 //! loaded latency, latency from core to core.
 
 use super::Probe;
+use super::card_text::not_known;
 use super::derived::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
 use crate::explore::machine::{Card, DISTURBED, NumberName, Word};
@@ -95,7 +96,8 @@ fn row(name: impl Into<String>, value: String, interval: String, note: impl Into
 /// A number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
-    let interval = card.interval(&id).map_or_else(String::new, |ends| spread(ends, unit));
+    let interval =
+        not_known(card, &id).or_else(|| card.interval(&id).map(|ends| spread(ends, unit))).unwrap_or_default();
     Some(row(name, amount(card.get(&id)?, unit), interval, note))
 }
 
@@ -140,8 +142,8 @@ fn gups(card: &Card) -> Vec<Row> {
     let shared = number(card, &of(Word::Shared), "GUPS, one table", format!("{all}, updates unprotected"));
     let single = card.get("local_seconds").map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
-        let interval =
-            card.interval("local_seconds").map_or_else(String::new, |(a, b)| spread((1.0 / b, 1.0 / a), unit));
+        let ends = || card.interval("local_seconds").map(|(a, b)| spread((1.0 / b, 1.0 / a), unit));
+        let interval = not_known(card, "local_seconds").or_else(ends).unwrap_or_default();
         row("GUPS, Single", amount(1.0 / seconds, unit), interval, "one core (HPCC)")
     });
     // Old cards have the last only, which by itself is no line of this table.
