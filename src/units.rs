@@ -200,6 +200,15 @@ pub fn quantity(value: f64, unit: Unit) -> String {
     format!("{text}{gap}{}", unit.symbol().trim_start_matches('1')).trim_end().to_owned()
 }
 
+/// An interval whose ends are this factor apart, or more, says nothing of its value.
+pub const WIDEST_INTERVAL: f64 = 30.0;
+
+/// Whether an interval says anything of its value: tables, axes and bounds ask here. One that reaches 0 or below is no matter of
+/// factors: it says how large the value is at most.
+pub fn is_known((low, high): (f64, f64)) -> bool {
+    low <= 0.0 || high < WIDEST_INTERVAL * low
+}
+
 /// An interval, with its unit once if both ends have the same: `682 to 709 MB/s`.
 pub fn interval((low, high): (f64, f64), unit: Unit) -> String {
     let (low, high) = (quantity(low, unit), quantity(high, unit));

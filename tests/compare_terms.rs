@@ -131,7 +131,18 @@ fn a_card_that_lacks_numbers_is_named_instead_of_guessed() {
     };
     let silent = with_cards(&|machine| machine.card = None);
     assert!(silent.pair.is_none() && silent.groups.is_empty() && silent.sentences.len() == 1);
-    assert!(silent.sentences[0].contains("b has no machine card") && silent.sentences[0].contains("--cards"));
+    let told_what_to_do =
+        ": apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml, explains the ratio.";
+    assert_eq!(silent.sentences[0], format!("b has no machine card{told_what_to_do}"));
+    let neither = {
+        let mut machines =
+            [machine("a", plans, &NUMBERS), machine("b", plans, &NUMBERS), machine("c", plans, &NUMBERS)];
+        machines.iter_mut().for_each(|machine| machine.card = None);
+        [told(&machines[..2]), told(&machines)]
+    };
+    let [two, three] = neither.map(|told| told.into_iter().flat_map(|one| one.sentences).collect::<Vec<_>>());
+    assert_eq!(two, [format!("Neither result has a machine card{told_what_to_do}")]);
+    assert_eq!(three, [format!("No result has a machine card{told_what_to_do}")], "once, not for each pair");
     let silent = with_cards(&|machine| machine.card = Some(Card::new("b", "", "")));
     assert!(silent.sentences[0].contains("the card of b has no l1_bytes"), "{:?}", silent.sentences);
     // Without the numbers of messages, one rank is explained and two are not.
@@ -173,7 +184,7 @@ fn the_page_maps_the_terms_and_the_terminal_says_which_counts() {
     let to = out.to_str().expect("a path");
     let page = || std::fs::read_to_string(out.join("compare.html")).expect("a page");
     let text = printed(&["compare", &old, &new, "--out", to]);
-    assert!(text.contains("is not known") && text.contains("--cards") && !out.join("terms.csv").exists(), "{text}");
+    assert!(text.contains("new has no machine card") && !out.join("terms.csv").exists(), "{text}");
     assert!(page().contains("What separates the machines, term by term"));
     let card = format!(",{}", scratch.join("new.toml").display());
     let text = printed(&["compare", &old, &new, "--out", to, "--cards", &card]);

@@ -290,5 +290,5 @@ fn subtitle(samples: &Samples, found: &[CellValue]) -> String {
     if samples.oversubscribed() {
         parts.push("OVERSUBSCRIBED: more ranks than hardware threads".into());
     }
-    parts.join(", ")
+    samples.stamped(parts.join(", "))
 }

@@ -146,7 +146,10 @@ impl Limits {
             generate: card.best("generate_seconds"),
             node_bandwidth: card.best("node_bandwidth_bytes_per_second"),
             messages: Messages::of(card),
-            surface: Surface.parameters(card).ok(),
+            surface: Surface
+                .parameters(card)
+                .ok()
+                .filter(|_| Surface.about().parameters.iter().all(|parameter| card.is_known(parameter.number))),
         }
     }
 

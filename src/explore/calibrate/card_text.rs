@@ -1,5 +1,6 @@
 //! A card for people: one line per number, and one for all steps of a ladder.
 
+use super::OVER_LAUNCHES;
 use crate::explore::machine::{Card, DISTURBED, NumberName, UNKNOWN, Word};
 use crate::text_table::{Align, TextTable};
 use crate::units::{Unit, amount};
@@ -53,9 +54,18 @@ fn number(card: &Card, name: &NumberName) -> [String; 4] {
     let (text, unit) = (name.to_string(), name.entry.unit);
     let value = card.get(&text).map_or_else(String::new, |value| amount(value, unit));
     let range = card.range(&text).map(|(least, greatest)| format!("range {}", spread(least, greatest, unit)));
-    let interval = card.interval(&text).map(|(low, high)| spread(low, high, unit));
-    let interval = range.or(interval).unwrap_or_default();
+    let interval = || card.interval(&text).map(|(low, high)| spread(low, high, unit));
+    let interval = range.or_else(|| not_known(card, &text)).or_else(interval).unwrap_or_default();
     [text, value, interval, name.entry.meaning.to_owned()]
+}
+
+/// `not known (2 launches)` of a number whose interval says nothing of it.
+pub fn not_known(card: &Card, name: &str) -> Option<String> {
+    let over = || {
+        let how = &card.numbers().get(name)?.how;
+        how.rsplit_once(OVER_LAUNCHES).and_then(|(_, rest)| rest.split(',').next())
+    };
+    (!card.is_known(name)).then(|| over().map_or_else(|| "not known".into(), |over| format!("not known ({over})")))
 }
 
 fn range(card: &Card, ladder: &str, steps: &[(f64, &NumberName)]) -> Option<[String; 4]> {

@@ -2,6 +2,7 @@
 //! loaded latency, latency from core to core.
 
 use super::Probe;
+use super::card_text::not_known;
 use super::derived::{PAGES, lines};
 use super::node::{STREAM_RULE, last_caches};
 use super::parts;
@@ -111,7 +112,8 @@ fn row(name: impl Into<String>, value: String, interval: String, note: impl Into
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
     let range = card.range(&id).map(|ends| ranged(spread(ends, unit)));
-    let interval = range.or_else(|| card.interval(&id).map(|ends| spread(ends, unit))).unwrap_or_default();
+    let interval = || card.interval(&id).map(|ends| spread(ends, unit));
+    let interval = range.or_else(|| not_known(card, &id)).or_else(interval).unwrap_or_default();
     let how = card.numbers().get(&id).and_then(|number| parts::told(&number.how));
     let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
     let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
@@ -177,7 +179,8 @@ fn gups(card: &Card) -> Vec<Row> {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
         let range = card.range("local_seconds").map(|ends| ranged(inverse(ends)));
-        let interval = range.or_else(|| card.interval("local_seconds").map(inverse)).unwrap_or_default();
+        let interval = || card.interval("local_seconds").map(inverse);
+        let interval = range.or_else(|| not_known(card, "local_seconds")).or_else(interval).unwrap_or_default();
         row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))
     });
     // Old cards have the last only, which by itself is no line of this table.

@@ -132,7 +132,7 @@ impl Probe {
         };
         let known = match found.launches {
             1 => format!("median of {} runs within one launch", found.n),
-            launches => format!("geometric mean of the medians of {launches} launches, {} runs", found.n),
+            launches => format!("{OVER_LAUNCHES}{launches} launches, {} runs", found.n),
         };
         format!("{what} of {} on {} ranks{settings}; {known}", self.kernel, self.ranks)
     }
@@ -152,6 +152,8 @@ fn few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
         }
     }
 }
+/// How a number over several launches came about; their number follows.
+const OVER_LAUNCHES: &str = "geometric mean of the medians of ";
 
 /// Chases that are as many as a core has use for.
 const CHASES: u64 = 32;

@@ -3,6 +3,7 @@
 use super::card::CardArguments;
 use super::conduct::carry_out;
 use super::launching::Conduct;
+use super::run::keep_apart;
 use super::setup::{Setup, SweepArguments};
 use super::show_card;
 use crate::error::{ErrorKind, Result};
@@ -54,6 +55,9 @@ pub struct Arguments {
     /// Write the card also if the machine was disturbed while it was measured; the card then says so
     #[arg(long)]
     allow_disturbed: bool,
+    /// If the folder holds another result, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    replace: bool,
     /// Name of this machine on the card [default: its host name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
@@ -152,6 +156,7 @@ fn measure(
             hostfile: arguments.hostfile.clone(),
         },
     )?;
+    keep_apart(&setup, arguments.replace)?;
     match carry_out(&setup, &CardArguments::default(), Conduct::default()) {
         Err(error) if matches!(error.kind, ErrorKind::Interrupted(_)) => Err(error),
         measured => Ok((setup, measured)),

@@ -1,5 +1,6 @@
 //! `apexmap compare`: machines against each other.
 
+use super::compare_folder;
 use super::compare_self::{self, SelfArguments};
 use super::plot::style;
 use super::predict::pretty;
@@ -12,7 +13,7 @@ use crate::explore::compare::facts::Allowed;
 use crate::explore::compare::machine::{Machine, name_all};
 use crate::explore::compare::points::Matching;
 use crate::explore::compare::published;
-use crate::explore::compare::regression::{self, RegressionCheck, SlowdownLimit};
+use crate::explore::compare::regression::{self, Conditions, RegressionCheck, Verdict};
 use crate::explore::compare::roles::MatchRanks;
 use crate::explore::compare::{self, Comparison, compare};
 use crate::explore::figure::Style;
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
   apexmap compare 'results/pages[pages == \"base\"]' 'results/pages[pages == \"huge\"]' \\
       --allow page-size --names 4KiB,2MiB
   apexmap compare red-storm results/random-access-ranks
-  apexmap compare results/base results/new --fail-if slower=5% --no-page
+  apexmap compare results/base results/new --fail-if slower=5%,noisy --no-page
   apexmap compare --self quickstart --launches 5     how often is a difference found where there is none?
 
 Ratios are speeds relative to the first machine: above 1 is faster.")]
@@ -49,6 +50,9 @@ pub struct Arguments {
     /// Folder for the HTML page, its figures and tables, and the samples of --self [default: compare/A-vs-B, compare/self-SWEEP]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// If the folder holds something else, such as the comparison of other results, keep that as FOLDER.1 and begin anew
+    #[arg(long)]
+    replace: bool,
     /// Names of the machines, comma-separated [default: their own names]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     names: Vec<String>,
@@ -72,10 +76,10 @@ pub struct Arguments {
     /// Samples to compare, of all results
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// End with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
-    /// uncertainty, or did not finish: slower=5%
-    #[arg(long, value_name = "CONDITION")]
-    fail_if: Option<String>,
+    /// slower=5%: end with exit code 5 if points of the second are slower than those of the first by more than this, beyond their
+    /// uncertainty, or did not finish, and with 4 if the check could hardly have found that; noisy: end with 5 if a machine was disturbed
+    #[arg(long, value_name = "CONDITION,...", value_delimiter = ',')]
+    fail_if: Vec<String>,
     /// paper: also write each figure for one column of a paper, into figures/paper
     #[arg(long, default_value = "screen",
         value_parser = clap::builder::PossibleValuesParser::new(Style::ALL.map(|(name, _)| name)))]
@@ -101,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let next = "name the sweep: apexmap compare --self quickstart --launches 5";
         return Err(Error::input("--launches is about the launches that --self makes", next));
     }
-    if (arguments.no_page || arguments.json) && arguments.fail_if.is_none() {
+    if (arguments.no_page || arguments.json) && arguments.fail_if.is_empty() {
         let flag = if arguments.no_page { "--no-page" } else { "--json" };
         return Err(Error::input(
             format!("{flag} is about the check of --fail-if, or of --self"),
@@ -111,7 +115,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut machines = all(&arguments.inputs, arguments.condition.as_deref())?;
     give_cards(&mut machines, &arguments.cards)?;
     name_all(&mut machines, &arguments.names)?;
-    let limit = arguments.fail_if.as_deref().map(SlowdownLimit::parse).transpose()?;
+    let Conditions { limit, noisy } = Conditions::parse(&arguments.fail_if)?;
+    if arguments.json && limit.is_none() {
+        return Err(Error::input("--json prints the check of a slow-down", "add slower=5% to --fail-if, for example"));
+    }
     let comparison = Comparison { decision: arguments.significance, ..compare(&machines, matching)? };
     if let (Some(_), Some([one, other])) = (&limit, comparison.same_samples()) {
         return Err(Error::input(
@@ -125,23 +132,39 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let check = limit.map(|limit| regression::check(&comparison, limit)).transpose()?;
     if !arguments.no_page {
         let folder = arguments.out.clone().unwrap_or_else(|| default_folder(&machines));
+        compare_folder::take(&folder, machines.iter().map(compare_folder::side).collect(), arguments.replace)?;
         let made = page(arguments, &folder, &comparison, check.as_ref())?;
         // Standard output is the check's alone where it is JSON.
         if arguments.json { note(made.trim_end()) } else { print(&made)? }
     }
-    let Some(check) = check else { return Ok(()) };
-    if arguments.json {
-        print_data(&pretty(&check)?)?;
-    } else {
-        print(&regression::text(&check))?;
+    if let Some(check) = &check {
+        let printed = if arguments.no_page { Vec::new() } else { comparison.stamps() };
+        if arguments.json { print_data(&pretty(check)?)? } else { print(&regression::text(check, &printed))? }
     }
-    verdict(&check)
+    if noisy {
+        require_quiet(&comparison)?;
+    }
+    check.as_ref().map_or(Ok(()), verdict)
+}
+
+/// Ends with exit code 5 if a machine was disturbed.
+fn require_quiet(comparison: &Comparison) -> Result<()> {
+    let disturbed: Vec<String> =
+        comparison.disturbed().map(|(name, health)| format!("{name} was {}", health.sentence())).collect();
+    match disturbed.as_slice() {
+        [] => Ok(()),
+        some => Err(Error::new(
+            ErrorKind::Regression,
+            some.join("; "),
+            "free the machine, measure again, and compare the new results",
+        )),
+    }
 }
 
 /// A sweep against itself.
 fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()> {
-    let sides =
-        compare_self::measure(&SelfArguments { sweep, launches: arguments.launches, out: arguments.out.as_deref() })?;
+    let (launches, out, replace) = (arguments.launches, arguments.out.as_deref(), arguments.replace);
+    let sides = compare_self::measure(&SelfArguments { sweep, launches, out, replace })?;
     let comparison = Comparison { decision: arguments.significance, ..sides.compare(matching)? };
     let found = sides.conclude(&comparison, arguments.json)?;
     if !arguments.no_page {
@@ -152,8 +175,21 @@ fn control(arguments: &Arguments, sweep: &Path, matching: Matching) -> Result<()
 }
 
 fn verdict(check: &RegressionCheck) -> Result<()> {
-    if !check.has_failed() {
-        return Ok(());
+    match check.verdict {
+        Verdict::Passed => return Ok(()),
+        Verdict::Undecided => {
+            return Err(Error::measurement(
+                format!(
+                    "undecided whether {} is slower than {}: {}, and the limit is {} %",
+                    check.new,
+                    check.base,
+                    check.power(),
+                    crate::units::significant(100.0 * (check.limit - 1.0))
+                ),
+                "measure both on a quiet machine, with more launches (launches = 5 in the sweep's [launch]), or raise the limit",
+            ));
+        }
+        Verdict::Failed => {}
     }
     let mut found = Vec::new();
     if !check.slower.is_empty() {

@@ -1,6 +1,7 @@
 //! `apexmap compare --self`: the rate of false findings of comparisons on this machine.
 
 use super::card::CardArguments;
+use super::compare_folder;
 use super::conduct::carry_out;
 use super::launching::Conduct;
 use super::predict::pretty;
@@ -23,6 +24,8 @@ pub struct SelfArguments<'a> {
     /// Launches of each side; those of the sweep if absent.
     pub launches: Option<u32>,
     pub out: Option<&'a Path>,
+    /// Keep what else the folder holds as FOLDER.1.
+    pub replace: bool,
 }
 
 /// Fewer launches of a side leave intervals so wide that hardly anything is found, be it there or not.
@@ -53,7 +56,8 @@ pub fn measure(arguments: &SelfArguments) -> Result<Sides> {
     let folder = arguments.out.map_or_else(|| Path::new("compare").join(format!("self-{name}")), Path::to_owned);
     let out = folder.join("result");
     let setup = Setup::of(sweep, &SweepArguments { out: Some(out.clone()), ..SweepArguments::default() })?;
-    keep_apart(&setup, false)?;
+    compare_folder::take(&folder, vec![format!("--self {name}")], arguments.replace)?;
+    keep_apart(&setup, arguments.replace)?;
     carry_out(&setup, &CardArguments::default(), Conduct::default())?;
     let result = Folder::open(&out)?;
     let samples = Samples::from(result.table()?).current();

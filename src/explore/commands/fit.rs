@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let work = model_fit::work(model);
     let curve = baseline::choose(&data.observations, &work);
     if let Some(to) = &arguments.figures {
-        draw(model, &fit, &data, to)?;
+        draw(model, &fit, (&data, &samples), to)?;
     }
     let source = format!("measured by apexmap fit {} --model {}", arguments.result.display(), fit.model);
     match arguments.format {
@@ -90,11 +90,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Writes the pictures, and names them on standard error: standard output is the fit's.
-fn draw(model: &dyn Model, fit: &Fit, data: &Data, to: &Path) -> Result<()> {
+fn draw(model: &dyn Model, fit: &Fit, (data, samples): (&Data, &Samples), to: &Path) -> Result<()> {
     std::fs::create_dir_all(to).map_err(|e| Error::file("create", to, e))?;
     let over = if data.oversubscribed { ", oversubscribed" } else { "" };
     let smape = 100.0 * fit.quality.smape;
-    let subtitle = format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples);
+    let subtitle = samples.stamped(format!("{}: {} samples, SMAPE {smape:.1} %{over}", data.kernel, data.samples));
     for shown in figures::of(model, &fit.points, &subtitle) {
         for end in ["svg", "png"] {
             let file = to.join(format!("{}-{}.{end}", fit.model, shown.name));

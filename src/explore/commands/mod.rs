@@ -4,6 +4,7 @@ mod calibrate;
 mod cancel;
 mod card;
 mod compare;
+mod compare_folder;
 mod compare_self;
 mod conduct;
 pub mod diagnostics;

@@ -4,7 +4,7 @@ use super::interrupt::Interrupt;
 use super::launching;
 use super::setup::{Setup, SweepArguments};
 use super::trial;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::explore::report::placement;
 use crate::terminal::print;
 
@@ -21,6 +21,12 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
+    if let Some(other) = setup.other_sweep() {
+        return Err(Error::input(
+            format!("{} holds the result of another sweep, {other}", setup.folder.display()),
+            "name another folder with --out, or begin anew with apexmap run --replace, which keeps that result",
+        ));
+    }
     let Some(size) = trial::largest(&setup) else { return print("the sweep has no point\n") };
     let (launcher, program) = launching::ready(&setup)?;
     let interrupt = Interrupt::catch();

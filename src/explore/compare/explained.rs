@@ -57,11 +57,13 @@ pub struct RegionRow {
 /// # Errors
 /// If a figure cannot be written.
 pub fn all(comparison: &Comparison, groups: &[MatchedGroup], folder: &Path, most: usize) -> Result<Vec<Explained>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Explained> = Vec::new();
     for of in 1..comparison.machines.len() {
         let title = format!("{} / {}", comparison.machines[of].name, comparison.machines[0].name);
         match of_pair(comparison, of) {
             None => {}
+            // Several machines without cards need one sentence.
+            Some(Err(silence)) if found.iter().any(|known| known.sentences.contains(&silence)) => {}
             Some(Err(silence)) => {
                 let (sentences, groups) = (vec![silence], Vec::new());
                 found.push(Explained { title, sentences, groups, pair: None });

@@ -1,11 +1,13 @@
 //! What is compared: the samples of a result, or what is published of a machine.
 
 use crate::error::{Error, Result};
+use crate::explore::html::utc;
 use crate::explore::machine::{Card, entry_of};
 use crate::explore::store::Samples;
 use crate::explore::store::manifest::Manifest;
 use crate::measure::kernels;
 use crate::provenance::Host;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where a machine's numbers come from.
@@ -56,6 +58,11 @@ impl Machine {
         Ok(Self { name, given: given.to_owned(), origin: Origin::Measured, samples, manifest, card, run: None })
     }
 
+    /// Whether its card has numbers that were measured or published, not only what the operating system reports.
+    pub fn has_card(&self) -> bool {
+        self.card.as_ref().is_some_and(|card| card.source != REPORTED)
+    }
+
     /// The host of rank 0 of its first launch.
     pub fn host(&self) -> Option<&Host> {
         let manifest = self.manifest.as_ref()?;
@@ -77,13 +84,16 @@ impl Machine {
     }
 }
 
+/// Source of a card without a measurement of its own.
+const REPORTED: &str = "reported by the operating system during the measurement";
+
 /// What the operating system reported of a machine, as a card.
 ///
 /// # Errors
 /// If the manifest has a value that is none, such as a negative clock.
 fn reported_by_os(manifest: &Manifest, name: &str) -> Result<Card> {
     let host = manifest.launches.first().map_or(&manifest.driver_host, |end| &end.launch.host);
-    let mut card = Card::new(name, &host.cpu_model, "reported by the operating system during the measurement");
+    let mut card = Card::new(name, &host.cpu_model, REPORTED);
     let mut numbers = vec![("memory_bytes".to_owned(), host.memory_bytes as f64)];
     numbers.extend(host.processors.cores.map(|cores| ("cores".to_owned(), f64::from(cores))));
     numbers.extend(host.cycle_hertz.map(|hertz| ("clock_hz".to_owned(), hertz)));
@@ -115,24 +125,54 @@ pub fn name_all(machines: &mut [Machine], asked: &[String]) -> Result<()> {
     if let Some(name) = asked.iter().find(|name| twice(name)) {
         return Err(Error::input(format!("--names gives \"{name}\" twice"), "give each machine a different name"));
     }
-    for (machine, name) in machines.iter_mut().zip(&names) {
-        if twice(name) {
-            machine.name = short(&machine.given);
-        }
-    }
-    let names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
-    for (at, machine) in machines.iter_mut().enumerate() {
-        if names.iter().filter(|other| **other == names[at]).count() > 1 {
-            machine.name = format!("{} ({})", names[at], at + 1);
+    if asked.is_empty() {
+        for (at, name) in distinct(machines).into_iter().enumerate() {
+            machines[at].name = name;
         }
     }
     Ok(())
 }
 
-/// `quickstart` of `results/quickstart/`; a condition stays.
-fn short(given: &str) -> String {
+/// The names of machines, of which those that are called the same get others: by the first of host, folder, folders above it and date
+/// that tells them apart, else by numbers.
+fn distinct(machines: &[Machine]) -> Vec<String> {
+    let host = |machine: &Machine| machine.host().map_or_else(String::new, |host| host.name.clone());
+    let schemes: [&dyn Fn(&Machine) -> String; 5] =
+        [&host, &|machine| short(machine, 1), &|machine| short(machine, 2), &|machine| short(machine, 3), &dated];
+    let mut names: Vec<String> = machines.iter().map(|machine| machine.name.clone()).collect();
+    let mut known: Vec<String> = names.clone();
+    known.dedup();
+    for name in known {
+        let (alike, others): (Vec<usize>, Vec<usize>) = (0..names.len()).partition(|&at| names[at] == name);
+        if alike.len() < 2 {
+            continue;
+        }
+        let tells_apart = |new: &Vec<String>| {
+            let all: BTreeSet<&String> = new.iter().chain(others.iter().map(|&at| &names[at])).collect();
+            all.len() == machines.len() && new.iter().all(|name| !name.is_empty())
+        };
+        let mut tried = schemes.iter().map(|scheme| alike.iter().map(|&at| scheme(&machines[at])).collect());
+        let numbered = |at: &usize| format!("{} ({})", short(&machines[*at], 1), at + 1);
+        let new = tried.find(tells_apart).unwrap_or_else(|| alike.iter().map(numbered).collect());
+        alike.into_iter().zip(new).for_each(|(at, name)| names[at] = name);
+    }
+    names
+}
+
+/// `quickstart@2026-11-24T21:14`, by the first sample.
+fn dated(machine: &Machine) -> String {
+    let first = machine.numbers("unix_seconds").first().map(|seconds| utc(*seconds));
+    let date = first.map_or_else(String::new, |utc| format!("@{}", utc.trim_end_matches(" UTC").replace(' ', "T")));
+    format!("{}{date}", short(machine, 1))
+}
+
+/// `quickstart` of `results/quickstart/`, or its last two folders and so on; a condition stays.
+fn short(machine: &Machine, folders: usize) -> String {
+    let given = machine.given.as_str();
     let (path, condition) = given.find('[').map_or((given, ""), |at| given.split_at(at));
+    let path = machine.run.as_deref().unwrap_or(path);
     let path = path.trim_end_matches('/').trim_end_matches("/samples.parquet");
-    let last = path.rsplit('/').next().unwrap_or(path);
-    format!("{last} {condition}").trim().to_owned()
+    let mut last: Vec<&str> = path.rsplit('/').filter(|part| !part.is_empty()).take(folders).collect();
+    last.reverse();
+    format!("{} {condition}", last.join("/")).trim().to_owned()
 }

@@ -143,11 +143,34 @@ impl Comparison<'_> {
 
     /// What must stand on every page: what was allowed, what was ignored, and which numbers were never measured.
     pub fn stamps(&self) -> Vec<String> {
-        self.stamps_at(&(0..self.points.points.len()).collect::<Vec<_>>())
+        let mut stamps = self.conditions();
+        stamps.extend(self.disturbed().map(|(name, health)| format!("DISTURBED: {name} was {}", health.sentence())));
+        stamps.extend(self.distances().into_iter().map(|text| format!("OTHER DISTANCE: {text}")));
+        stamps.extend(self.crowded(&(0..self.points.points.len()).collect::<Vec<_>>()));
+        stamps
     }
 
-    /// The same for a figure of these points.
+    /// The same for a figure of these points, which has room for few words.
     pub fn stamps_at(&self, points: &[usize]) -> Vec<String> {
+        let mut stamps = self.conditions();
+        let one =
+            |(name, health): (&str, Health)| format!("{name} ({} of {} samples)", health.disturbed(), health.samples());
+        let disturbed: Vec<String> = self.disturbed().map(one).collect();
+        stamps.extend((!disturbed.is_empty()).then(|| format!("DISTURBED: {}", disturbed.join(", "))));
+        stamps.extend((!self.distances().is_empty()).then(|| "OTHER DISTANCE between ranks".to_owned()));
+        stamps.extend(self.crowded(points));
+        stamps
+    }
+
+    /// The machines that were disturbed.
+    pub fn disturbed(&self) -> impl Iterator<Item = (&str, Health)> {
+        let health = |machine: &Machine| Health::of(&machine.samples);
+        let each = self.machines.iter().map(move |machine| (machine.name.as_str(), health(machine)));
+        each.filter(|(_, health)| health.verdict() == Quietness::Disturbed)
+    }
+
+    /// What was allowed, ignored, matched by role, and never measured.
+    fn conditions(&self) -> Vec<String> {
         let mut stamps: Vec<String> =
             self.differences.iter().map(|difference| format!("UNEQUAL CONDITIONS: {}", difference.text)).collect();
         if !self.matching.ignored.is_empty() {
@@ -173,29 +196,30 @@ impl Comparison<'_> {
         if !published.is_empty() {
             stamps.push(format!("NOT MEASURED HERE: {} (published or predicted)", published.join(", ")));
         }
-        for machine in self.machines {
-            let health = Health::of(&machine.samples);
-            if health.verdict() == Quietness::Disturbed {
-                stamps.push(format!("DISTURBED: {} was {}", machine.name, health.sentence()));
-            }
-        }
+        stamps
+    }
+
+    /// Where ranks were at another distance from each other than in another result.
+    fn distances(&self) -> Vec<String> {
+        let mut found = Vec::new();
         for (k, machine) in self.machines.iter().enumerate().filter(|(_, machine)| machine.origin == Origin::Measured) {
             let others = self.machines[k + 1..].iter().filter(|machine| machine.origin == Origin::Measured);
             let told = others.filter_map(|other| {
                 distance::between((&machine.name, &machine.samples), (&other.name, &other.samples))
             });
-            stamps.extend(told.map(|text| format!("OTHER DISTANCE: {text}")));
+            found.extend(told);
         }
+        found
+    }
+
+    /// At how many of these points ranks shared hardware threads.
+    fn crowded(&self, points: &[usize]) -> Option<String> {
         let is_crowded =
             |point: &Point| point.by_machine.iter().flatten().any(|data| data.facts.oversubscribed == Some(true));
         let crowded = points.iter().filter(|&&at| is_crowded(&self.points.points[at])).count();
-        if crowded > 0 {
-            stamps.push(format!(
-                "OVERSUBSCRIBED: more ranks than hardware threads at {crowded} of {} points",
-                points.len()
-            ));
-        }
-        stamps
+        (crowded > 0).then(|| {
+            format!("OVERSUBSCRIBED: more ranks than hardware threads at {crowded} of {} points", points.len())
+        })
     }
 
     /// The points that at least two machines have.

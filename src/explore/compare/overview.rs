@@ -6,7 +6,7 @@ use super::machine::{Machine, Origin};
 use super::points::Point;
 use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
-use super::regression::RegressionCheck;
+use super::regression::{RegressionCheck, Verdict};
 use super::scope::Scope;
 use super::statistics::MannWhitney;
 use super::summary::{ends, written};
@@ -31,7 +31,7 @@ struct MachineOverview<'a> {
     /// Faster and slower points by their intervals alone.
     unadjusted: (usize, usize),
     /// Points without an interval.
-    bare: usize,
+    bare: Vec<String>,
     failed: usize,
     /// The least and the largest ratio and where they are.
     least: (f64, String),
@@ -47,7 +47,8 @@ fn machine_overview<'a>(
     let points: Vec<&Point> = at.iter().map(|&at| &comparison.points.points[at]).collect();
     let mean = geometric_mean(&points, of, 0, &mut MannWhitney::default())?
         .scaled(|point| scope.factor(point, of, 0), &points);
-    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, 0, 0);
+    let (mut faster, mut slower, mut open, mut bare, mut failed) = (0, 0, 0, Vec::new(), 0);
+    let varying = comparison.points.varying();
     let mut unadjusted = (0, 0);
     let mut found = Vec::new();
     let decided = decisions::all(comparison, of, scope, at);
@@ -56,7 +57,7 @@ fn machine_overview<'a>(
         match decided.get(&at) {
             Some(Decided { ratio, decided, .. }) => {
                 match (*decided, ratio.value > 1.0) {
-                    (false, _) if ratio.interval.is_none() => bare += 1,
+                    (false, _) if ratio.interval.is_none() => bare.push(point.short(&varying)),
                     (false, _) => open += 1,
                     (true, true) => faster += 1,
                     (true, false) => slower += 1,
@@ -69,7 +70,6 @@ fn machine_overview<'a>(
         }
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let varying = comparison.points.varying();
     let place = |(ratio, at): &(f64, usize)| (*ratio, comparison.points.points[*at].short(&varying));
     let (least, most) = (place(found.first()?), place(found.last()?));
     let name = |machine: usize| comparison.machines[machine].name.as_str();
@@ -116,6 +116,14 @@ fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
     };
     let sides: Vec<String> = [0, of].into_iter().filter_map(side).collect();
     (!sides.is_empty()).then(|| format!("Not compared, because the other side lacks them: {}.", sides.join("; ")))
+}
+
+/// Some points of a list, and that there are more: `L = 1; L = 4; ...`.
+pub fn named(points: &[String]) -> String {
+    let more = if points.len() > MOST_KINDS { "; ..." } else { "" };
+    let first: Vec<&str> =
+        points.iter().take(MOST_KINDS).map(String::as_str).filter(|point| !point.is_empty()).collect();
+    format!("{}{more}", first.join("; "))
 }
 
 /// Kinds of points that a sentence names.
@@ -166,7 +174,11 @@ impl MachineOverview<'_> {
     /// `the 9 points compared`: nothing is said of others.
     fn over(&self) -> String {
         let points = plural(self.mean.cells, "point");
-        if self.dropped > 0 { format!("the {points} compared") } else { points }
+        match (self.mean.left_out, self.dropped) {
+            (1.., _) => format!("the {points} that have an interval"),
+            (0, 1..) => format!("the {points} compared"),
+            (0, 0) => points,
+        }
     }
 
     /// `Faster at 46 points, slower at 0, undecided at 3`; a count is left out where it cannot differ from zero.
@@ -183,8 +195,9 @@ impl MachineOverview<'_> {
             };
             parts.push(format!("Faster at {faster}, slower at {}, undecided at {}{how}", self.slower, self.open));
         }
-        if self.bare > 0 {
-            parts.push(format!("No interval at {}", points(self.bare)));
+        if !self.bare.is_empty() {
+            let left_out = if self.mean.left_out > 0 { ", which the mean leaves out" } else { "" };
+            parts.push(format!("No interval at {}{left_out}: {}", points(self.bare.len()), named(&self.bare)));
         }
         if self.failed > 0 {
             parts.push(format!("Unfinished at {}", points(self.failed)));
@@ -222,12 +235,17 @@ impl Overview {
 fn judged(ranks: &[MachineRank], check: Option<&RegressionCheck>) -> Vec<String> {
     let checked = |check: &RegressionCheck| {
         format!(
-            "Regression check {}: {} of {} more than {} % slower, {} unfinished.",
-            if check.has_failed() { "failed" } else { "passed" },
+            "Regression check {}: {} of {} more than {} % slower, {} unfinished; {}.",
+            match check.verdict {
+                Verdict::Failed => "failed",
+                Verdict::Passed => "passed",
+                Verdict::Undecided => "undecided",
+            },
             check.slower.len(),
             plural(check.tested, "point"),
             significant(100.0 * (check.limit - 1.0)),
-            check.not_finished.len()
+            check.not_finished.len(),
+            check.power()
         )
     };
     let first = |rank: &MachineRank| {

@@ -5,6 +5,7 @@ use super::about::{About, about};
 use super::explained::{self, Explained};
 use super::fits::{self, ModelFit};
 use super::groups::{self, MatchedGroup};
+use super::machine::Origin;
 use super::overview::{self, Overview};
 use super::pictures::{self, Section};
 use super::points::Point;
@@ -15,7 +16,7 @@ use super::regression::RegressionCheck;
 use super::sensitivity::{self, Shape};
 use super::statistics::MannWhitney;
 use super::summary::{self, Checked, MeanLine};
-use super::{cards, tables};
+use super::{cards, published, tables};
 use crate::error::{Error, Result};
 use crate::explore::html::{self, Corners, Picture, Viewer};
 use crate::explore::new_file;
@@ -199,7 +200,7 @@ impl Overall {
             matrix: if shown { summary::matrix(&matrix) } else { Vec::new() },
             matrix_cells: matrix.cells,
             ranks: summary::ranked(&ranks),
-            check: check.map(summary::checked),
+            check: check.map(|check| summary::checked(check, &comparison.stamps())),
         }
     }
 }
@@ -290,11 +291,11 @@ fn save(path: &Path, text: &str) -> Result<()> {
 fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings = Vec::new();
     if comparison.matched.is_empty() {
-        warnings.push(
-            "These machines have no point in common, so only their cards are compared. The papers print no numbers \
-             of their surfaces."
-                .to_owned(),
-        );
+        let published = comparison.machines.iter().filter(|machine| machine.origin == Origin::Published);
+        warnings.push(format!(
+            "These machines have no point in common, so only their cards are compared. {}.",
+            published.map(published::rates).collect::<Vec<_>>().join("; ")
+        ));
     }
     if let Some([one, other]) = comparison.same_samples() {
         warnings.push(format!("{one} and {other} hold the same samples: all their ratios are 1."));

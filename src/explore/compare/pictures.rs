@@ -217,7 +217,7 @@ impl Drawer<'_> {
             series: vec![Series { label: String::new(), points }],
             marks: Vec::new(),
         };
-        let caption = format!("{title}: above the line at 1 the first is faster; {band}.");
+        let caption = format!("{title}: above the line at 1, {} is faster; {band}.", self.name(of));
         self.add(&Figure::RatioCurve(curves), &format!("ratio-curve-{of}"), title, caption)
     }
 

@@ -110,8 +110,12 @@ pub fn machine(given: &str, card: Card, others: &[Machine]) -> Result<Machine> {
         let Ok(numbers) = Numbers::new(*model, &card, &[]) else { continue };
         for id in model.about().explains {
             let Ok(kernel) = kernels::find(id) else { continue };
-            if kernel.about().headline == model.about().column {
-                predict(&mut rates, *model, &numbers, kernel, others)?;
+            match (kernel.about().headline, model.about().column) {
+                (headline, column) if headline == column => predict(&mut rates, *model, &numbers, kernel, others)?,
+                ("bytes_per_second", "operations_per_second") => {
+                    predict_messages(&mut rates, *model, &numbers, kernel, others)?;
+                }
+                _ => {}
             }
         }
     }
@@ -162,7 +166,7 @@ fn predict(
 ) -> Result<()> {
     let about = model.about();
     let names: Vec<&'static str> = about.variables.iter().map(|variable| columns::resolve(variable.name)).collect();
-    let origin = format!("predicted: {} with the numbers of the card", about.id);
+    let origin = origin(model);
     let number = |rate: &Rate, name: &str| {
         rate.at.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
     };
@@ -181,6 +185,78 @@ fn predict(
         done.push(x);
     }
     Ok(())
+}
+
+/// Adds a model's message rates at the points that others measured, times the bytes of a message: kernels of messages are judged by
+/// bandwidths. Streams have no parameter for their senders, which are the first half of the ranks.
+fn predict_messages(
+    rates: &mut Vec<Rate>,
+    model: &dyn Model,
+    numbers: &Numbers,
+    kernel: &'static dyn Kernel,
+    others: &[Machine],
+) -> Result<()> {
+    let (senders, origin) = (columns::resolve("senders"), origin(model));
+    for other in others {
+        let samples = other.samples.of_kernel(kernel.id());
+        let mut names = vec!["ranks", "message_bytes"];
+        names.extend(samples.column(senders).map(|_| senders));
+        let is_stream = kernel.id() == "message_rate.streaming";
+        if samples.is_empty()
+            || names.iter().any(|name| samples.column(name).is_none())
+            || names.len() < 3 && !is_stream
+        {
+            continue;
+        }
+        for cell in samples.cells(&names)? {
+            let Some(at) = cell.by.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>() else { continue };
+            let (ranks, bytes) = (at[0], at[1]);
+            let sending = at.get(2).copied().unwrap_or(ranks / 2.0);
+            let variable = |name: &str| match name {
+                "message_bytes" => Some(bytes),
+                "senders" => Some(sending),
+                _ => None,
+            };
+            let Ok(x) = model.variables(&variable) else { continue };
+            let rate = model.predict(&x, &numbers.values).value * bytes;
+            let at: Vec<(&'static str, f64)> = names.iter().copied().zip(at).collect();
+            if rate.is_finite()
+                && rate > 0.0
+                && !rates.iter().any(|known| known.kernel == kernel.id() && known.at == at)
+            {
+                rates.push(Rate {
+                    kernel: kernel.id(),
+                    at,
+                    column: kernel.about().headline,
+                    rate,
+                    origin: origin.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn origin(model: &dyn Model) -> String {
+    format!("predicted: {} with the numbers of the card", model.about().id)
+}
+
+/// Of which kernels a published machine has rates, and if of none, why.
+pub fn rates(machine: &Machine) -> String {
+    let (name, kernels) = (&machine.name, machine.words("kernel"));
+    if !kernels.is_empty() {
+        return format!("{name} has rates of {}", kernels.join(", "));
+    }
+    match machine.given.as_str() {
+        "seaborg" | "cheetah" | "phoenix" => format!(
+            "{name} has no rates, because the Apex-Map paper prints its surface as a picture, without numbers: only its card is compared"
+        ),
+        "simulated-nic" => format!(
+            "{name} has no measured rates, and its model message_rate.nic predicts those of message_rate.streaming, cyclic, \
+             block_cyclic and indirect, at the points of a result with them"
+        ),
+        _ => format!("{name} has no rates: no model predicts a kernel of the other results from its card"),
+    }
 }
 
 /// Where to predict: at the points that others measured of this kernel; at powers of two of ranks if nobody did and the model

@@ -84,6 +84,8 @@ pub struct GeometricMean {
     pub interval: Option<(f64, f64)>,
     pub basis: Basis,
     pub cells: usize,
+    /// Further points, which have no interval: the mean is that of the others.
+    pub left_out: usize,
     pub least: f64,
     pub most: f64,
 }
@@ -105,7 +107,7 @@ const NORMAL: f64 = 1.959_964;
 ///
 /// Its interval is that of this mean over these very points: launches are the unit, with all of their points together, since
 /// a launch that was slow was so at all of them. Where a side has single launches it is put together from the points'
-/// own intervals, as if they were independent.
+/// own intervals, as if they were independent. Points without an interval are left out where others have one.
 pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannWhitney) -> Option<GeometricMean> {
     let both: Vec<(&PointData, &PointData, Ratio)> = points
         .iter()
@@ -114,6 +116,18 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
             Some((a, b, ratio(a, b, tests)?))
         })
         .collect();
+    let mean = mean_of_points(&both)?;
+    if mean.basis != Basis::Nothing {
+        return Some(mean);
+    }
+    let all = both.len();
+    let known: Vec<_> = both.into_iter().filter(|(_, _, ratio)| ratio.interval.is_some()).collect();
+    let of_known = mean_of_points(&known).filter(|mean| mean.basis != Basis::Nothing);
+    Some(of_known.map_or(mean, |of_known| GeometricMean { left_out: all - known.len(), ..of_known }))
+}
+
+/// Of all of these points.
+fn mean_of_points(both: &[(&PointData, &PointData, Ratio)]) -> Option<GeometricMean> {
     if both.is_empty() {
         return None;
     }
@@ -126,10 +140,11 @@ pub fn geometric_mean(points: &[&Point], of: usize, to: usize, tests: &mut MannW
         interval: interval.map(|(low, high)| (low.exp(), high.exp())),
         basis,
         cells,
+        left_out: 0,
         least: least.exp(),
         most: most.exp(),
     };
-    if let Some(mean) = in_pairs(&both) {
+    if let Some(mean) = in_pairs(both) {
         return Some(found(mean.value, Some(mean.interval()), Basis::Pairs));
     }
     let exact = both.iter().all(|(a, b, _)| a.exact && b.exact);

@@ -3,18 +3,49 @@
 //! Every matched point is tested one-sidedly: is its slowdown, the base's speed by the new one, above the limit? The test is that
 //! of the point's interval ([`super::statistics`]): Welch's over launches. False discoveries over all points are controlled
 //! at 5 % by Benjamini and Hochberg's procedure. Between runs of the same thing every finding is false, so that they trip the
-//! check in at most 5 % of tries. That holds for launches that are draws of one distribution: a result whose points have one
-//! launch each is refused unless allowed, as nobody knows then how launches differ.
+//! check in at most 5 % of tries. That holds for launches that are draws of one distribution: points with one launch are not
+//! tested unless allowed, as it is not known then how launches differ, and a result that has no others is refused.
+//!
+//! A check that finds nothing says what it could have found: a point shows a slowdown where the lower end of its interval is above the
+//! limit. Where the median point shows none below [`FAR`] times the limit, the check is undecided.
 
-use super::Comparison;
 use super::decisions::FALSE_FINDINGS;
 use super::points::PointData;
 use super::ratio::{Basis, ratio, shift, weakened};
 use super::statistics::{MannWhitney, adjusted};
+use super::{Comparison, overview};
 use crate::error::{Error, Result};
+use crate::explore::html::capital;
 use crate::text_table::{Align, TextTable};
 use crate::units::plural;
 use serde::Serialize;
+
+/// What ends a comparison with an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Conditions {
+    /// Points that are slower than this.
+    pub limit: Option<SlowdownLimit>,
+    /// A disturbed machine.
+    pub noisy: bool,
+}
+
+impl Conditions {
+    /// Reads `slower=5%` and `noisy`.
+    ///
+    /// # Errors
+    /// If one of them is neither, or there are two limits.
+    pub fn parse(texts: &[String]) -> Result<Self> {
+        let mut found = Self::default();
+        for text in texts {
+            if text == "noisy" {
+                found.noisy = true;
+            } else if found.limit.replace(SlowdownLimit::parse(text)?).is_some() {
+                return Err(Error::input("--fail-if gives two limits", "give one: --fail-if slower=5%"));
+            }
+        }
+        Ok(found)
+    }
+}
 
 /// What fails a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +61,7 @@ impl SlowdownLimit {
     /// If it is not of this form, or the share not between 0 and 1000 %.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: &str| Error::input(format!("--fail-if {text}: {what}"), "write --fail-if slower=5%");
-        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the only condition is slower=PERCENT"))?;
+        let share = text.strip_prefix("slower=").ok_or_else(|| wrong("the conditions are slower=PERCENT and noisy"))?;
         let percent = share.strip_suffix('%').ok_or_else(|| wrong("the limit must be in per cent"))?;
         let percent: f64 = percent.trim().parse().map_err(|_| wrong("this is not a number"))?;
         if !(0.0..=1000.0).contains(&percent) {
@@ -55,12 +86,31 @@ pub struct Tested {
     pub q: f64,
 }
 
+/// A check is undecided where the smallest slowdown that it could have found is more than this many times the limit.
+pub const FAR: f64 = 3.0;
+
+/// Smaller limits count as this one there.
+const SMALLEST_LIMIT: f64 = 0.01;
+
+/// The outcome of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    Passed,
+    Failed,
+    /// Nothing was found, and little could have been.
+    Undecided,
+}
+
 /// What the check found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegressionCheck {
     pub base: String,
     pub new: String,
     pub limit: f64,
+    pub verdict: Verdict,
+    /// The smallest slowdown that the check could have found at the median point, such as 1.45; absent where it could have found none.
+    pub smallest_found: Option<f64>,
     pub false_findings: f64,
     /// Points slower than the limit, the slowest first.
     pub slower: Vec<Tested>,
@@ -76,7 +126,39 @@ pub struct RegressionCheck {
 
 impl RegressionCheck {
     pub fn has_failed(&self) -> bool {
-        !self.slower.is_empty() || !self.not_finished.is_empty()
+        self.verdict == Verdict::Failed
+    }
+
+    /// `the smallest slow-down that this check could have found is 45 % (median point)`
+    pub fn power(&self) -> String {
+        let percent = |slowdown: f64| format!("{} %", crate::units::significant(100.0 * (slowdown - 1.0)));
+        match self.smallest_found {
+            Some(slowdown) => {
+                format!(
+                    "the smallest slow-down that this check could have found is {} (median point)",
+                    percent(slowdown)
+                )
+            }
+            None => "this check could have found no slow-down, because half of its points have no interval".to_owned(),
+        }
+    }
+}
+
+/// The smallest slowdown that would have been found at the median one of some points; `None` if half of them have no interval.
+fn smallest_found(tested: &[Tested], limit: SlowdownLimit) -> Option<f64> {
+    let one =
+        |tested: &Tested| tested.interval.map_or(f64::INFINITY, |(low, _)| limit.slowdown * tested.slowdown / low);
+    let mut all: Vec<f64> = tested.iter().map(one).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().filter(|slowdown| slowdown.is_finite())
+}
+
+fn verdict(slower: &[Tested], not_finished: &[String], smallest: Option<f64>, limit: SlowdownLimit) -> Verdict {
+    let far = 1.0 + FAR * (limit.slowdown - 1.0).max(SMALLEST_LIMIT);
+    match smallest {
+        _ if !slower.is_empty() || !not_finished.is_empty() => Verdict::Failed,
+        Some(smallest) if smallest <= far => Verdict::Passed,
+        _ => Verdict::Undecided,
     }
 }
 
@@ -119,20 +201,26 @@ pub fn check(comparison: &Comparison, limit: SlowdownLimit) -> Result<Regression
             "measure both with several launches: launches = 5 in the sweep's [launch]",
         ));
     }
-    let mut warnings = warnings(comparison, &done, (&base.given, &new.given))?;
+    let mut warnings = comparison.stamps();
+    let (done, left_out) = with_launches(comparison, done, (&base.given, &new.given))?;
+    untested += left_out.len();
+    warnings.extend(without_launches(&left_out, done.len() + left_out.len()));
+    warnings.extend(limits_of(&done, (&base.given, &new.given))?);
     let missing = comparison.unmatched().filter(|point| point.by_machine[0].is_some()).count();
     if missing > 0 {
         warnings.push(format!("{} of {} not in {} and not checked", plural(missing, "point"), base.given, new.given));
     }
     let q = adjusted(&done.iter().map(|test| test.tested.p).collect::<Vec<_>>());
-    let tested = done.len();
-    let with_q = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested });
-    let mut slower: Vec<Tested> = with_q.filter(|tested| tested.q <= FALSE_FINDINGS).collect();
+    let all: Vec<Tested> = done.into_iter().zip(q).map(|(test, q)| Tested { q, ..test.tested }).collect();
+    let (tested, smallest_found) = (all.len(), smallest_found(&all, limit));
+    let mut slower: Vec<Tested> = all.into_iter().filter(|tested| tested.q <= FALSE_FINDINGS).collect();
     slower.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
     Ok(RegressionCheck {
         base: base.name.clone(),
         new: new.name.clone(),
         limit: limit.slowdown,
+        verdict: verdict(&slower, &not_finished, smallest_found, limit),
+        smallest_found,
         false_findings: FALSE_FINDINGS,
         slower,
         not_finished,
@@ -161,24 +249,52 @@ fn test(a: &PointData, b: &PointData, limit: SlowdownLimit, tests: &mut MannWhit
     Some(Test { tested, least })
 }
 
-/// What limits the check; refusals where it could not find anything, or would find what is not there.
-fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
-    let single = done.iter().filter(|test| !test.tested.basis.knows_launches()).count();
-    if single == 0 {
-        return Ok(Vec::new());
+/// The tests whose points tell how launches differ, and the points of the others, which are not tested unless that was allowed.
+///
+/// # Errors
+/// If there is no other.
+fn with_launches(
+    comparison: &Comparison,
+    done: Vec<Test>,
+    (base, new): (&str, &str),
+) -> Result<(Vec<Test>, Vec<String>)> {
+    if comparison.matching.allowed.one_launch {
+        return Ok((done, Vec::new()));
     }
-    if !comparison.matching.allowed.one_launch {
+    let (known, single): (Vec<Test>, Vec<Test>) = done.into_iter().partition(|test| test.tested.basis.knows_launches());
+    if known.is_empty() && !single.is_empty() {
         return Err(Error::input(
             format!(
-                "--fail-if: {single} of {} points measured in a single launch in {base} or {new}; launches vary more than \
+                "--fail-if: {0} of {0} points measured in a single launch in {base} or {new}; launches vary more than \
                  samples within a launch, so such a check would often fail for two identical runs",
-                done.len()
+                single.len()
             ),
             "measure both with launches = 5 in the sweep's [launch], or accept this with --allow one-launch",
         ));
     }
+    Ok((known, single.into_iter().map(|test| test.tested.point).collect()))
+}
+
+/// Names the points that are left out.
+fn without_launches(points: &[String], all: usize) -> Option<String> {
+    (!points.is_empty()).then(|| {
+        format!(
+            "{} of {all} points not tested, because they have a single launch on one side: {}; --allow one-launch tests them by \
+             their samples",
+            points.len(),
+            overview::named(points)
+        )
+    })
+}
+
+/// What limits the check; refusals where it could not find anything.
+fn limits_of(done: &[Test], (base, new): (&str, &str)) -> Result<Vec<String>> {
+    let single = done.iter().filter(|test| !test.tested.basis.knows_launches()).count();
+    if single == 0 {
+        return Ok(Vec::new());
+    }
     let mut warnings = vec![format!(
-        "{single} of {} points measured in a single launch on one side: their tests ignore launch-to-launch variation and \
+        "{single} of {} points measured in a single launch in {base} or {new}: their tests ignore launch-to-launch variation and \
          may fail for two identical runs",
         done.len()
     )];
@@ -209,12 +325,12 @@ fn warnings(comparison: &Comparison, done: &[Test], (base, new): (&str, &str)) -
     }
 }
 
-/// The finding as plain text for a terminal or the log of a CI job.
-pub fn text(check: &RegressionCheck) -> String {
+/// The finding as plain text for a terminal or the log of a CI job, without the warnings that are printed already.
+pub fn text(check: &RegressionCheck, printed: &[String]) -> String {
     use std::fmt::Write;
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     let mut text = String::new();
-    for warning in &check.warnings {
+    for warning in check.warnings.iter().filter(|warning| !printed.contains(warning)) {
         let _ = writeln!(text, "warning: {warning}");
     }
     let mut slower = TextTable::new([Align::Left, Align::Left, Align::Right, Align::Left, Align::Left]);
@@ -234,8 +350,12 @@ pub fn text(check: &RegressionCheck) -> String {
     let _ = writeln!(
         text,
         "{}: {} of {} points of {} are more than {} slower than {}, {} did not finish; {} not testable, {} missing (false \
-         discoveries controlled at {:.0} %)",
-        if check.has_failed() { "FAILED" } else { "passed" },
+         discoveries controlled at {:.0} %)\n{}.",
+        match check.verdict {
+            Verdict::Failed => "FAILED",
+            Verdict::Passed => "passed",
+            Verdict::Undecided => "UNDECIDED",
+        },
         check.slower.len(),
         check.tested,
         check.new,
@@ -244,7 +364,8 @@ pub fn text(check: &RegressionCheck) -> String {
         check.not_finished.len(),
         check.untested,
         check.missing,
-        100.0 * check.false_findings
+        100.0 * check.false_findings,
+        capital(&check.power())
     );
     text
 }

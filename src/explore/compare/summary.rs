@@ -8,7 +8,8 @@ use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Tested};
 use super::scope::Scope;
 use super::statistics::MannWhitney;
-use crate::units::{NumberStyle, number, significant};
+use crate::explore::html::capital;
+use crate::units::{NumberStyle, is_known, number, significant};
 use serde::Serialize;
 
 /// The geometric mean of one machine over the base for one group of points, or for all.
@@ -72,7 +73,10 @@ pub fn written(ratio: f64) -> String {
 }
 
 pub fn ends(interval: Option<(f64, f64)>) -> Option<String> {
-    interval.map(|(low, high)| format!("[{}, {}]", written(low), written(high)))
+    interval.map(|(low, high)| match is_known((low, high)) {
+        true => format!("[{}, {}]", written(low), written(high)),
+        false => "[not known]".to_owned(),
+    })
 }
 
 /// The matrix as text: `1.23 [1.2, 1.26]`.
@@ -94,11 +98,14 @@ pub struct Checked {
     #[serde(flatten)]
     pub check: RegressionCheck,
     pub percent: String,
+    /// What it could have found.
+    pub power: String,
     /// Point, slowdown, interval, p and adjusted p of every finding.
     pub rows: Vec<[String; 5]>,
 }
 
-pub fn checked(check: &RegressionCheck) -> Checked {
+/// `stamps`: the warnings that the page has already.
+pub fn checked(check: &RegressionCheck, stamps: &[String]) -> Checked {
     let row = |tested: &Tested| {
         let interval = ends(tested.interval).unwrap_or_default();
         [tested.point.clone(), written(tested.slowdown), interval, significant(tested.p), significant(tested.q)]
@@ -106,7 +113,11 @@ pub fn checked(check: &RegressionCheck) -> Checked {
     Checked {
         percent: significant(100.0 * (check.limit - 1.0)),
         rows: check.slower.iter().map(row).collect(),
-        check: check.clone(),
+        power: capital(&check.power()),
+        check: RegressionCheck {
+            warnings: check.warnings.iter().filter(|warning| !stamps.contains(warning)).cloned().collect(),
+            ..check.clone()
+        },
     }
 }
 

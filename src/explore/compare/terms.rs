@@ -105,6 +105,9 @@ pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, St
         return None;
     }
     let machines = sides.map(|k| &comparison.machines[k]);
+    if machines.iter().any(|machine| !machine.has_card()) {
+        return Some(Err(without_card(comparison)));
+    }
     let numbers = match machines.map(numbers) {
         [Ok(base), Ok(machine)] => [base, machine],
         found => {
@@ -133,13 +136,40 @@ pub fn of_pair(comparison: &Comparison, of: usize) -> Option<Result<TermPair, St
 /// The model's numbers from the card of a machine.
 fn numbers(machine: &Machine) -> Result<Vec<f64>, String> {
     let card = machine.card.as_ref().ok_or_else(|| format!("{} has no machine card", machine.name))?;
+    let uncertain: Vec<&str> = Surface
+        .about()
+        .parameters
+        .iter()
+        .map(|parameter| parameter.number)
+        .filter(|name| !card.is_known(name))
+        .collect();
+    if !uncertain.is_empty() {
+        let names = uncertain.join(", ");
+        return Err(format!("the card of {} does not know {names} (95 % intervals over decades)", machine.name));
+    }
     Surface.parameters(card).map_err(|refusal| refusal.what)
+}
+
+/// The same sentence for every pair of a comparison.
+fn without_card(comparison: &Comparison) -> String {
+    let all = comparison.machines;
+    let bare: Vec<&str> =
+        all.iter().filter(|machine| !machine.has_card()).map(|machine| machine.name.as_str()).collect();
+    let who = match (bare.len() == all.len(), bare.as_slice()) {
+        (true, [_, _]) => "Neither result has a machine card".to_owned(),
+        (true, _) => "No result has a machine card".to_owned(),
+        (false, [one]) => format!("{one} has no machine card"),
+        (false, several) => format!("{} have no machine card", several.join(" and ")),
+    };
+    format!(
+        "{who}: apexmap calibrate, then apexmap report RESULT --card results/calibrate/card.toml, explains the ratio."
+    )
 }
 
 fn silence(comparison: &Comparison, of: usize, lacking: &[String]) -> String {
     let [base, other] = [0, of].map(|k| comparison.machines[k].name.as_str());
     format!(
-        "Which terms separate {other} from {base} is not known: {}. Cards of `apexmap calibrate` tell it: name them with --cards.",
+        "Which terms separate {other} from {base} is not known: {}. Cards of apexmap calibrate tell it: name them with --cards.",
         lacking.join("; ")
     )
 }

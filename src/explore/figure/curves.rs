@@ -15,6 +15,7 @@ use super::table::{FigureTable, column, in_words};
 use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use crate::error::{Error, Result};
+use crate::units::is_known;
 
 /// What the legend has room for; more could not be distinguished anyway.
 const MOST_SERIES: usize = 21;
@@ -28,7 +29,7 @@ pub struct Curves {
     pub subtitle: String,
     /// What the horizontal axis shows; its scale spans the points that have a value.
     pub x: Quantity,
-    /// What the vertical axis shows; its scale spans the points and their intervals.
+    /// What the vertical axis shows; its scale spans the points, and their intervals up to a factor of 3 beyond.
     pub y: Quantity,
     /// The curves, in the order of the legend; more than 21 are refused.
     pub series: Vec<Series>,
@@ -93,11 +94,13 @@ impl Drawable for CurvePlot<'_> {
         let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
         let mut measured: Vec<f64> = known().map(|p| p.x).collect();
         let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-        let values = known().flat_map(|p| reach(p, curves.y.log)).chain(level);
+        let values = reach(known(), curves.y.log).into_iter().chain(level);
         let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
         measured.sort_by(f64::total_cmp);
         measured.dedup();
-        let top = canvas.header(&curves.title, &curves.subtitle)?;
+        let beyond = known().any(|point| is_beyond(point, &y) != (false, false));
+        let top = canvas
+            .header(&curves.title, &if beyond { with_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
         let look = sheet.style;
         let labels = curves.labels();
@@ -123,6 +126,7 @@ impl Drawable for CurvePlot<'_> {
         }
         for (k, points) in sorted.iter().enumerate() {
             line(canvas, &frame, points, Style::of(k, together))?;
+            arrows(canvas, &frame, points, Style::of(k, together))?;
         }
         canvas.outline(frame.area, INK, 1.0)?;
         let shown = sorted.iter().flatten().filter(|point| !point.y.is_nan());
@@ -198,12 +202,32 @@ impl Curves {
     }
 }
 
-/// A dashed line across the frame with its name at the foot, where curves of falling rates leave room.
-/// The values of a point that the axis must show. The lower end of an interval may be 0 or less where a log axis
-/// ends long before.
-fn reach(point: &CurvePoint, log: bool) -> impl Iterator<Item = f64> {
-    let ends = [point.low, point.high].into_iter().filter(move |v| v.is_finite() && (!log || *v > 0.0));
-    std::iter::once(point.y).chain(ends)
+/// The ends of intervals widen the axis by at most this factor beyond all values.
+const ROOM: f64 = 3.0;
+
+/// What the axis must show: all values, and the ends of intervals that say something, as far as there is room for them. The lower end
+/// may be 0 or less where a log axis ends long before.
+fn reach<'a>(points: impl Iterator<Item = &'a CurvePoint> + Clone, log: bool) -> Vec<f64> {
+    let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
+    let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
+    let known = points.filter(|point| is_known((point.low, point.high)));
+    let ends = known.flat_map(|point| [point.low, point.high]).filter(|end| end.is_finite() && (!log || *end > 0.0));
+    values.extend(ends.map(|end| if least > 0.0 { end.clamp(least / ROOM, most * ROOM) } else { end }));
+    values
+}
+
+/// Whether the lower end of an interval lies below an axis, and the upper end above it.
+fn is_beyond(point: &CurvePoint, y: &Scale) -> (bool, bool) {
+    let banded = point.low.is_finite() && point.high.is_finite();
+    (banded && point.low < y.low, banded && point.high > y.high)
+}
+
+/// A subtitle that explains the arrows.
+fn with_arrows(subtitle: &str) -> String {
+    const ARROWS: &str = "arrows: intervals that continue beyond the axis";
+    let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
+    let words = if words.is_empty() { ARROWS.to_owned() } else { format!("{words}; {ARROWS}") };
+    if warning.is_empty() { words } else { format!("{words}\n{warning}") }
 }
 
 fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {
@@ -218,7 +242,7 @@ fn stretches(points: &[CurvePoint], pass: impl Fn(&CurvePoint) -> bool) -> Vec<V
 }
 
 fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
-    let at = |x: f64, y: f64| frame.at(x, y.max(frame.y.low));
+    let at = |x: f64, y: f64| frame.at(x, y.clamp(frame.y.low, frame.y.high));
     for stretch in stretches(points, |p| !p.y.is_nan() && p.low.is_finite() && p.high.is_finite()) {
         if let [p] = stretch[..] {
             let ((x, low), (_, high)) = (at(p.x, p.low), at(p.x, p.high));
@@ -231,6 +255,20 @@ fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
         let upper = stretch.iter().map(|p| at(p.x, p.high));
         let band: Vec<Xy> = upper.chain(stretch.iter().rev().map(|p| at(p.x, p.low))).collect();
         canvas.polygon(&band, style.colour, 0.2)?;
+    }
+    Ok(())
+}
+
+/// Marks at the edge of the frame where an interval continues beyond it.
+fn arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
+    for point in points.iter().filter(|point| !point.y.is_nan()) {
+        let (below, above) = is_beyond(point, &frame.y);
+        let (x, _) = frame.at(point.x, point.y);
+        for (_, tip, way) in
+            [(below, frame.area.bottom, -1.0), (above, frame.area.top, 1.0)].into_iter().filter(|(is, ..)| *is)
+        {
+            canvas.polygon(&[(x, tip), (x - 4.0, tip + way * 8.0), (x + 4.0, tip + way * 8.0)], style.colour, 1.0)?;
+        }
     }
     Ok(())
 }

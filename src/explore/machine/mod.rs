@@ -259,9 +259,20 @@ impl Card {
         ends(name).or_else(|| ends(&inverse(name)?).map(|(least, greatest)| (1.0 / greatest, 1.0 / least)))
     }
 
-    /// The best that was measured, in its base unit; of a number that was not measured here, the number itself.
+    /// Whether the interval of a number, if it has one, says anything of it.
+    pub fn is_known(&self, name: &str) -> bool {
+        self.interval(name).is_none_or(units::is_known)
+    }
+
+    /// The names of the numbers whose intervals say nothing of them.
+    pub fn uncertain(&self) -> Vec<&str> {
+        self.numbers.keys().map(String::as_str).filter(|name| !self.is_known(name)).collect()
+    }
+
+    /// The best that was measured, in its base unit; of a number that was not measured here, the number itself. `None` of one whose
+    /// interval says nothing of it: no bound is made of it.
     pub fn best(&self, name: &str) -> Option<f64> {
-        self.base(name, |number| number.best.or(Some(number.value)))
+        self.base(name, |number| number.best.or(Some(number.value))).filter(|_| self.is_known(name))
     }
 
     /// As [`Card::get`], of a number that must be there.

@@ -3,6 +3,7 @@
 use super::{QueryGroup, QueryGroups};
 use crate::explore::export::csv;
 use crate::explore::store::columns;
+use crate::explore::store::estimate::unknown_over;
 use crate::measure::numerics::statistics::Basis;
 use crate::point::Value;
 use crate::text_table::{Align, TextTable};
@@ -59,6 +60,10 @@ fn cells(groups: &QueryGroups, group: &QueryGroup, failures: bool) -> Vec<String
     cells.extend(failures.then(|| group.failures.len().to_string()));
     for (&unit, summary) in groups.units.iter().zip(&group.summaries) {
         cells.push(summary.map_or("-".into(), |summary| units::amount(summary.median, unit)));
+        if let Some(over) = summary.as_ref().and_then(unknown_over) {
+            cells.push(format!("not known ({over})"));
+            continue;
+        }
         let interval = summary.and_then(|summary| summary.interval);
         cells.push(interval.map_or("-".into(), |(low, high)| {
             format!("[{}, {}]", units::amount(low, unit), units::amount(high, unit))

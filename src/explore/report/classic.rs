@@ -34,7 +34,10 @@ pub fn of(input: &Input) -> Result<Option<Classic>> {
         return Ok(None);
     }
     let host = input.manifest.launches.last().map(|end| &end.launch.host);
-    let draw = |(file, figure, caption): (&str, Figure, &str)| {
+    let draw = |(file, mut figure, caption): (&str, Figure, &str)| {
+        if let Figure::Curves(Curves { subtitle, .. }) | Figure::Heat(Grid { subtitle, .. }) = &mut figure {
+            *subtitle = input.samples.stamped(std::mem::take(subtitle));
+        }
         let title = title(&figure).to_owned();
         let drawn = picture(&input.folder.figures(), &figure, file.into(), title.clone(), caption.into());
         input.if_drawable(&title, drawn)

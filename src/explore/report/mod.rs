@@ -199,8 +199,9 @@ pub fn make(folder: &Folder, samples: &Samples) -> Result<ReportOutput> {
     let page = html::render(TEMPLATE, &context)?;
     html::remove_unmade(&folder.figures(), &page)?;
     folder.replace_text(&folder.report(), &page)?;
-    let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(context.undrawn).collect();
-    Ok(ReportOutput { rows: summary, health: input.health, warnings })
+    let wrong = context.shares.as_ref().and_then(share::Shares::warning);
+    let warnings = placement::warnings(&manifest, &current).into_iter().chain(card).chain(wrong).chain(context.undrawn);
+    Ok(ReportOutput { warnings: warnings.collect(), rows: summary, health: input.health })
 }
 
 /// Takes the sweep's first own picture, or the one with the most points, from where it would stand.

@@ -293,7 +293,8 @@ fn entry(model: &dyn Model, group: &FitGroup, data: &Data) -> FitEntry {
 
 fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
-    format!("{}; {} of {}; {what}{over}", group.label, plural(data.samples, "sample"), plural(group.points, "point"))
+    let (samples, points) = (plural(data.samples, "sample"), plural(group.points, "point"));
+    group.samples.stamped(format!("{}; {samples} of {points}; {what}{over}", group.label))
 }
 
 fn percent(share: f64) -> String {

@@ -58,7 +58,7 @@ impl Stream<'_> {
         );
         let curves = Curves {
             title: title.clone(),
-            subtitle: String::new(),
+            subtitle: self.samples.stamped(String::new()),
             x: Quantity { label: "message size".into(), unit: Unit::Bytes, log: true },
             y: Quantity { label: quantity.into(), unit, log: true },
             series: std::iter::once(measured).chain(limits).collect(),

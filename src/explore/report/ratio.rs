@@ -35,7 +35,7 @@ pub fn of_ping_pong(folder: &Folder, samples: &Samples) -> Result<Option<Picture
     );
     let curves = Curves {
         title: title.into(),
-        subtitle: String::new(),
+        subtitle: samples.stamped(String::new()),
         x: Quantity { label: "message size, 8 L".into(), unit: Unit::Bytes, log: true },
         y: Quantity { label: "Apex-Map / ping-pong".into(), unit: Unit::None, log: false },
         series,

@@ -65,7 +65,7 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
         for (cell, share) in &found {
             all.push(best(cell));
             *bottlenecks.entry(cell.samples.first_word(BOUND_BY).to_owned()).or_insert(0) += 1;
-            if share.interval.map_or(share.median, |(low, _)| low) > 1.0 {
+            if is_above(share) {
                 above.push(format!("{}, {}: {}", group.label(), group.place(cell), per_cent(cell, share)));
             }
         }
@@ -90,13 +90,36 @@ pub fn of(input: &Input) -> Result<Option<Shares>> {
     Ok(Some(Shares {
         machine: card.name.clone(),
         accepted: Limits::of(card).accepted,
-        sentence: sentence(&mut all, &bottlenecks),
+        sentence: sentence(&mut all, &bottlenecks)
+            + &card_is_wrong(above.len()).map_or(String::new(), |text| format!(" {text}")),
         predicted: predicted(groups)?,
         above,
         rows,
         missing: missing(groups, terms),
         limits: families.iter().filter_map(limits_of).flatten().collect(),
     }))
+}
+
+/// Whether a share is above one beyond its uncertainty: no machine exceeds its limit, so that the card is wrong.
+pub fn is_above(share: &Summary) -> bool {
+    share.interval.filter(|ends| units::is_known(*ends)).map_or(share.median, |(low, _)| low) > 1.0
+}
+
+/// What follows from such shares; `None` if there is none.
+fn card_is_wrong(above: usize) -> Option<String> {
+    (above > 0).then(|| {
+        format!(
+            "{} above the limit: the card is wrong, for a slower machine or one that was disturbed; calibrate again, just before measuring.",
+            plural(above, "point")
+        )
+    })
+}
+
+impl Shares {
+    /// For the terminal: that the card is wrong, if it is.
+    pub fn warning(&self) -> Option<String> {
+        card_is_wrong(self.above.len())
+    }
 }
 
 fn family(group: &SampleGroup) -> &str {

@@ -1,10 +1,12 @@
 //! The table that ends a run and opens a report: of every group the corners of its surface, its best and its worst point.
 
+use super::share;
 use crate::error::Result;
 use crate::explore::store::Samples;
 use crate::explore::store::cells::Cell;
 use crate::explore::store::derive::{BOUND_BY, SHARE, corrected_column};
 use crate::explore::store::disturbance_columns::QUIETNESS;
+use crate::explore::store::estimate::unknown_over;
 use crate::explore::store::groups::SampleGroup;
 use crate::explore::store::health::Health;
 use crate::explore::store::quietness::Quietness;
@@ -95,16 +97,27 @@ fn row(group: &SampleGroup, first: bool, which: String, (cell, summary): &(Cell,
         place: group.place(cell),
         at: cell.by.iter().map(|value| value.as_f64()).collect(),
         median: rate(summary.median),
-        interval: summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
+        interval: match unknown_over(summary) {
+            Some(over) => format!("not known: {over}"),
+            None => summary.interval.map(|ends| units::interval(ends, unit)).unwrap_or_default(),
+        },
         corrected: of(&corrected_column(group.headline)).map(rate).unwrap_or_default(),
         quietness: quietness(&cell.samples),
         aggregate: of("bytes_per_second").map(|v| units::quantity(v, Unit::BytesPerSecond)).unwrap_or_default(),
         cycles: of("cycles_per_operation").map(units::significant).unwrap_or_default(),
-        limit: of(SHARE)
-            .map(|share| format!("{:.0} %, {}", 100.0 * share, cell.samples.first_word(BOUND_BY)))
-            .unwrap_or_default(),
+        limit: cell.summary(SHARE).map(|share| limit(&share, cell.samples.first_word(BOUND_BY))).unwrap_or_default(),
         conformant: conformant(&cell.samples),
         samples: summary.n,
+    }
+}
+
+/// `84 %, memory`; a share that no machine can have says so.
+fn limit(share: &Summary, bound_by: &str) -> String {
+    let percent = format!("{:.0} %", 100.0 * share.median);
+    match (share::is_above(share), share.median > 1.0) {
+        (true, _) => format!("{percent}, above the limit: card is wrong"),
+        (false, true) => format!("{percent}, {bound_by} (interval includes 100 %)"),
+        (false, false) => format!("{percent}, {bound_by}"),
     }
 }
 

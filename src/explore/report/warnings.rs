@@ -2,10 +2,11 @@
 
 use super::placement;
 use crate::error::Result;
+use crate::explore::machine::Card;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::record::Damage;
 use crate::explore::store::{Folder, Samples, distance};
-use crate::units::plural;
+use crate::units::{WIDEST_INTERVAL, plural};
 
 /// Each as a sentence or two; `stale` samples are left out of the report.
 pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
@@ -48,7 +49,25 @@ pub fn of(manifest: &Manifest, samples: &Samples, stale: usize) -> Vec<String> {
 pub fn of_card(folder: &Folder, samples: &Samples) -> Result<Vec<String>> {
     let Some(card) = folder.card()? else { return Ok(Vec::new()) };
     let network = folder.trial()?.and_then(|trial| trial.of_another_network(&card));
-    Ok(network.into_iter().chain(distance::from_card(samples, &card)).collect())
+    Ok(network.into_iter().chain(distance::from_card(samples, &card)).chain(uncertain(&card)).collect())
+}
+
+/// Names of numbers in a sentence, at most.
+const MOST_NAMES: usize = 4;
+
+/// About numbers of a card that its own measurements do not tell.
+fn uncertain(card: &Card) -> Option<String> {
+    let names = card.uncertain();
+    let further = names.len().saturating_sub(MOST_NAMES);
+    let further = if further > 0 { format!(" and {further} more") } else { String::new() };
+    (!names.is_empty()).then(|| {
+        format!(
+            "The card of {} does not know {}{further}: the ends of their 95 % intervals are a factor of {WIDEST_INTERVAL} apart, or more. \
+             No limit and no attainable rate is computed from them; models that predict from the card use their medians.",
+            card.name,
+            names[..names.len().min(MOST_NAMES)].join(", ")
+        )
+    })
 }
 
 /// Share of samples that drifted from which a reader is told.

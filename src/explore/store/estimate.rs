@@ -18,6 +18,7 @@ use super::samples::Samples;
 use crate::explore::fit::interval::{t_above, t_quantile_at as t_quantile};
 pub use crate::measure::numerics::statistics::Basis;
 use crate::measure::numerics::statistics::{Summary, median};
+use crate::units::{is_known, plural};
 use foldhash::fast::RandomState;
 use std::collections::{BTreeMap, HashSet};
 
@@ -118,6 +119,12 @@ pub fn summary(launches: &[LaunchValues], widening: Option<f64>) -> Option<Summa
         basis: Basis::Launches,
         ..pooled
     })
+}
+
+/// Of an interval that says nothing of its value, what it is over: `2 launches`; `None` where it says something, and without one.
+pub fn unknown_over(summary: &Summary) -> Option<String> {
+    let over = if summary.launches > 1 { plural(summary.launches, "launch") } else { plural(summary.n, "sample") };
+    summary.interval.filter(|ends| !is_known(*ends)).map(|_| over)
 }
 
 /// With the interval within one launch moved apart.

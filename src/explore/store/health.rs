@@ -79,3 +79,20 @@ impl Health {
         })
     }
 }
+
+impl Samples {
+    /// The subtitle of a figure of these samples: if their result was disturbed, with `DISTURBED (359 of 756 samples)` in a line of its
+    /// own, also where they themselves were not.
+    pub fn stamped(&self, subtitle: String) -> String {
+        let stamp = self.stamp.get_or_init(|| {
+            let health = Health::of(&self.at((0..self.table().rows).collect()).current());
+            let (disturbed, all) = (health.disturbed(), plural(health.samples(), "sample"));
+            (health.verdict() == Quietness::Disturbed).then(|| format!("DISTURBED ({disturbed} of {all})"))
+        });
+        match stamp {
+            None => subtitle,
+            Some(stamp) if subtitle.contains('\n') => format!("{subtitle}. {stamp}"),
+            Some(stamp) => format!("{subtitle}\n{stamp}"),
+        }
+    }
+}

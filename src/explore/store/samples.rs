@@ -39,12 +39,19 @@ pub struct Samples {
     rows: Vec<usize>,
     /// Of the whole table, computed when first asked for.
     pub(super) correlation: Arc<OnceLock<Option<Autocorrelation>>>,
+    /// The mark of figures of a disturbed result, of the whole table, computed when first asked for.
+    pub(super) stamp: Arc<OnceLock<Option<String>>>,
 }
 
 impl From<Table> for Samples {
     /// All rows.
     fn from(table: Table) -> Self {
-        Self { rows: (0..table.rows).collect(), table: Arc::new(table), correlation: Arc::default() }
+        Self {
+            rows: (0..table.rows).collect(),
+            table: Arc::new(table),
+            correlation: Arc::default(),
+            stamp: Arc::default(),
+        }
     }
 }
 
@@ -83,7 +90,7 @@ impl Samples {
 
     /// These rows of the same table: indices from 0, less than [`Table::rows`].
     pub fn at(&self, rows: Vec<usize>) -> Self {
-        Self { table: self.table.clone(), rows, correlation: self.correlation.clone() }
+        Self { table: self.table.clone(), rows, correlation: self.correlation.clone(), stamp: self.stamp.clone() }
     }
 
     /// Those whose row is wanted.
