@@ -13,7 +13,7 @@ use apexmap::explore::submit::decide::{Next, next};
 use apexmap::explore::submit::follow::{Follower, Stopped, follow};
 use apexmap::explore::submit::parts::{chain, parts};
 use apexmap::explore::submit::record::{Job, Line, Own};
-use apexmap::explore::submit::{Jobs, Part, PartFile, Queue};
+use apexmap::explore::submit::{Jobs, Part, PartFile, Queue, log};
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress};
 use apexmap::explore::sweep::{Machine, time};
@@ -82,6 +82,8 @@ struct Cluster {
     fails: usize,
     /// What the launches of the next job do.
     launches: RefCell<Vec<Script>>,
+    /// What jobs print.
+    says: Option<String>,
 }
 
 impl Cluster {
@@ -108,6 +110,7 @@ impl Cluster {
             retry_failed: part.retry_failed,
             preflight_seconds: 0.0,
             ends_if_noisy: false,
+            remedy: &|_| Ok(None),
             watcher: &mut Recorder::default(),
             interrupted: &interrupted,
         };
@@ -134,20 +137,23 @@ impl Cluster {
             End::SetUp => {
                 self.own(&job, &started);
                 let message = "3 launches in a row ended for the same reason, which is the set-up's".into();
-                self.own(&job, &Own::Ended { code: 6, message });
+                self.own(&job, &Own::Ended { code: 6, message, help: "set it up".into() });
                 return JobState::Failed;
             }
             End::Refuses => {
                 self.own(&job, &started);
-                self.own(&job, &Own::Ended { code: 3, message: "no srun".into() });
+                self.own(&job, &Own::Ended { code: 3, message: "no srun".into(), help: String::new() });
                 return JobState::Failed;
             }
             _ => self.own(&job, &started),
         }
+        if let Some(text) = &self.says {
+            std::fs::write(self.folder.path.join(Jobs::log(&job)), text).expect("a log");
+        }
         match end {
             End::Well => {
                 self.drive(&job, usize::MAX);
-                self.own(&job, &Own::Ended { code: 0, message: String::new() });
+                self.own(&job, &Own::Ended { code: 0, message: String::new(), help: String::new() });
                 JobState::Completed
             }
             End::Killed(samples, state) => {
@@ -160,13 +166,13 @@ impl Cluster {
             }
             End::InOrder(samples) => {
                 self.drive(&job, samples);
-                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into() });
+                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into(), help: String::new() });
                 JobState::Completed
             }
             End::Requeued(samples) => {
                 self.drive(&job, samples);
                 // Its driver was told to end, and said so.
-                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into() });
+                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into(), help: String::new() });
                 self.requeued.insert(id);
                 JobState::Waiting
             }
@@ -253,6 +259,7 @@ impl Case {
             cancelled: Vec::new(),
             fails: 0,
             launches: RefCell::default(),
+            says: None,
         };
         let (division, measuring) = (Division::One, 10.0);
         Self { _scratch: scratch, cluster, tries: 10, division, measuring, limit: None, retry_failed: false }
@@ -553,10 +560,69 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     assert_eq!(stopped.len(), 1);
     let why = stopped.values().next().expect("a reason");
     assert!(why.contains("which is the set-up's") && why.contains("no other is submitted"), "{why}");
+    let store = Jobs::of(&case.cluster.folder);
+    let job = store.read().expect("the record").1.remove(0);
+    assert_eq!(log::advice(&store, &job).expect("files").as_deref(), Some("set it up"));
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
     assert_eq!(case.cluster.cancelled.len(), submitted - 1);
     // The next command tries again: the cause may be mended.
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
+}
+
+#[test]
+fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part() {
+    let mut case = Case::new(&[End::Never(JobState::Unsatisfiable)]);
+    (case.measuring, case.limit) = (2000.0, Some(600.0));
+    let stopped = case.follow().expect("an end");
+    assert_eq!(
+        stopped["all"],
+        "a job can never start: it asks for what the batch system does not give (Priority), and another would not either"
+    );
+    let submitted = case.cluster.jobs.len();
+    assert!(submitted > 1, "it was a chain");
+    assert_eq!(case.cluster.cancelled.len(), submitted, "nothing of it stays in the queue");
+    assert_eq!(case.ended()[0], JobState::Unsatisfiable);
+    // The next command tries again.
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+}
+
+/// The system says at most that it failed; what it printed tells more.
+#[test]
+fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
+    for (said, state, told, next) in [
+        (
+            "slurmstepd: error: Exceeded job memory limit\n",
+            JobState::Ended,
+            "Slurm killed a step for lack of memory",
+            "lower M",
+        ),
+        (
+            "slurmstepd-n1: error: Step 5.batch exceeded memory limit (1 > 0), being killed\n",
+            JobState::Failed,
+            "for lack of memory",
+            "lower M",
+        ),
+        (
+            "am-001.sh: line 9: /w/apexmap: error while loading shared libraries: libx.so\n",
+            JobState::Failed,
+            "a shared library",
+            "load the modules",
+        ),
+        ("all is well\n", JobState::Failed, "Priority", ""),
+        ("slurmstepd: error: Exceeded job memory limit\n", JobState::Preempted, "Priority", ""),
+    ] {
+        let mut case = Case::new(&[End::Killed(2, state)]);
+        case.tries = 1;
+        let folder = case.cluster.folder.clone();
+        case.cluster.says = Some(format!("{}{said}", "noise\n".repeat(9000)));
+        let stopped = case.follow().expect("an end");
+        assert!(stopped["all"].contains(told), "{stopped:?}");
+        let store = Jobs::of(&folder);
+        let job = store.read().expect("the record").1.remove(0);
+        let advice = log::advice(&store, &job).expect("files").unwrap_or_default();
+        assert!(advice.starts_with(next) && advice.is_empty() == next.is_empty(), "{advice}");
+    }
 }

@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Write the card also if the machine was disturbed while it was measured; the card then says so
     #[arg(long)]
     allow_disturbed: bool,
-    /// Name of this machine on the card [default: its host name]
+    /// Name of this machine on the card [default: in an allocation of Slurm the cluster's name, else the host's]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
 }
@@ -148,6 +148,7 @@ fn measure(
             machine: arguments.machine.clone(),
             ranks_per_node: None,
             worker_info: None,
+            submit: None,
             hosts: arguments.hosts.clone(),
             hostfile: arguments.hostfile.clone(),
         },

@@ -4,25 +4,26 @@ use super::card::CardArguments;
 use super::conduct;
 use super::interrupt::Interrupt;
 use super::launching::{self, Conduct};
+use super::partition::Partition;
 use super::plan_time::PlanTime;
 use super::progress::Progress;
-use super::setup::{Setup, SweepArguments};
+use super::setup::Setup;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explore::batch::options::{Jobs as Division, SubmitTable};
-use crate::explore::batch::{self, JobOptions, JobScript, Template};
+use crate::explore::batch::{self, JobOptions, JobScript, JobState, Template};
 use crate::explore::launch;
 use crate::explore::store::Folder;
-use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, follow};
+use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
 use crate::explore::submit::parts::{chain, parts};
-use crate::explore::submit::record::Line;
-use crate::explore::submit::{Jobs, Part, PartFile, System};
-use crate::explore::sweep::plan::{Entry, Progress as Done, largest_memory};
-use crate::explore::sweep::{self, Machine, cost};
+use crate::explore::submit::record::{Job, Line};
+use crate::explore::submit::{Jobs, Part, PartFile, System, log};
+use crate::explore::sweep::plan::{Entry, Progress as Done};
+use crate::explore::sweep::{self, cost};
 use crate::provenance;
 use crate::terminal::{note, print};
-use crate::units::{self, NumberStyle, plural};
+use crate::units::{self, NumberStyle};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Batch jobs")]
@@ -93,6 +94,11 @@ impl SubmitArguments {
     }
 }
 
+/// The system that flags name for jobs, empty for the one whose programs are here; `None` if they ask for no jobs.
+pub fn system(given: &SubmitArguments) -> Option<String> {
+    given.submit.clone().or_else(|| given.dry_run.then(String::new))
+}
+
 /// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
 /// jobs before that have not ended.
 pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
@@ -114,42 +120,24 @@ pub fn is_asked(arguments: &SubmitArguments, setup: &Setup) -> Result<bool> {
     }
 }
 
-/// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
-pub fn for_nodes(setup: Setup, given: &SubmitArguments, arguments: &SweepArguments) -> Result<Setup> {
-    let store = Jobs::of(&Folder { path: setup.folder.clone() });
-    let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = options(&setup, given, earlier)?;
-    let system = System { template, folder: PathBuf::from(".") };
-    let Some((node, program)) = system.nodes(options.partition.as_deref()) else { return Ok(setup) };
-    let machine = Machine {
-        cores: node.cores,
-        hardware_threads: node.hardware_threads,
-        cores_of_numa_node: Some(node.cores_of_socket),
-        memory: node.memory,
-        ..setup.machine
-    };
-    let of = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
-    let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
-    let source = format!("{program} says that a node of {of} has {cores} and {memory}");
-    let setup = Setup { sized_for: Some(source.clone()), ..Setup::on(arguments, machine)? };
-    let (bytes, ranks) = largest_memory(&setup.plan);
-    if bytes > node.memory {
-        let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
-        let what = format!("{}: {ranks} on a node take {needed}, and {source}", setup.sweep.path.display());
-        return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
-    }
-    note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
-    Ok(setup)
-}
-
 /// Submits what is missing, follows, then draws figures and writes the report if asked.
-pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, conduct: Conduct) -> Result<()> {
+pub fn carry_out(
+    setup: &Setup,
+    given: &SubmitArguments,
+    partition: Option<&Partition>,
+    card: &CardArguments,
+    conduct: Conduct,
+) -> Result<()> {
     let folder =
         Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
     let store = Jobs::of(&folder);
     let earlier = if store.exist() { store.read()?.0 } else { None };
     let (options, template) = options(setup, given, earlier)?;
     let parts = parts(&setup.plan, options.jobs)?;
+    let options = match partition {
+        Some(partition) => partition.within(options, &parts)?,
+        None => options,
+    };
     let found = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
     let measuring = |progress: &Done, sizes: &[_]| -> (f64, usize) {
         let records = folder.outcomes().unwrap_or_default();
@@ -199,7 +187,30 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     for (part, why) in &stopped {
         note(&format!("{part}: {why}"));
     }
-    conduct::finish(setup, &folder, conduct)
+    let finished = conduct::finish(setup, &folder, conduct);
+    match (finished, stop(&store, &stopped)?) {
+        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
+            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+        }
+        (finished, _) => finished,
+    }
+}
+
+/// Why the jobs of a part ended before its points were done, with what to do, if that is known.
+fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
+    let jobs = store.read()?.1;
+    for part in stopped.keys() {
+        let is_told =
+            |job: &&Job| job.part == *part && job.ended.as_ref().is_some_and(|end| end.0 != JobState::Cancelled);
+        let Some(mut job) = jobs.iter().rev().find(is_told).cloned() else { continue };
+        store.look(&mut job)?;
+        let (Some((state, why, _)), Some(next)) = (&job.ended, log::advice(store, &job)?) else { continue };
+        let set_up = job.met_setup_fault() || *state == JobState::Unsatisfiable;
+        let kind = if set_up { ErrorKind::Setup } else { ErrorKind::Measurement };
+        let id = job.id.as_deref().unwrap_or(&job.name);
+        return Ok(Some(Error::new(kind, format!("job {id} {}: {why}", state.words()), next)));
+    }
+    Ok(None)
 }
 
 /// The error of a follower that was interrupted: the jobs go on.
@@ -217,7 +228,11 @@ fn left(error: Error, folder: &Folder) -> Error {
 }
 
 /// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
-fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) -> Result<(JobOptions, Template)> {
+pub(super) fn options(
+    setup: &Setup,
+    given: &SubmitArguments,
+    earlier: Option<JobOptions>,
+) -> Result<(JobOptions, Template)> {
     let flags = given.table()?;
     let of_sweep = setup.sweep.launch.submit.as_ref().map(batch::Submit::table);
     if let (Some(earlier), None, true) = (earlier, &of_sweep, flags == SubmitTable::default()) {

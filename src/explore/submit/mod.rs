@@ -6,6 +6,7 @@
 
 pub mod decide;
 pub mod follow;
+pub mod log;
 pub mod parts;
 pub mod queue;
 pub mod record;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::explore::batch::JobState;
-use crate::explore::batch::answer::{Answer, NodeSize, jobs, nodes, submitted};
+use crate::explore::batch::answer::{Answer, Limits, NodeSize, cluster, jobs, limits, nodes, submitted};
 use crate::explore::batch::script::{self, about, submit};
 use crate::explore::batch::template::{Question, Template};
 use crate::measure::worker::watchdog::LAUNCH;
@@ -78,12 +78,20 @@ impl System {
         Ok((status, text(output), text(errors)))
     }
 
-    /// What nodes a partition has, the default one if none is named, and the program that told; `None` if nobody does.
-    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, String)> {
+    /// What nodes a partition has, the default one if none is named, what it gives to a job, and the program that told; `None` if
+    /// that is not told.
+    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, Limits, String)> {
         let argv = script::nodes(&self.template, partition);
         let program = argv.first()?.clone();
         let (status, output, _) = self.run(&argv, None).ok()?;
-        nodes(&output).filter(|_| status.success()).map(|size| (size, program))
+        nodes(&output).filter(|_| status.success()).map(|size| (size, limits(&output), program))
+    }
+
+    /// The cluster's name, if the system tells.
+    pub fn cluster(&self) -> Option<String> {
+        self.template.cluster.first()?;
+        let (status, output, _) = self.run(&self.template.cluster, None).ok()?;
+        cluster(&output).filter(|_| status.success())
     }
 
     fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {
