@@ -1,7 +1,7 @@
 //! A sweep as jobs: divided, submitted, followed, and submitted again however jobs end. The cluster is a script; the jobs' drivers
 //! are real, their launches scripted.
 
-use super::common::{Scratch, apexmap, small_point};
+use super::common::{Scratch, apexmap, output, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
 use apexmap::error::{Error, ErrorKind, Result};
 use apexmap::explore::batch::answer::Answer;
@@ -9,6 +9,7 @@ use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
 use apexmap::explore::batch::{ALL, JobOptions, JobState};
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
+use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::submit::decide::{Next, next};
 use apexmap::explore::submit::follow::{Follower, Stopped, follow};
 use apexmap::explore::submit::parts::{chain, parts};
@@ -23,6 +24,7 @@ use apexmap::point::LaunchSize;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 const REPEAT: Repeat = Repeat { min: 3, max: 3, width: None, budget_seconds: None };
@@ -625,4 +627,38 @@ fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
         let advice = log::advice(&store, &job).expect("files").unwrap_or_default();
         assert!(advice.starts_with(next) && advice.is_empty() == next.is_empty(), "{advice}");
     }
+}
+
+/// Names tell samples apart: login nodes and compute nodes have names of their own.
+#[test]
+fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_measured() {
+    let scratch = Scratch::new();
+    let sweep = "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 16\nN = 1\nL = 1\n[launch]\npreflight = 0\n[repeat]\nmin = 2\n";
+    std::fs::write(scratch.join("s.toml"), sweep).expect("a file");
+    let run = |arguments: &[&str], inside: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        command.current_dir(&*scratch).args(arguments).args(["s.toml", "--out", "result"]);
+        command.env_remove("SLURM_JOB_ID");
+        if inside {
+            command.env("SLURM_JOB_ID", "1").env("SLURM_JOB_NUM_NODES", "1").env("SLURM_CLUSTER_NAME", "summit");
+        }
+        let output = output(&mut command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    run(&["run", "--no-report"], true);
+    let folder = Folder { path: scratch.join("result") };
+    assert_eq!(Manifest::read(&folder).expect("a manifest").machine, "summit");
+    assert!(run(&["plan"], true).contains("1 done") && run(&["plan"], false).contains("2 stale samples"));
+    assert!(run(&["plan", "--machine", "summit"], false).contains("1 done"));
+
+    let store = Jobs::of(&folder);
+    store.create().expect("a folder");
+    let job = "am-001-abc".to_owned();
+    store
+        .append(&Line::Submitting { job: job.clone(), part: "all".into(), seconds: 60.0, after: None, samples: 0 })
+        .expect("a line");
+    store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
+    assert!(run(&["plan"], false).contains("1 done"), "whatever this host is called");
+    assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
 }

@@ -32,20 +32,20 @@ impl<'a> Fallback<'a> {
         self.used.get().then(|| (VARIABLE.to_owned(), BY_MESSAGES.to_owned()))
     }
 
-    /// What is to be said of it at the start.
+    /// The note for the user at the start.
     pub fn note(&self) -> Option<String> {
         self.used
             .get()
             .then(|| format!("note: {VARIABLE}={BY_MESSAGES} is set for the launches, as before in this result"))
     }
 
-    /// Makes the next launches get it, if it is what this one lacked; what is to be said then. It is kept in the result.
+    /// Makes the next launches get it, if this one needed it; returns the note for the user. The result keeps it.
     ///
     /// # Errors
     /// If it cannot be kept.
     pub fn remedy(&self, ending: &Ending) -> Result<Option<String>> {
-        let lacked = ending.cause.is_some_and(|cause| cause.what == causes::NO_WINDOW);
-        if !lacked || !self.allowed || self.used.replace(true) {
+        let needed = ending.cause.is_some_and(|cause| cause.what == causes::NO_WINDOW);
+        if !needed || !self.allowed || self.used.replace(true) {
             return Ok(None);
         }
         self.folder.keep_one_sided_by_messages()?;

@@ -301,7 +301,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The cause, and the line that tells of it.
+    /// The cause and its line.
     pub fn sentence(&self) -> String {
         format!("{}: {}", self.cause.what, self.line)
     }

@@ -35,7 +35,8 @@ pub struct Setting<'a> {
     pub preflight_seconds: f64,
     /// Whether a disturbed machine before the first sample is an error.
     pub ends_if_noisy: bool,
-    /// What makes the next launch do better than one that ended so, and what is to be said of it; nobody is to blame then.
+    /// Changes what the next launch gets, if that helps against such an ending; returns the note for the user. No point is to blame
+    /// then.
     pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
     pub watcher: &'a mut dyn Watcher,
     /// Asked several times a second; its error ends the launch and the sweep.
