@@ -191,7 +191,7 @@ pub fn advice(reason: &str) -> &'static str {
             &["BadConstraints"],
             "name features that nodes of the partition have (--constraint; `sinfo --format='%P %f'` lists them)",
         ),
-        (&["Mem"], "lower M or the ranks on a node, or choose another partition (--partition)"),
+        (&["Mem"], "lower M, or name fewer ranks on a node (--ranks-per-node) or another partition (--partition)"),
         (
             &["Account", "QOS"],
             "name an account or QOS that you may use (--account, --qos; `sacctmgr show associations` lists them), or ask \

@@ -1,6 +1,5 @@
 //! What a machine is called in results. Names tell samples apart, and the login nodes of a cluster have names of their own.
 
-use super::setup::SweepArguments;
 use crate::explore::batch::{self, Submit};
 use crate::explore::store::Folder;
 use crate::explore::store::manifest::Manifest;
@@ -10,9 +9,12 @@ use std::path::{Path, PathBuf};
 
 /// As the user says; for a result with jobs as before; in an allocation of Slurm, and for jobs, the name of the cluster; else that of
 /// this host.
-pub fn machine_name(arguments: &SweepArguments, submit: Option<&Submit>, result: &Path) -> String {
-    let system = arguments.submit.clone().or_else(|| submit.map(|submit| submit.table().system.unwrap_or_default()));
-    (arguments.machine.clone())
+///
+/// `system`: the batch system of jobs that flags ask for, empty for the one that is here; `submit`: what the sweep says of jobs.
+pub fn machine_name(named: Option<&str>, system: Option<&str>, submit: Option<&Submit>, result: &Path) -> String {
+    let of_sweep = || submit.map(|submit| submit.table().system.unwrap_or_default());
+    let system = system.map(str::to_owned).or_else(of_sweep);
+    (named.map(str::to_owned))
         .or_else(|| of_jobs(result))
         .or_else(of_allocation)
         .or_else(|| of_cluster(&system?))

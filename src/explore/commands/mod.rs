@@ -32,6 +32,7 @@ mod show_card;
 mod snippet;
 mod status;
 mod submit;
+mod submit_options;
 mod sweeps;
 mod trial;
 mod try_launch;

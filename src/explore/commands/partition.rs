@@ -1,7 +1,7 @@
 //! What a sweep's jobs get: the nodes of their partition, and how long and how many.
 
 use super::setup::{Setup, SweepArguments};
-use super::submit::{SubmitArguments, options};
+use super::submit_options::{SubmitArguments, options};
 use crate::error::{Error, Result};
 use crate::explore::batch::JobOptions;
 use crate::explore::batch::answer::Limits;

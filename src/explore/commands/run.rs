@@ -6,7 +6,8 @@ use super::launching::Conduct;
 use super::part;
 use super::partition::for_nodes;
 use super::setup::{Setup, SweepArguments};
-use super::submit::{self, SubmitArguments};
+use super::submit;
+use super::submit_options::{SubmitArguments, system};
 use crate::error::{Error, Result};
 use crate::explore::store::Folder;
 use crate::terminal::note;
@@ -55,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.part {
         return part::run(&arguments.sweep, path);
     }
-    let sweep = SweepArguments { submit: submit::system(&arguments.submit), ..arguments.sweep.clone() };
+    let sweep = SweepArguments { submit: system(&arguments.submit), ..arguments.sweep.clone() };
     let setup = Setup::new(&sweep)?;
     keep_apart(&setup, arguments.replace)?;
     let conduct = Conduct {

@@ -88,8 +88,8 @@ impl Setup {
                 "remove it, or choose a sweep with transport = \"mpi\"",
             ));
         }
-        let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
-        let (worker, worker_info) = worker(named.as_deref(), arguments.worker_info.as_deref(), &sweep)?;
+        let program = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
+        let (worker, worker_info) = worker(program.as_deref(), arguments.worker_info.as_deref(), &sweep)?;
         let asked = arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let given = hosts::given(&arguments.hosts, arguments.hostfile.as_deref());
         let (hosts, ranks_per_node) = match given.as_ref().or(sweep.launch.hosts.as_ref()) {
@@ -105,12 +105,13 @@ impl Setup {
             None => (Vec::new(), asked),
         };
         let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        let named = arguments.machine.as_deref();
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node,
             place: sweep.launch.place,
-            machine: machine_name(arguments, sweep.launch.submit.as_ref(), &folder),
+            machine: machine_name(named, arguments.submit.as_deref(), sweep.launch.submit.as_ref(), &folder),
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
             library: worker_info

@@ -120,7 +120,11 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
             (None, None) => "was submitted".to_owned(),
         };
         let _ = writeln!(text, "job {id}, {}: {state}", job.part);
-        if let Some(advice) = log::advice(&store, &job)? {
+        let advice = match answer.filter(|answer| answer.state == JobState::Unsatisfiable) {
+            Some(answer) => Some(batch::answer::advice(&answer.reason).to_owned()),
+            None => log::advice(&store, &job)?,
+        };
+        if let Some(advice) = advice {
             let _ = writeln!(text, "  help: {advice}");
         }
     }
