@@ -1,7 +1,7 @@
 //! Batch systems: scripts as text, arguments, and what answers mean.
 
 use super::common::Scratch;
-use apexmap::explore::batch::answer::{NodeSize, nodes};
+use apexmap::explore::batch::answer::{Limits, NodeSize, cluster, limits, nodes};
 use apexmap::explore::batch::options::{Jobs, SubmitTable};
 use apexmap::explore::batch::script::{about, quoted, submit};
 use apexmap::explore::batch::template::filled;
@@ -67,6 +67,7 @@ fn a_slurm_script_says_what_was_asked() {
 #SBATCH --constraint=haswell&ib
 #SBATCH --reservation=maintenance
 #SBATCH --exclusive
+#SBATCH --mem=0
 #SBATCH --mail-type=END
 # Written by apexmap. What was measured is kept, however this job ends.
 module load gcc/13
@@ -76,6 +77,20 @@ cd '/scratch/a b' || exit 3
 exec /opt/apexmap run 'it'\\''s $HOME.toml'
 "
     );
+}
+
+#[test]
+fn exclusive_nodes_come_with_all_their_memory_unless_the_user_names_some() {
+    let memory = |change: fn(&mut JobOptions)| {
+        let mut options = options("slurm");
+        change(&mut options);
+        let text = script("slurm", &options);
+        text.lines().filter(|line| line.contains("--mem")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(memory(|_| ()), ["#SBATCH --mem=0"]);
+    assert_eq!(memory(|options| options.exclusive = false), [""; 0]);
+    assert_eq!(memory(|options| options.directives = vec!["--mem-per-cpu=1G".into()]), ["#SBATCH --mem-per-cpu=1G"]);
+    assert_eq!(memory(|options| options.directives = vec!["--mem=5G".into()]), ["#SBATCH --mem=5G"]);
 }
 
 #[test]
@@ -188,6 +203,36 @@ fn answers_say_who_cancelled_and_what_never_starts() {
     assert_eq!(of("9|OUT_OF_ME+\n").state, JobState::Running, "what is not known may still run");
     let never = answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|DependencyNeverSatisfied|N/A\n");
     assert_eq!(never["7"].state, JobState::NeverStarts);
+    // squeue(1): what no waiting helps against.
+    for reason in [
+        "PartitionTimeLimit",
+        "PartitionNodeLimit",
+        "PartitionConfig",
+        "BadConstraints",
+        "AssocMaxNodePerJobLimit",
+        "AssocMaxWallDurationPerJobLimit",
+        "AssocMaxCpuPerJobLimit",
+        "QOSMaxCpuPerJobLimit",
+        "QOSMaxWallDurationPerJobLimit",
+        "QOSMaxMemoryPerJob",
+        "MaxMemPerLimit",
+        "InvalidQOS",
+    ] {
+        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
+        assert_eq!(found["7"].state, JobState::Unsatisfiable, "{reason}");
+        assert!(answer::advice(reason).contains("name"), "{reason}");
+    }
+    assert!(answer::advice("PartitionTimeLimit").contains("--time-limit"));
+    assert!(answer::advice("QOSMaxWallDurationPerJobLimit").contains("--time-limit"));
+    assert!(answer::advice("PartitionNodeLimit").contains("--ranks-per-node"));
+    assert!(answer::advice("BadConstraints").contains("--constraint"));
+    // What ends by itself.
+    for reason in
+        ["AssocMaxJobsLimit", "QOSMaxJobsPerUserLimit", "AssocGrpNodeLimit", "Resources", "PartitionDown", "Dependency"]
+    {
+        let found = answer::jobs(&slurm, &slurm.ask, &format!("7|PENDING|am-1|{reason}|N/A\n"));
+        assert_eq!(found["7"].state, JobState::Waiting, "{reason}");
+    }
     let waits =
         answer::jobs(&slurm, &slurm.ask, "7|PENDING|am-1|Priority|2026-11-22T21:29:48\nslurm: news of the site\n");
     assert_eq!(waits.len(), 1);
@@ -317,6 +362,8 @@ proptest! {
             answer::submitted(&template, &text);
             answer::jobs(&template, &template.ask, &text);
         }
+        limits(&text);
+        cluster(&text);
     }
 }
 
@@ -329,4 +376,33 @@ fn what_nodes_are_is_read_of_the_default_partition_or_of_that_which_was_asked_fo
     assert_eq!(nodes("debug 1 2 1 900\nmain 2 64 2 257000+\n"), small(2, 2, 2, 900));
     assert_eq!(nodes("main* 2\nslurm_load_partitions: no\n"), None);
     assert_eq!(nodes("main* 99999999999999999 99999999999999999 1 1\nmain* 0 1 1 1\n"), None);
+}
+
+#[test]
+fn what_a_partition_gives_to_a_job_is_read_of_the_same_answer() {
+    let node = |name: &str, rest: &str| format!("{name} 2 64 2 257000 {rest}\n");
+    let one = |rest: &str| limits(&node("main*", rest).repeat(3));
+    let seconds = |rest: &str| one(rest).seconds;
+    assert_eq!(one("10:00 1-infinite"), Limits { seconds: Some(600.0), nodes: Some(3) });
+    assert_eq!(one("infinite 1-2"), Limits { seconds: None, nodes: Some(2) });
+    assert_eq!(one("1-00:00:00 2"), Limits { seconds: Some(86400.0), nodes: Some(2) });
+    assert_eq!((seconds("2:30:00 1"), seconds("30"), seconds("n/a")), (Some(9000.0), Some(1800.0), None));
+    assert_eq!(
+        limits("main* 2 64 2 257000\n"),
+        Limits { seconds: None, nodes: Some(1) },
+        "a template that does not ask"
+    );
+    assert_eq!(limits("nonsense\n"), Limits::default());
+    // Another partition is not meant; of several the most counts.
+    let two = node("main*", "10:00 1-infinite") + &node("long", "infinite 1-infinite");
+    assert_eq!(limits(&two), Limits { seconds: Some(600.0), nodes: Some(1) });
+    let both = node("a", "10:00 1-infinite") + &node("b", "20:00 1-infinite").repeat(2);
+    assert_eq!(limits(&both), Limits { seconds: Some(1200.0), nodes: Some(2) });
+}
+
+#[test]
+fn the_name_of_a_cluster_is_found_among_its_settings() {
+    assert_eq!(cluster("BootTime = 1\nClusterName             = summit\n").as_deref(), Some("summit"));
+    assert_eq!(cluster("ClusterName = (null)\n"), None);
+    assert_eq!(cluster("slurm_load_ctl_conf error: Unable to contact slurm controller\n"), None);
 }

@@ -1,7 +1,7 @@
 //! OpenPBS, Torque, LSF and Flux: their programs are scripts that take what those take and answer as those answer; driver, jobs and
 //! launches are real.
 
-use super::common::Scratch;
+use super::common::{self, Scratch};
 use apexmap::explore::store::Folder;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -61,7 +61,7 @@ impl Site {
     }
 
     fn apexmap(&self, arguments: &[&str]) -> String {
-        text(&self.command(arguments).output().expect("the program"))
+        text(&common::output(&mut self.command(arguments)))
     }
 
     fn follow(&self, sweep: &str, out: &str) -> Child {
@@ -76,7 +76,7 @@ impl Site {
             let _ = asked.and_then(|file| file.set_modified(SystemTime::now() - Duration::from_secs(60)));
             follower.try_wait().expect("a state").is_some()
         });
-        follower.wait_with_output().expect("an end")
+        common::ended(follower)
     }
 
     fn wait(&self, what: &str, mut until: impl FnMut() -> bool) {

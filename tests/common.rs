@@ -10,15 +10,65 @@ use apexmap::measure::worker::{Job, Repeat, Task};
 use apexmap::point::{Point, Value};
 use apexmap::provenance::{self, Cache, Host, Placement, Processors};
 use apexmap::sample::{Launch, SCHEMA_VERSION, Sample, Status};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
+use nix::unistd::Pid;
+use std::io::Write;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
-/// A folder of this test alone, removed when the test ends.
+/// A folder of this test alone, removed when the test ends, which must be within [`LONGEST`].
 pub struct Scratch(PathBuf);
+
+/// No test takes longer; most of it may be spent waiting for others that use the same processors.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// No program that a test starts takes longer.
+const LONGEST_PROGRAM: Duration = Duration::from_secs(900);
+
+/// The folders of tests that run, with the names of the tests and when they began.
+static RUNNING: Mutex<Vec<(PathBuf, String, Instant)>> = Mutex::new(Vec::new());
+
+/// Whatever this process was started with, programs that it starts hear signals: `nohup` and `&` in scripts leave some ignored, which
+/// programs inherit. A handler, unlike that, ends with the start of a program; this process itself still ignores them.
+pub fn pass_on_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        extern "C" fn nothing(_: nix::libc::c_int) {}
+        let ignore = SigAction::new(SigHandler::Handler(nothing), SaFlags::SA_RESTART, SigSet::empty());
+        for signal in [Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGTERM] {
+            // SAFETY: the handler does nothing; what was not ignored is put back.
+            unsafe {
+                let before = sigaction(signal, &ignore).expect("a handler");
+                if !matches!(before.handler(), SigHandler::SigIgn) {
+                    sigaction(signal, &before).expect("the handler before");
+                }
+            }
+        }
+        std::thread::spawn(end_what_hangs);
+    });
+}
+
+/// Ends all tests, and the programs that they started, when one takes too long: one that hangs would never be told.
+fn end_what_hangs() {
+    loop {
+        std::thread::sleep(Duration::from_secs(5));
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((_, test, _)) = running.iter().find(|(_, _, begun)| begun.elapsed() > LONGEST) else { continue };
+        let _ = writeln!(std::io::stderr(), "the test {test} does not end within {} s", LONGEST.as_secs());
+        let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let children = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        for pid in
+            children.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+        std::process::exit(101);
+    }
+}
 
 impl Scratch {
     pub fn new() -> Self {
@@ -26,6 +76,9 @@ impl Scratch {
         let name = format!("apexmap-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).expect("a temporary folder");
+        pass_on_signals();
+        let test = std::thread::current().name().unwrap_or("without a name").to_owned();
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), test, Instant::now()));
         Self(path)
     }
 }
@@ -40,6 +93,7 @@ impl Deref for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|(path, ..)| *path != self.0);
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -189,7 +243,28 @@ pub fn sample(point: &Point, key: &str, repetition: u32, seconds: f64) -> Sample
 
 /// Runs the program.
 pub fn apexmap(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments).output().expect("the program")
+    output(Command::new(env!("CARGO_BIN_EXE_apexmap")).args(arguments))
+}
+
+/// Runs a program to its end, which must be within [`LONGEST_PROGRAM`].
+pub fn output(command: &mut Command) -> Output {
+    pass_on_signals();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
+    ended(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
+}
+
+/// What a program printed and how it ended, which must be within [`LONGEST_PROGRAM`].
+pub fn ended(child: Child) -> Output {
+    let pid = Pid::from_raw(child.id() as i32);
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || sender.send(child.wait_with_output()));
+    match receiver.recv_timeout(LONGEST_PROGRAM) {
+        Ok(output) => output.expect("an end"),
+        Err(_) => {
+            let _ = kill(pid, Signal::SIGKILL);
+            panic!("process {pid} does not end within {} s", LONGEST_PROGRAM.as_secs());
+        }
+    }
 }
 
 pub fn printed(arguments: &[&str]) -> String {

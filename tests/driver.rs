@@ -14,6 +14,7 @@ use apexmap::measure::hardware::Place;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
 use apexmap::sample::{Sample, Status};
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -25,6 +26,8 @@ struct Case {
     recorder: Recorder,
     jobs: Vec<Job>,
     ends_if_noisy: bool,
+    /// How often what ended a launch is remedied.
+    remedies: Cell<usize>,
 }
 
 fn times(min: u32) -> Repeat {
@@ -49,7 +52,8 @@ impl Case {
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
-        Self { _scratch: scratch, folder, plan, recorder: Recorder::default(), jobs: Vec::new(), ends_if_noisy: false }
+        let (recorder, remedies) = (Recorder::default(), Cell::new(0));
+        Self { _scratch: scratch, folder, plan, recorder, jobs: Vec::new(), ends_if_noisy: false, remedies }
     }
 
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
@@ -67,6 +71,11 @@ impl Case {
             retry_failed,
             preflight_seconds: 1.0,
             ends_if_noisy: self.ends_if_noisy,
+            remedy: &|ending| {
+                let asked = self.remedies.get();
+                self.remedies.set(asked.saturating_sub(1));
+                Ok((asked > 0 && ending.cause.is_some()).then(|| "note: remedied".to_owned()))
+            },
             watcher: &mut self.recorder,
             interrupted: &|| Ok(()),
         };
@@ -328,6 +337,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         retry_failed: false,
         preflight_seconds: 0.0,
         ends_if_noisy: false,
+        remedy: &|_| Ok(None),
         watcher: &mut case.recorder,
         interrupted: &interrupted,
     };
@@ -460,6 +470,19 @@ fn a_fault_that_three_launches_share_is_the_set_ups_and_no_point_is_marked() {
         // The same command goes on when that is mended.
         case.drive(&[]);
         assert_eq!((case.states(0), case.states(1)), (vec![State::Done; 6], vec![State::Done; 6]));
+        case.assert_no_duplicates();
+    }
+}
+
+#[test]
+fn what_is_remedied_after_a_launch_costs_that_launch_and_no_point() {
+    for samples in [0, 3, 5] {
+        let mut case = Case::new(&[2], 1, times(2));
+        case.remedies.set(1);
+        case.drive(&[Script::SaysAfter(samples, NO_WINDOW)]);
+        assert_eq!(case.states(0), vec![State::Done; 3], "after {samples} samples");
+        assert_eq!((case.jobs.len(), case.endings()), (2, vec![Status::Failed, Status::Ok]));
+        assert!(case.failures().is_empty());
         case.assert_no_duplicates();
     }
 }

@@ -402,6 +402,26 @@ fn a_sweep_is_tried_with_its_largest_launch_and_nothing_of_it_stays() {
     assert_eq!(left, ["s.toml"]);
 }
 
+/// Also of one rank, which has no pairs, and of an odd number.
+#[test]
+fn a_launch_of_one_rank_or_of_three_is_tried_too() {
+    let scratch = Scratch::new();
+    let sweep = scratch.join("s.toml");
+    for (kernel, ranks, told) in
+        [("apex_map.sequential", 1, "ranks      1 on 1 node"), ("apex_map.two_sided", 3, "ranks      3 on 1 node")]
+    {
+        let text = format!(
+            "[fixed]\nkernel = \"{kernel}\"\nranks = {ranks}\nM = 3072\nL = 1\n[launch]\npreflight = \"0 s\"\n"
+        );
+        std::fs::write(&sweep, text).unwrap();
+        let said = printed(&["try", sweep.to_str().unwrap(), "--out", scratch.join("result").to_str().unwrap()]);
+        assert!(said.contains(told) && !said.contains("ping-pong"), "{said}");
+    }
+    assert!(
+        printed(&["try", "memory-sizes", "--out", scratch.join("m").to_str().unwrap()]).contains("ranks      1 on 1")
+    );
+}
+
 #[test]
 fn nodes_of_a_job_are_those_that_its_batch_system_tells() {
     let nodes = |name: &'static str, value: &str| {

@@ -1,6 +1,6 @@
 //! Launchers that misbehave: what a sweep makes of each of them, what it keeps, and that nothing of them stays behind.
 
-use super::common::{Scratch, apexmap, patiently};
+use super::common::{Scratch, apexmap, output, patiently};
 use super::mpi_worker::{MPICH, OPEN_MPI, alone, job};
 use apexmap::explore::store::Folder;
 use apexmap::measure::kernels;
@@ -82,7 +82,7 @@ impl Case {
     }
 
     fn run(&self, launcher: &str, limits: &str, samples: u32) -> Output {
-        self.command(launcher, limits, samples).output().unwrap()
+        output(&mut self.command(launcher, limits, samples))
     }
 
     /// Identities of the good samples.
@@ -437,6 +437,27 @@ fn all_ranks_end_in_the_middle_of_a_run_when_nobody_reads_the_lines_of_the_first
         let output = patiently(move || launch.join().unwrap());
         assert!(!output.status.success(), "{}: {}", mpi.name, errors(&output));
     }
+}
+
+/// As `nohup` and `&` in a script start it.
+#[test]
+fn a_driver_that_ignores_ctrl_c_measures_on_and_its_launchers_may_hear_it() {
+    use std::os::unix::process::CommandExt;
+    let case = Case::empty("kernel = \"apex_map.two_sided\"\nM = \"4 kwords\"\nI = 64\nN = 2\n[axes]\nL = [1, 8]");
+    let heard = case.scratch.join("heard");
+    let launcher = format!("trap 'echo > {}' INT; kill -INT $$; kill -INT $PPID; \"$@\"", heard.display());
+    let mut command = case.command(&launcher, PATIENT, 2);
+    // SAFETY: a system call that may be called after a fork.
+    unsafe {
+        command.pre_exec(|| {
+            nix::sys::signal::signal(Signal::SIGINT, nix::sys::signal::SigHandler::SigIgn)?;
+            Ok(())
+        });
+    }
+    let output = output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert!(heard.exists(), "the launcher has trapped what it was sent");
+    assert_eq!(case.samples().len(), 4);
 }
 
 #[test]

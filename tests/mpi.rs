@@ -1,6 +1,6 @@
 //! Both MPIs with real launches: every Apex-Map variant, and what goes wrong.
 
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, output};
 use crate::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone, job};
 use apexmap::disturbance::Fact;
 use apexmap::explore::store::Folder;
@@ -155,7 +155,7 @@ fn verify_nodes(mpi: &Mpi) {
 }
 
 #[test]
-fn where_open_mpi_cannot_open_windows_the_component_that_can_is_named() {
+fn where_open_mpi_cannot_open_windows_it_gets_the_component_that_can_once_told_and_recorded() {
     needs!(Mpi);
     let scratch = Scratch::new();
     let worker = OPEN_MPI.worker().display();
@@ -163,25 +163,102 @@ fn where_open_mpi_cannot_open_windows_the_component_that_can_is_named() {
         "[fixed]\nkernel = \"apex_map.one_sided\"\nranks = 2\nM = \"4 kwords per rank\"\nI = 16\nN = 1\n[launch]\n\
          transport = \"mpi\"\nlauncher = \"openmpi\"\nworker = \"{worker}\"\n"
     );
-    std::fs::write(scratch.join("s.toml"), sweep).unwrap();
-    let run = |out: &str, component: Option<&str>| {
+    std::fs::write(scratch.join("s.toml"), &sweep).unwrap();
+    let run = |arguments: &[&str], component: Option<&str>| {
         let _alone = alone();
         let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
-        command.current_dir(&*scratch).args(["run", "s.toml", "--no-report", "--out", out]);
+        command.current_dir(&*scratch).args(arguments);
         // As between hosts without remote memory.
         command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
         component.map(|component| command.env("OMPI_MCA_osc", component));
-        let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let output = output(&mut command);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stderr) + &text(&output.stdout))
     };
-    let (code, said) = run("default", None);
-    assert_eq!(code, Some(6), "it is the set-up's fault: {said}");
-    assert!(said.contains("MPI_Win_create: MPI_ERR_WIN") && said.contains("OMPI_MCA_osc=pt2pt"), "{said}");
-    assert!(!said.contains("MPI_ERRORS_ARE_FATAL"), "{said}");
-    let (code, said) = run("messages", Some("pt2pt"));
+    let of_launches = |out: &str| {
+        let table = Folder::open(&scratch.join(out)).unwrap().table().unwrap();
+        (0..table.rows).map(|row| table.word("environment", row).contains("OMPI_MCA_osc=pt2pt")).collect::<Vec<_>>()
+    };
+    let noted = "note: MPI_Win_create fails";
+    let (code, said) = run(&["run", "s.toml", "--out", "default"], None);
     assert_eq!(code, Some(0), "{said}");
-    let table = Folder::open(&scratch.join("messages")).unwrap().table().unwrap();
-    assert!(table.word("environment", 0).contains("OMPI_MCA_osc=pt2pt"));
+    assert_eq!(said.matches(noted).count(), 1, "{said}");
+    assert!(
+        said.contains("OMPI_MCA_osc=pt2pt is set for the launches from here on") && said.contains("fallback = false"),
+        "{said}"
+    );
+    assert_eq!(of_launches("default"), [true; 6]);
+    let page = std::fs::read_to_string(scratch.join("default/report.html")).unwrap();
+    assert!(page.contains("Open MPI made gets and puts of messages in launch 0002"), "the report warns");
+
+    // What is measured later in this result is measured the same way, at once.
+    std::fs::write(scratch.join("s.toml"), sweep.clone() + "[repeat]\nmin = 7\n").unwrap();
+    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "default"], None);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("OMPI_MCA_osc=pt2pt is set for the launches, as before in this result") && !said.contains(noted),
+        "{said}"
+    );
+    assert_eq!(of_launches("default"), [true; 7]);
+
+    // Who chooses a component, or wants no other, is told what is wrong.
+    std::fs::write(scratch.join("s.toml"), sweep.clone() + "fallback = false\n").unwrap();
+    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "refused"], None);
+    assert_eq!(code, Some(6), "it is the set-up's fault: {said}");
+    assert!(said.contains("MPI_Win_create: MPI_ERR_WIN") && said.contains("set OMPI_MCA_osc=pt2pt"), "{said}");
+    assert!(!said.contains("MPI_ERRORS_ARE_FATAL"), "{said}");
+    std::fs::write(scratch.join("s.toml"), &sweep).unwrap();
+    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "chosen"], Some("rdma"));
+    assert_eq!((code, said.contains(noted)), (Some(6), false), "{said}");
+    let (code, said) = run(&["run", "s.toml", "--no-report", "--out", "messages"], Some("pt2pt"));
+    assert_eq!((code, said.contains("is set for the launches")), (Some(0), false), "{said}");
+    assert_eq!(of_launches("messages"), [true; 6]);
+
+    // A trial of a sweep by messages opens no window; that of one by gets finds what it needs.
+    let (code, said) = run(&["try", "s.toml", "--out", "tried"], None);
+    assert!(code == Some(0) && said.contains(noted) && said.contains("barrier"), "{said}");
+    std::fs::write(scratch.join("s.toml"), sweep.replace("one_sided", "two_sided")).unwrap();
+    let (code, said) = run(&["try", "s.toml", "--out", "tried"], None);
+    assert!(code == Some(0) && !said.contains("MPI_Win_create") && said.contains("ping-pong"), "{said}");
+}
+
+/// What `remote_memory::is_used` says of kernels holds: all others run where no window can be opened.
+#[test]
+fn kernels_that_use_no_remote_memory_open_no_window() {
+    needs!(Mpi);
+    let scratch = Scratch::new();
+    let small = [
+        ("random_access.hypercube", "N_words = 4096"),
+        ("random_access.alltoallv", "N_words = 4096"),
+        ("random_access.exchange", "N_words = 4096"),
+        ("random_access.routed", "N_words = 4096"),
+        ("random_access.base", "N_words = 4096"),
+        ("apex_map.two_sided", "M = 8192\nI = 64\nN = 2"),
+        ("message_rate.ping_pong", "messages = 64"),
+        ("message_rate.streaming", "messages = 64"),
+        ("message_rate.bidirectional", "messages = 64"),
+        ("message_rate.cyclic", "messages = 64"),
+        ("message_rate.indirect", "messages = 64"),
+        ("message_rate.block_cyclic", "messages = 64"),
+        ("message_rate.random", "messages = 64"),
+        ("calibrate.send", "window = 4\nrounds = 4"),
+        ("calibrate.receive", "window = 4\nrounds = 4"),
+        ("calibrate.mailbox", "messages = 64"),
+    ];
+    let points: String =
+        small.iter().map(|(kernel, rest)| format!("[[include]]\nkernel = \"{kernel}\"\n{rest}\n")).collect();
+    let worker = OPEN_MPI.worker().display();
+    let sweep = format!(
+        "[fixed]\nranks = 2\n{points}[launch]\ntransport = \"mpi\"\nlauncher = \"openmpi\"\nworker = \"{worker}\"\n\
+         fallback = false\n[repeat]\nmin = 1\n"
+    );
+    std::fs::write(scratch.join("s.toml"), sweep).unwrap();
+    let _alone = alone();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+    command.current_dir(&*scratch).args(["run", "s.toml", "--no-report", "--out", "result"]);
+    command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_btl_tcp_if_include", "lo");
+    let output = output(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

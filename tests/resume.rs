@@ -1,6 +1,6 @@
 //! Whole runs of the program: killed, resumed, failed, looked at.
 
-use crate::common::{Scratch, apexmap};
+use crate::common::{Scratch, apexmap, ended, output};
 use apexmap::explore::store::{Folder, Table};
 use apexmap::sample::Status;
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ fn command(sweep: &Path, out: &Path) -> Command {
 }
 
 fn run(sweep: &Path, out: &Path) -> Output {
-    command(sweep, out).output().unwrap()
+    output(&mut command(sweep, out))
 }
 
 fn errors(output: &Output) -> String {
@@ -258,7 +258,7 @@ fn an_interrupted_sweep_says_what_it_kept_and_how_to_resume_and_leaves_nothing_b
         }
         assert_ne!(launched_from(&out), 0);
         kill(nix::unistd::Pid::from_raw(driver.id() as i32), signal).unwrap();
-        let ended = driver.wait_with_output().unwrap();
+        let ended = ended(driver);
         assert_eq!(ended.status.code(), Some(code), "{}", errors(&ended));
         assert_eq!(launched_from(&out), 0, "nothing of the launch stays behind");
         let text = errors(&ended);

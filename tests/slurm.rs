@@ -1,6 +1,6 @@
 //! A real Slurm: its controller and four node daemons on this machine, started by the test, and jobs as users submit them.
 
-use super::common::Scratch;
+use super::common::{self, Scratch, ended};
 use super::mpi_worker::{MPICH, OPEN_MPI};
 use apexmap::explore::store::Folder;
 use nix::sys::signal::{Signal, kill};
@@ -23,6 +23,23 @@ struct Cluster {
     _alone: MutexGuard<'static, ()>,
 }
 
+/// What differs between clusters. Memory is a resource of all, of which a job gets little unless it asks.
+struct Site {
+    /// The default of srun's MPI plugins.
+    mpi: &'static str,
+    /// Of a node, as Slurm tells.
+    cores: usize,
+    mebibytes: usize,
+    /// Of a job, in minutes.
+    longest: usize,
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Self { mpi: "pmix", cores: 2, mebibytes: 2000, longest: 10 }
+    }
+}
+
 /// Ports that no connection of another test takes before the daemon does: they lie below those that the system hands out.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -35,11 +52,11 @@ fn free_port() -> u16 {
 
 impl Cluster {
     fn start() -> Self {
-        Self::with("MpiDefault=pmix")
+        Self::with(&Site::default())
     }
 
-    /// With another default of srun's MPI plugins.
-    fn with(mpi: &str) -> Self {
+    fn with(site: &Site) -> Self {
+        let Site { mpi, cores, mebibytes, longest } = site;
         let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = Scratch::new();
         let mut cluster = Self { scratch, daemons: Vec::new(), _alone: alone };
@@ -49,8 +66,8 @@ impl Cluster {
         let mut conf = format!(
             "ClusterName=test\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={port}\nSlurmUser={user}\nSlurmdUser={user}\n\
              AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
-             JobAcctGatherType=jobacct_gather/none\nSwitchType=switch/none\n{mpi}\nSelectType=select/cons_tres\n\
-             SelectTypeParameters=CR_CPU\nSlurmdParameters=config_overrides\nReturnToService=2\nKillWait=1\n\
+             JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\nJobAcctGatherParams=OverMemoryKill\nSwitchType=switch/none\nMpiDefault={mpi}\nSelectType=select/cons_tres\n\
+             SelectTypeParameters=CR_CPU_Memory\nDefMemPerCPU=200\nSlurmdParameters=config_overrides\nReturnToService=2\nKillWait=1\n\
              SchedulerParameters=sched_interval=1,bf_interval=1\n\
              SlurmdSpoolDir={path}/spool.%n\nSlurmdPidFile={path}/%n.pid\nSlurmctldPidFile={path}/controller.pid\n\
              StateSaveLocation={path}/state\nTmpFS={path}/tmp.%n\nSlurmdLogFile={path}/%n.log\n\
@@ -61,12 +78,12 @@ impl Cluster {
         for node in 1..=4 {
             let port = free_port();
             conf += &format!(
-                "NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=2000\n"
+                "NodeName=n{node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cores} RealMemory={mebibytes}\n"
             );
             fs::create_dir(cluster.scratch.join(format!("spool.n{node}"))).expect("a folder");
             fs::create_dir(cluster.scratch.join(format!("tmp.n{node}"))).expect("a folder");
         }
-        conf += "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=10 State=UP\n";
+        conf += &format!("PartitionName=main Nodes=n[1-4] Default=YES MaxTime={longest} State=UP\n");
         fs::write(cluster.conf(), conf).expect("a file");
         cluster.daemon("slurmctld", &["-D"]);
         for node in 1..=4 {
@@ -114,11 +131,11 @@ impl Cluster {
     }
 
     fn apexmap(&self, arguments: &[&str]) -> Output {
-        self.command(env!("CARGO_BIN_EXE_apexmap"), arguments).output().expect("the program")
+        common::output(&mut self.command(env!("CARGO_BIN_EXE_apexmap"), arguments))
     }
 
     fn slurm(&self, arguments: &[&str]) -> String {
-        let output = self.command(arguments[0], &arguments[1..]).output().expect("a program of Slurm");
+        let output = common::output(&mut self.command(arguments[0], &arguments[1..]));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -128,9 +145,24 @@ impl Cluster {
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
     }
 
+    /// The program on a login node of this name: a host name of its own, for root.
+    fn on_login_node(&self, name: &str, arguments: &[&str]) -> Command {
+        let script = "echo \"$0\" > /proc/sys/kernel/hostname && exec \"$@\"";
+        let program = env!("CARGO_BIN_EXE_apexmap");
+        self.command("unshare", &[&["--uts", "sh", "-c", script, name, program], arguments].concat())
+    }
+
     fn samples(&self) -> usize {
         let folder = Folder { path: self.scratch.join("result") };
         folder.records().map_or(0, |records| records.iter().map(|record| record.samples.len()).sum())
+    }
+
+    /// What the jobs printed.
+    fn job_logs(&self) -> String {
+        let files =
+            fs::read_dir(self.scratch.join("result/jobs")).expect("a folder").flatten().map(|entry| entry.path());
+        let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.map(|path| fs::read_to_string(path).expect("a log")).collect()
     }
 
     /// Lets whoever follows ask again at once.
@@ -176,15 +208,11 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-fn ended(child: Child) -> Output {
-    child.wait_with_output().expect("an end")
-}
-
 /// One thread, points that take their time.
 fn slow(folder: &Path, repetitions: u32) {
     let text = format!(
         "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"64 kwords\"\nN = 400\n[axes]\nL = [1, 4, 16]\n\
-         [launch]\nsubmit = \"slurm\"\npreflight = \"0 s\"\n[repeat]\nmin = {repetitions}\n"
+         [launch]\nsubmit = \"slurm\"\n[repeat]\nmin = {repetitions}\n"
     );
     fs::write(folder.join("s.toml"), text).expect("a file");
 }
@@ -196,8 +224,9 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
     let cluster = Cluster::start();
     let worker = OPEN_MPI.worker().display();
     let sweep = format!(
-        "name = \"jobs\"\n[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\n[axes]\nnodes = [2, 4]\n[launch]\n\
-         transport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 1\nworker = \"{worker}\"\npreflight = \"0 s\"\n\
+        "name = \"jobs\"\n[[include]]\nkernel = \"message_rate.ping_pong\"\nmessages = 64\nnodes = [2, 4]\n\
+         [[include]]\nkernel = \"calibrate.get\"\nmessages = 64\nnodes = [2, 4]\n[launch]\n\
+         transport = \"mpi\"\nlauncher = \"srun\"\nranks_per_node = 1\nworker = \"{worker}\"\n\
          [launch.submit]\nsystem = \"slurm\"\npartition = \"main\"\nenvironment = {{ UCX_TLS = \"tcp\" }}\n"
     );
     fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
@@ -207,8 +236,14 @@ fn from_a_login_node_a_sweep_runs_as_jobs_of_two_and_of_four_nodes() {
 
     let output = cluster.apexmap(&["run", "s.toml", "--out", "result"]);
     assert!(output.status.success(), "{}", text(&output));
-    cluster.assert_whole(12);
+    cluster.assert_whole(24);
     let said = text(&output);
+    // The nodes' network has no remote memory: the trial finds that out, and the launches get what works.
+    let logs = cluster.job_logs();
+    assert!(logs.contains("first the largest launch") && logs.contains("note: MPI_Win_create fails"), "{logs}");
+    let records = Folder { path: cluster.scratch.join("result") }.records().expect("journals");
+    let launches: Vec<_> = records.iter().filter_map(|record| record.launch.as_ref()).collect();
+    assert!(launches.iter().all(|launch| launch.environment["OMPI_MCA_osc"] == "pt2pt"), "{logs}");
     assert!(said.contains("submitted job 1: 2 nodes") && said.contains("submitted job 2: 4 nodes"), "{said}");
     // It is told that these nodes share a machine.
     assert!(said.contains("Several nodes are one machine"), "{said}");
@@ -279,7 +314,7 @@ fn a_job_that_is_put_back_into_the_queue_goes_on_where_it_was() {
 fn ping_pong(folder: &Path, worker: &Path) {
     let text = format!(
         "[fixed]\nkernel = \"message_rate.ping_pong\"\nmessages = 16\nnodes = 2\n[launch]\ntransport = \"mpi\"\n\
-         launcher = \"srun\"\nranks_per_node = 1\nworker = \"{}\"\npreflight = \"0 s\"\n[repeat]\nmin = 2\n",
+         launcher = \"srun\"\nranks_per_node = 1\nworker = \"{}\"\n[repeat]\nmin = 2\n",
         worker.display()
     );
     fs::write(folder.join("s.toml"), text).expect("a file");
@@ -311,7 +346,7 @@ fn a_worker_under_the_wrong_plugin_of_srun_is_told_the_right_one_of_those_that_t
 fn where_the_cluster_names_no_plugin_that_of_the_workers_mpi_is_chosen_and_recorded() {
     needs!(Slurm);
     needs!(Mpi);
-    let cluster = Cluster::with("MpiDefault=none");
+    let cluster = Cluster::with(&Site { mpi: "none", ..Site::default() });
     for (worker, chosen) in [(OPEN_MPI.worker(), "pmix"), (MPICH.worker(), "pmi2")] {
         ping_pong(&cluster.scratch, worker);
         let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", chosen]);
@@ -331,7 +366,7 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
     let sweep = |memory: &str| {
         let text = format!(
             "[fixed]\nkernel = \"apex_map.two_sided\"\nM = \"{memory}\"\nL = 1\n[axes]\nranks = [1, \"hardware threads\"]\n\
-             [launch]\nsubmit = \"slurm\"\npreflight = \"0 s\"\n[repeat]\nmin = 2\n"
+             [launch]\nsubmit = \"slurm\"\n[repeat]\nmin = 2\n"
         );
         fs::write(cluster.scratch.join("s.toml"), text).expect("a file");
     };
@@ -347,4 +382,155 @@ fn cores_of_a_sweep_that_is_submitted_are_those_of_the_nodes() {
     let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "other"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(text(&output).contains("2 ranks on a node take"), "{}", text(&output));
+}
+
+/// The follower may ask as often as it likes.
+fn followed(cluster: &Cluster, mut follower: Child) -> Output {
+    wait(
+        || format!("the end of the follower; {}", cluster.slurm(&["squeue"])),
+        || {
+            if cluster.scratch.join("result/jobs/asked").is_file() {
+                cluster.ask_again();
+            }
+            follower.try_wait().expect("a state").is_some()
+        },
+    );
+    ended(follower)
+}
+
+/// Login nodes have names of their own; samples belong to the cluster.
+#[test]
+fn who_follows_from_another_login_node_finds_the_same_samples() {
+    needs!(Slurm);
+    needs!(Network);
+    let cluster = Cluster::start();
+    slow(&cluster.scratch, 100);
+    let run = ["run", "s.toml", "--no-report", "--out", "result"];
+    let mut first = cluster.on_login_node("login1", &run);
+    let first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    wait(|| format!("a sample; {}", cluster.logs()), || cluster.samples() > 3);
+    kill(Pid::from_raw(first.id() as i32), Signal::SIGINT).expect("a signal");
+    assert_eq!(ended(first).status.code(), Some(130));
+    let mut second = cluster.on_login_node("login2", &run);
+    let output = ended(second.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the program"));
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(text(&output).matches("submitted job").count(), 0, "{}", text(&output));
+    cluster.assert_whole(300);
+    let status = text(&common::output(&mut cluster.on_login_node("login3", &["status", "result"])));
+    assert!(status.contains("300 successful, 0 stale"), "{status}");
+    let plan = text(&common::output(&mut cluster.on_login_node("login3", &["plan", "s.toml", "--out", "result"])));
+    assert!(plan.contains("3 done, 0 partial") && plan.contains("0 stale samples"), "{plan}");
+    let manifest = fs::read_to_string(cluster.scratch.join("result/manifest.json")).expect("a manifest");
+    assert!(manifest.contains("\"machine\": \"test\""), "{manifest}");
+}
+
+/// Of memory jobs get what their nodes have, or what the user names; who was killed for it is told so.
+#[test]
+fn a_job_gets_the_memory_of_its_nodes_and_one_that_is_killed_for_it_says_so() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    let sweep = "[fixed]\nkernel = \"apex_map.two_sided\"\nranks = 1\nM = \"96 Mwords\"\nN = 1\nL = 64\nI = 64\n[launch]\n\
+                 submit = \"slurm\"\n[repeat]\nmin = 2\n";
+    fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
+    let run = ["run", "s.toml", "--no-report", "--out", "result"];
+    let output = cluster.apexmap(&run);
+    assert!(output.status.success(), "768 MiB of a node with 2000: {}", text(&output));
+    cluster.assert_whole(2);
+    fs::remove_dir_all(cluster.scratch.join("result")).expect("a result");
+    let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &[&run[..], &["--directive=--mem=200"]].concat());
+    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    let output = followed(&cluster, follower);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("Slurm killed a step for lack of memory") && said.contains("help: lower M"), "{said}");
+    let status = text(&cluster.apexmap(&["status", "result"]));
+    assert!(status.contains("for lack of memory") && status.contains("help: lower M"), "{status}");
+}
+
+/// The commands of docs/clusters.md and README.md, on nodes for which they are meant.
+#[test]
+fn the_commands_of_the_guide_run_as_they_stand_there() {
+    needs!(Slurm);
+    needs!(Mpi);
+    let cluster = Cluster::with(&Site { cores: 128, mebibytes: 256_000, longest: 1440, ..Site::default() });
+    let worker = OPEN_MPI.worker().display().to_string();
+    let guide = ["docs/clusters.md", "README.md"];
+    let guide = guide
+        .map(|page| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page"))
+        .concat();
+    let commands: Vec<&str> = guide
+        .lines()
+        .filter(|line| line.starts_with("target/release/apexmap run") && line.contains("--submit"))
+        .collect();
+    assert!(commands.len() >= 3, "{commands:?}");
+    for command in commands {
+        let words = command.split_whitespace().skip(1).filter(|word| *word != "--dry-run");
+        let words: Vec<&str> =
+            words.map(|word| if word == "target-mpi/release/apexmap" { &worker } else { word }).collect();
+        let output = cluster.apexmap(&[&words[..], &["--dry-run"]].concat());
+        let said = text(&output);
+        assert!(output.status.success(), "{command}: {said}");
+        assert!(said.contains("#SBATCH --nodes=2\n") && said.contains("--machine test"), "{command}: {said}");
+        if command.contains("paper-figures-3-to-7") {
+            assert!(said.contains("each node gets 128 ranks, one for each of its cores"), "{said}");
+            assert!(
+                said.contains("#SBATCH --ntasks-per-node=128\n") && said.contains("--ranks-per-node=128"),
+                "{said}"
+            );
+            assert!(said.contains("#SBATCH --time=02:00:00\n"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_the_partition_does_not_give_is_refused_before_it_waits_in_the_queue() {
+    needs!(Slurm);
+    let cluster = Cluster::start();
+    slow(&cluster.scratch, 4_000_000);
+    let dry =
+        |further: &[&str]| cluster.apexmap(&[&["run", "s.toml", "--out", "result", "--dry-run"], further].concat());
+    let said = text(&dry(&[]));
+    assert!(said.contains("#SBATCH --time=00:10:00\n") && said.contains("in a chain"), "{said}");
+    let output = dry(&["--time-limit", "30 min"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output).contains("the default partition gives 10 min at most"), "{}", text(&output));
+    let sweep = "[fixed]\nkernel = \"message_rate.ping_pong\"\nranks = 18\n[launch]\ntransport = \"mpi\"\nlauncher = \"srun\"\n\
+                 ranks_per_node = 2\nworker = \"WORKER\"\nsubmit = \"slurm\"\n";
+    if crate::needs::Group::Mpi.is_here() {
+        let sweep = sweep.replace("WORKER", &OPEN_MPI.worker().display().to_string());
+        fs::write(cluster.scratch.join("s.toml"), sweep).expect("a file");
+        let output = dry(&["--partition", "main"]);
+        assert_eq!(output.status.code(), Some(2));
+        let told = "a job would need 9 nodes with 2 ranks on each; sinfo says that partition main gives 4 at most";
+        assert!(text(&output).contains(told), "{}", text(&output));
+    }
+    // What Slurm finds out itself. A directive is the user's word against all limits.
+    slow(&cluster.scratch, 2);
+    let run = ["run", "s.toml", "--no-report", "--out", "result", "--directive=--time=30"];
+    let mut command = cluster.command(env!("CARGO_BIN_EXE_apexmap"), &run);
+    let follower = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    let output = followed(&cluster, follower);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("can never start") && said.contains("PartitionTimeLimit"), "{said}");
+    assert!(said.contains("help: name a shorter time with --time-limit"), "{said}");
+    assert_eq!(said.matches("submitted job").count(), 1, "{said}");
+    wait(|| "an empty queue".into(), || cluster.slurm(&["squeue", "--noheader"]).is_empty());
+}
+
+/// As where the launch is one's own: cause, help, exit code.
+#[test]
+fn a_job_that_finds_the_set_up_at_fault_tells_its_follower_what_to_do() {
+    needs!(Slurm);
+    needs!(Mpi);
+    let cluster = Cluster::start();
+    ping_pong(&cluster.scratch, MPICH.worker());
+    let output = cluster.apexmap(&["run", "s.toml", "--no-report", "--out", "result", "--submit"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("the launcher belongs to another MPI than the worker"), "{said}");
+    assert!(said.contains("help: set SLURM_MPI_TYPE=pmi2 for MPICH"), "{said}");
+    assert_eq!(said.matches("submitted job").count(), 1, "{said}");
+    let status = text(&cluster.apexmap(&["status", "result"]));
+    assert!(status.contains("belongs to another MPI") && status.contains("help: set SLURM_MPI_TYPE=pmi2"), "{status}");
 }

@@ -1,7 +1,7 @@
 //! A sweep as jobs: divided, submitted, followed, and submitted again however jobs end. The cluster is a script; the jobs' drivers
 //! are real, their launches scripted.
 
-use super::common::{Scratch, apexmap, small_point};
+use super::common::{Scratch, apexmap, output, small_point};
 use super::mock::{LIMITS, Mock, Recorder, Script};
 use super::terminal::TINY;
 use apexmap::error::{Error, ErrorKind, Result};
@@ -10,12 +10,13 @@ use apexmap::explore::batch::options::{Jobs as Division, SubmitTable};
 use apexmap::explore::batch::{ALL, JobOptions, JobState, known};
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::Folder;
+use apexmap::explore::store::manifest::Manifest;
 use apexmap::explore::submit::decide::{Next, next};
 use apexmap::explore::submit::follow::{Follower, Stopped, follow};
 use apexmap::explore::submit::known::cancel;
 use apexmap::explore::submit::parts::{chain, parts};
 use apexmap::explore::submit::record::{Job, Line, Own};
-use apexmap::explore::submit::{Jobs, Part, PartFile, Queue, System};
+use apexmap::explore::submit::{Jobs, Part, PartFile, Queue, System, log};
 use apexmap::explore::sweep::driver::{Setting, drive};
 use apexmap::explore::sweep::plan::{Context, Plan, Progress};
 use apexmap::explore::sweep::{Machine, time};
@@ -92,6 +93,8 @@ struct Cluster {
     loses: bool,
     /// What the launches of the next job do.
     launches: RefCell<Vec<Script>>,
+    /// What jobs print.
+    says: Option<String>,
 }
 
 impl Cluster {
@@ -118,6 +121,7 @@ impl Cluster {
             retry_failed: part.retry_failed,
             preflight_seconds: 0.0,
             ends_if_noisy: false,
+            remedy: &|_| Ok(None),
             watcher: &mut Recorder::default(),
             interrupted: &interrupted,
         };
@@ -144,20 +148,23 @@ impl Cluster {
             End::SetUp => {
                 self.own(&job, &started);
                 let message = "3 launches in a row ended for the same reason, which is the set-up's".into();
-                self.own(&job, &Own::Ended { code: 6, message });
+                self.own(&job, &Own::Ended { code: 6, message, help: "set it up".into() });
                 return JobState::Failed;
             }
             End::Refuses => {
                 self.own(&job, &started);
-                self.own(&job, &Own::Ended { code: 3, message: "no srun".into() });
+                self.own(&job, &Own::Ended { code: 3, message: "no srun".into(), help: String::new() });
                 return JobState::Failed;
             }
             _ => self.own(&job, &started),
         }
+        if let Some(text) = &self.says {
+            std::fs::write(self.folder.path.join(Jobs::log(&job)), text).expect("a log");
+        }
         match end {
             End::Well => {
                 self.drive(&job, usize::MAX);
-                self.own(&job, &Own::Ended { code: 0, message: String::new() });
+                self.own(&job, &Own::Ended { code: 0, message: String::new(), help: String::new() });
                 JobState::Completed
             }
             End::Killed(samples, state) => {
@@ -170,13 +177,13 @@ impl Cluster {
             }
             End::InOrder(samples) => {
                 self.drive(&job, samples);
-                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into() });
+                self.own(&job, &Own::Ended { code: 0, message: "its time was over".into(), help: String::new() });
                 JobState::Completed
             }
             End::Requeued(samples) => {
                 self.drive(&job, samples);
                 // Its driver was told to end, and said so.
-                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into() });
+                self.own(&job, &Own::Ended { code: 143, message: "interrupted".into(), help: String::new() });
                 self.requeued.insert(id);
                 JobState::Waiting
             }
@@ -273,6 +280,7 @@ impl Case {
             mute: false,
             loses: false,
             launches: RefCell::default(),
+            says: None,
         };
         let (division, measuring) = (Division::One, 10.0);
         Self { _scratch: scratch, cluster, tries: 10, division, measuring, limit: None, retry_failed: false }
@@ -762,10 +770,103 @@ fn a_job_that_finds_the_set_up_at_fault_is_the_last_of_its_part() {
     assert_eq!(stopped.len(), 1);
     let why = stopped.values().next().expect("a reason");
     assert!(why.contains("which is the set-up's") && why.contains("no other is submitted"), "{why}");
+    let store = Jobs::of(&case.cluster.folder);
+    let job = store.read().expect("the record").1.remove(0);
+    assert_eq!(log::advice(&store, &job).expect("files").as_deref(), Some("set it up"));
     let submitted = case.cluster.jobs.len();
     assert!(submitted > 1, "it was a chain");
     assert_eq!(case.cluster.cancelled.len(), submitted - 1);
     // The next command tries again: the cause may be mended.
     assert!(case.follow().expect("an end").is_empty());
     case.assert_whole();
+}
+
+#[test]
+fn a_job_that_asks_for_what_it_cannot_get_is_cancelled_and_the_last_of_its_part() {
+    let mut case = Case::new(&[End::Never(JobState::Unsatisfiable)]);
+    (case.measuring, case.limit) = (2000.0, Some(600.0));
+    let stopped = case.follow().expect("an end");
+    assert_eq!(
+        stopped["all"],
+        "a job can never start: it asks for what the batch system does not give (Priority), and another would not either"
+    );
+    let submitted = case.cluster.jobs.len();
+    assert!(submitted > 1, "it was a chain");
+    assert_eq!(case.cluster.cancelled.len(), submitted, "nothing of it stays in the queue");
+    assert_eq!(case.ended()[0], JobState::Unsatisfiable);
+    // The next command tries again.
+    assert!(case.follow().expect("an end").is_empty());
+    case.assert_whole();
+}
+
+/// The system says at most that it failed; what it printed tells more.
+#[test]
+fn why_a_job_ended_is_looked_for_at_the_end_of_its_log() {
+    for (said, state, told, next) in [
+        (
+            "slurmstepd: error: Exceeded job memory limit\n",
+            JobState::Ended,
+            "Slurm killed a step for lack of memory",
+            "lower M",
+        ),
+        (
+            "slurmstepd-n1: error: Step 5.batch exceeded memory limit (1 > 0), being killed\n",
+            JobState::Failed,
+            "for lack of memory",
+            "lower M",
+        ),
+        (
+            "am-001.sh: line 9: /w/apexmap: error while loading shared libraries: libx.so\n",
+            JobState::Failed,
+            "a shared library",
+            "load the modules",
+        ),
+        ("all is well\n", JobState::Failed, "Priority", ""),
+        ("slurmstepd: error: Exceeded job memory limit\n", JobState::Preempted, "Priority", ""),
+    ] {
+        let mut case = Case::new(&[End::Killed(2, state)]);
+        case.tries = 1;
+        let folder = case.cluster.folder.clone();
+        case.cluster.says = Some(format!("{}{said}", "noise\n".repeat(9000)));
+        let stopped = case.follow().expect("an end");
+        assert!(stopped["all"].contains(told), "{stopped:?}");
+        let store = Jobs::of(&folder);
+        let job = store.read().expect("the record").1.remove(0);
+        let advice = log::advice(&store, &job).expect("files").unwrap_or_default();
+        assert!(advice.starts_with(next) && advice.is_empty() == next.is_empty(), "{advice}");
+    }
+}
+
+/// Names tell samples apart: login nodes and compute nodes have names of their own.
+#[test]
+fn a_machine_is_called_by_its_cluster_in_an_allocation_and_as_before_where_jobs_measured() {
+    let scratch = Scratch::new();
+    let sweep = "[fixed]\nkernel = \"apex_map.sequential\"\nM = 4096\nI = 16\nN = 1\nL = 1\n[launch]\npreflight = 0\n[repeat]\nmin = 2\n";
+    std::fs::write(scratch.join("s.toml"), sweep).expect("a file");
+    let run = |arguments: &[&str], inside: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apexmap"));
+        command.current_dir(&*scratch).args(arguments).args(["s.toml", "--out", "result"]);
+        command.env_remove("SLURM_JOB_ID");
+        if inside {
+            command.env("SLURM_JOB_ID", "1").env("SLURM_JOB_NUM_NODES", "1").env("SLURM_CLUSTER_NAME", "summit");
+        }
+        let output = output(&mut command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    run(&["run", "--no-report"], true);
+    let folder = Folder { path: scratch.join("result") };
+    assert_eq!(Manifest::read(&folder).expect("a manifest").machine, "summit");
+    assert!(run(&["plan"], true).contains("1 done") && run(&["plan"], false).contains("2 stale samples"));
+    assert!(run(&["plan", "--machine", "summit"], false).contains("1 done"));
+
+    let store = Jobs::of(&folder);
+    store.create().expect("a folder");
+    let job = "am-001-abc".to_owned();
+    store
+        .append(&Line::Submitting { job: job.clone(), part: "all".into(), seconds: 60.0, after: None, samples: 0 })
+        .expect("a line");
+    store.append(&Line::Ended { job, state: JobState::Completed, why: String::new(), samples: 2 }).expect("a line");
+    assert!(run(&["plan"], false).contains("1 done"), "whatever this host is called");
+    assert!(run(&["plan", "--machine", "other"], false).contains("2 stale samples"), "the user's word comes first");
 }

@@ -1,7 +1,7 @@
 //! The command line of both wings.
 //!
 //! Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete;
-//! 5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.
+//! 5 `--fail-if` found something; 6 the set-up is at fault; 70 internal error; 129, 130, 143 interrupted.
 
 #[cfg(feature = "explore")]
 mod completions;
@@ -40,7 +40,8 @@ const AFTER_HELP: &str = "Examples:
   apexmap kernels                what can be measured
 
 Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; \
-5 `--fail-if` found something; 70 internal error; 129, 130, 143 interrupted.";
+5 `--fail-if` found something; 6 all launches fail for one reason, which is the set-up's; 70 internal error; \
+129, 130, 143 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -93,8 +93,8 @@ impl Network {
         // Slurm's or another allocation on this machine is not meant.
         command.env("HYDRA_LAUNCHER", "ssh").env("OMPI_MCA_plm", "rsh");
         command.env("OMPI_MCA_btl", "self,tcp").env("OMPI_MCA_pml", "ob1");
-        // Hosts share processors: ranks that wait must give way. The default component for one-sided operations fails over TCP.
-        command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_osc", "pt2pt");
+        // Hosts share processors: ranks that wait must give way.
+        command.env("OMPI_MCA_mpi_yield_when_idle", "1");
         command
     }
 }

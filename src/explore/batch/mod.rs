@@ -53,6 +53,8 @@ pub enum JobState {
     Deadline,
     /// What it depends on will not come.
     NeverStarts,
+    /// It asks for more than the system gives to any job.
+    Unsatisfiable,
     /// It is not in the queue any more, and the system does not say how it ended.
     Ended,
 }
@@ -78,6 +80,7 @@ impl JobState {
             Self::OutOfMemory => "was killed for lack of memory",
             Self::Deadline => "was ended at its deadline",
             Self::NeverStarts => "can never start: what it waits for did not come",
+            Self::Unsatisfiable => "can never start: it asks for what the batch system does not give",
             Self::Ended => "has left the queue",
         }
     }

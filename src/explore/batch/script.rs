@@ -42,7 +42,8 @@ impl JobScript<'_> {
         // Modules are a function of login shells.
         let shell = if options.modules.is_empty() { "#!/bin/bash\n" } else { "#!/bin/bash -l\n" };
         let mut text = shell.to_owned();
-        let exclusive = template.exclusive.iter().filter(|_| options.exclusive);
+        let exclusive =
+            template.exclusive.iter().filter(|line| options.exclusive && !is_said(line, &options.directives));
         let lines = template.directives.iter().chain(exclusive).filter_map(|line| filled(line, value));
         for line in lines.chain(options.directives.iter().cloned()) {
             let _ = writeln!(text, "{}{line}", template.prefix);
@@ -59,6 +60,11 @@ impl JobScript<'_> {
         let _ = writeln!(text, "exec {}", command.join(" "));
         text
     }
+}
+
+/// Whether the user's directives name this option themselves, or one that begins like it: `--mem-per-cpu` excludes `--mem`.
+fn is_said(line: &str, directives: &[String]) -> bool {
+    line.split_once('=').is_some_and(|(option, _)| directives.iter().any(|other| other.starts_with(option)))
 }
 
 /// For a shell: in single quotes, unless it is plain.

@@ -38,14 +38,18 @@ pub struct Template {
     /// Asks for jobs that the first answer lacks, as they ended some time ago, and for those that were cancelled.
     pub ask_ended: Option<Question>,
     /// Asks what the nodes of `{partition}` are: a line for each, with its partition (`*` after the default one), sockets, cores of a
-    /// socket, hardware threads of a core, and memory in MiB. An argument whose placeholder has no value is left out.
+    /// socket, hardware threads of a core, and memory in MiB; then, if it tells, the longest time of a job (`[days-]hours:minutes:seconds` or `infinite`) and its most nodes
+    /// (`1-4` or `1-infinite`). An argument whose placeholder has no value is left out.
     #[serde(default)]
     pub nodes: Vec<String>,
+    /// Tells the cluster's name, in a line `ClusterName = NAME`: login nodes have names of their own.
+    #[serde(default)]
+    pub cluster: Vec<String>,
     /// Cancels `{ids}`, each an argument of its own.
     pub cancel: Vec<String>,
     /// The system's words for states.
     pub states: BTreeMap<String, JobState>,
-    /// Parts of reasons that say more than the state.
+    /// Parts of reasons that say more than the state; `..` stands for anything.
     #[serde(default)]
     pub reasons: BTreeMap<String, JobState>,
 }

@@ -58,7 +58,7 @@ pub struct Arguments {
     /// If the folder holds another result, keep that as FOLDER.1 and begin anew
     #[arg(long)]
     replace: bool,
-    /// Name of this machine on the card [default: its host name]
+    /// Name of this machine on the card [default: in an allocation of Slurm the cluster's name, else the host's]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
 }
@@ -152,6 +152,7 @@ fn measure(
             machine: arguments.machine.clone(),
             ranks_per_node: None,
             worker_info: None,
+            submit: None,
             hosts: arguments.hosts.clone(),
             hostfile: arguments.hostfile.clone(),
         },

@@ -108,6 +108,7 @@ fn export(arguments: &ExportArguments) -> Result<()> {
         worker: arguments.worker.clone(),
         machine: arguments.machine.clone(),
         ranks_per_node: arguments.ranks_per_node,
+        submit: None,
         worker_info: arguments.worker_info.clone(),
         hosts: Vec::new(),
         hostfile: None,

@@ -1,5 +1,6 @@
 //! The launches of a sweep: what is checked before them, how they are started, and what is said of them in a result folder.
 
+use super::fallback::Fallback;
 use super::progress::Progress;
 use super::setup::Setup;
 use super::shell::words;
@@ -89,10 +90,12 @@ pub fn measure(
     if let Some((name, value)) = &chosen {
         watcher.say(&format!("note: {name}={value} is set for the launches, as the worker is built for {library}"));
     }
+    let fallback = Fallback::new(setup, folder)?;
+    fallback.note().iter().for_each(|text| watcher.say(text));
     let command = |job: &Path, size: LaunchSize| -> CommandLine {
         let job = launch_job((&setup.plan.context, &setup.hosts), (program, &setup.worker), job, size, here);
         let mut line = launcher.command(&job);
-        line.env.extend(chosen.clone());
+        line.env.extend(chosen.clone().into_iter().chain(fallback.variable()));
         line
     };
     let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
@@ -112,11 +115,12 @@ pub fn measure(
             retry_failed: conduct.retry_failed,
             preflight_seconds: setup.sweep.launch.preflight_seconds,
             ends_if_noisy: conduct.ends_if_noisy,
+            remedy: &|ending| fallback.remedy(ending),
             watcher,
             interrupted,
         },
     );
-    driven.map_err(|error| match launcher.offers(library) {
+    driven.map_err(|error| fallback.advise(error)).map_err(|error| match launcher.offers(library) {
         Some(offers) if causes::is_of_launcher(&error.what) => {
             Error { next: format!("{offers}; {}", error.next), ..error }
         }

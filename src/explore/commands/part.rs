@@ -32,13 +32,13 @@ pub fn run(arguments: &SweepArguments, path: &Path) -> Result<()> {
     jobs.append_own(&part.job, &started)?;
     let out_of_time = Cell::new(false);
     let result = measure(arguments, &part, &folder, begun, &out_of_time);
-    let (result, message) = match result {
-        Err(_) if out_of_time.get() => (Ok(()), "its time was over".to_owned()),
-        Err(error) => (Err(error.clone()), error.what),
-        Ok(()) => (Ok(()), String::new()),
+    let (result, message, help) = match result {
+        Err(_) if out_of_time.get() => (Ok(()), "its time was over".to_owned(), String::new()),
+        Err(error) => (Err(error.clone()), error.what, error.next),
+        Ok(()) => (Ok(()), String::new(), String::new()),
     };
     let code = result.as_ref().map_or_else(Error::exit_code, |()| 0);
-    jobs.append_own(&part.job, &Own::Ended { code, message: message.clone() })?;
+    jobs.append_own(&part.job, &Own::Ended { code, message: message.clone(), help })?;
     if !message.is_empty() && code == 0 {
         note(&format!("{message}; what is left is for the next job"));
     }

@@ -4,8 +4,10 @@ use super::card::CardArguments;
 use super::conduct::carry_out;
 use super::launching::Conduct;
 use super::part;
+use super::partition::for_nodes;
 use super::setup::{Setup, SweepArguments};
-use super::submit::{self, SubmitArguments};
+use super::submit;
+use super::submit_options::{SubmitArguments, system};
 use crate::error::{Error, Result};
 use crate::explore::store::Folder;
 use crate::terminal::note;
@@ -54,7 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.part {
         return part::run(&arguments.sweep, path);
     }
-    let setup = Setup::new(&arguments.sweep)?;
+    let sweep = SweepArguments { submit: system(&arguments.submit), ..arguments.sweep.clone() };
+    let setup = Setup::new(&sweep)?;
     keep_apart(&setup, arguments.replace)?;
     let conduct = Conduct {
         retry_failed: arguments.retry_failed,
@@ -67,8 +70,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 "remove --hosts, --hostfile, and hosts and hostfile of [launch], or run it here without --submit";
             return Err(Error::input("a batch system chooses the hosts of its jobs itself", next));
         }
-        let setup = submit::for_nodes(setup, &arguments.submit, &arguments.sweep)?;
-        return submit::carry_out(&setup, &arguments.submit, &arguments.card, conduct);
+        let (setup, partition) = for_nodes(setup, &arguments.submit, &sweep)?;
+        return submit::carry_out(&setup, &arguments.submit, partition.as_ref(), &arguments.card, conduct);
     }
     carry_out(&setup, &arguments.card, conduct)
 }

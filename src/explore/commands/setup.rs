@@ -1,6 +1,7 @@
 //! What `run`, `plan` and `calibrate` share: a sweep, its worker, its plan and its result folder.
 
 use super::interrupt::Interrupt;
+use super::machine_name::machine_name;
 use crate::error::{Error, Result};
 use crate::explore::launch::hosts::{self, Hosts};
 use crate::explore::launch::{Here, HostsSource};
@@ -15,7 +16,6 @@ use crate::explore::sweep::{Machine, Sweep, ready};
 use crate::measure::comm::TransportKind;
 use crate::measure::hardware::Hardware;
 use crate::point::{LaunchSize, Point};
-use crate::provenance;
 use crate::units::{self, plural};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct SweepArguments {
     /// Worker program to start on the ranks, such as a build for the cluster's MPI [default: this program]
     #[arg(long, value_name = "PROGRAM")]
     pub worker: Option<PathBuf>,
-    /// Name of this machine in results [default: its host name]
+    /// Name of this machine in results [default: in jobs and allocations of Slurm the cluster's name, else the host's]
     #[arg(long, value_name = "NAME")]
     pub machine: Option<String>,
     /// Ranks on each node of a cluster, for the launcher and for batch jobs [default: the sweep's]
@@ -41,6 +41,9 @@ pub struct SweepArguments {
     /// What the worker says of itself, where it cannot be started here.
     #[arg(skip)]
     pub worker_info: Option<PathBuf>,
+    /// The batch system of jobs that flags ask for; empty for the one whose programs are here.
+    #[arg(skip)]
+    pub submit: Option<String>,
     /// Hosts that take the ranks, such as node1,node2; with their ranks node1:4 [default: the sweep's, else the launcher's choice]
     #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
     pub hosts: Vec<String>,
@@ -85,8 +88,8 @@ impl Setup {
                 "remove it, or choose a sweep with transport = \"mpi\"",
             ));
         }
-        let named = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
-        let (worker, worker_info) = worker(named.as_deref(), arguments.worker_info.as_deref(), &sweep)?;
+        let program = arguments.worker.clone().or_else(|| sweep.launch.worker.clone());
+        let (worker, worker_info) = worker(program.as_deref(), arguments.worker_info.as_deref(), &sweep)?;
         let asked = arguments.ranks_per_node.map(|ranks| ranks as usize).or(sweep.launch.ranks_per_node);
         let given = hosts::given(&arguments.hosts, arguments.hostfile.as_deref());
         let (hosts, ranks_per_node) = match given.as_ref().or(sweep.launch.hosts.as_ref()) {
@@ -101,12 +104,14 @@ impl Setup {
             }
             None => (Vec::new(), asked),
         };
+        let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
+        let named = arguments.machine.as_deref();
         let context = Context {
             transport: sweep.launch.transport,
             launcher: sweep.launch.launcher,
             ranks_per_node,
             place: sweep.launch.place,
-            machine: arguments.machine.clone().unwrap_or_else(provenance::host_name),
+            machine: machine_name(named, arguments.submit.as_deref(), sweep.launch.submit.as_ref(), &folder),
             build: worker_info.build.fingerprint.clone(),
             builds: worker_info.build.families.clone(),
             library: worker_info
@@ -117,7 +122,6 @@ impl Setup {
         };
         let plan = Plan::new(context, sweep.points.clone(), sweep.launch.launches, sweep.repeat, sweep.seed)?;
         enough(&plan, &hosts)?;
-        let folder = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&sweep.name));
         check_path(&folder)?;
         Ok(Self { sweep, plan, worker, worker_info, folder, hosts, machine: Machine::here(), sized_for: None })
     }

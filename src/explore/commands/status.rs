@@ -9,7 +9,7 @@ use crate::explore::store::journal::{Record, SampleOutcome};
 use crate::explore::store::manifest::Manifest;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::submit::follow::ASK_EVERY;
-use crate::explore::submit::{Jobs, Queue, System};
+use crate::explore::submit::{Jobs, Queue, System, log};
 use crate::explore::sweep;
 use crate::explore::sweep::plan::Progress;
 use crate::measure::worker::Repeat;
@@ -120,6 +120,13 @@ fn jobs(folder: &Folder, text: &mut String) -> Result<()> {
             (None, None) => "was submitted".to_owned(),
         };
         let _ = writeln!(text, "job {id}, {}: {state}", job.part);
+        let advice = match answer.filter(|answer| answer.state == JobState::Unsatisfiable) {
+            Some(answer) => Some(batch::answer::advice(&answer.reason).to_owned()),
+            None => log::advice(&store, &job)?,
+        };
+        if let Some(advice) = advice {
+            let _ = writeln!(text, "  help: {advice}");
+        }
     }
     Ok(())
 }

@@ -4,95 +4,26 @@ use super::card::CardArguments;
 use super::conduct;
 use super::interrupt::Interrupt;
 use super::launching::{self, Conduct};
+use super::partition::Partition;
 use super::plan_time::PlanTime;
 use super::progress::Progress;
-use super::setup::{Setup, SweepArguments};
+use super::setup::Setup;
+use super::submit_options::{SubmitArguments, options};
 use crate::error::{Error, ErrorKind, Result};
-use crate::explore::batch::options::{Jobs as Division, SubmitTable};
-use crate::explore::batch::{self, JobOptions, JobScript, Template};
+use crate::explore::batch::{self, JobOptions, JobScript, JobState, Template};
 use crate::explore::launch;
 use crate::explore::store::Folder;
-use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, follow};
+use crate::explore::submit::follow::{ASK_EVERY, Follower, LOOK_EVERY, Measuring, Stopped, follow};
 use crate::explore::submit::known::known;
 use crate::explore::submit::parts::{chain, parts};
 use crate::explore::submit::record::{Job, Line};
-use crate::explore::submit::{Jobs, Part, PartFile, System};
-use crate::explore::sweep::plan::{Entry, Progress as Done, largest_memory};
-use crate::explore::sweep::{self, Machine, cost};
+use crate::explore::submit::{Jobs, Part, PartFile, System, log};
+use crate::explore::sweep::cost;
+use crate::explore::sweep::plan::{Entry, Progress as Done};
 use crate::provenance;
 use crate::terminal::{note, print};
 use crate::units::{self, NumberStyle, plural};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-#[derive(clap::Args, Clone, Default)]
-#[command(next_help_heading = "Batch jobs")]
-pub struct SubmitArguments {
-    /// Submit the sweep as jobs of a batch system and follow them; Ctrl-C leaves the jobs, the same command follows again.
-    /// slurm, pbs, torque, lsf, flux, or a template file [default: the one whose programs are here]
-    #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "", require_equals = true)]
-    pub submit: Option<String>,
-    /// Show the scripts of the jobs, and submit nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Account or project that pays for the jobs
-    #[arg(long, value_name = "NAME")]
-    account: Option<String>,
-    /// Partition or queue of the jobs
-    #[arg(long, value_name = "NAME", visible_alias = "queue")]
-    partition: Option<String>,
-    /// Quality of service of the jobs
-    #[arg(long, value_name = "NAME")]
-    qos: Option<String>,
-    /// Features that the nodes must have
-    #[arg(long, value_name = "FEATURES")]
-    constraint: Option<String>,
-    /// Reservation to run in
-    #[arg(long, value_name = "NAME")]
-    reservation: Option<String>,
-    /// Longest time of one job, such as 2h: longer sweeps become chains of jobs
-    #[arg(long, value_name = "TIME")]
-    time_limit: Option<String>,
-    /// One job on the most nodes for all launches, instead of one for each number of nodes
-    #[arg(long)]
-    one_job: bool,
-    /// Environment module to load; may be given several times
-    #[arg(long, value_name = "NAME")]
-    module: Vec<String>,
-    /// Environment variable to set in the jobs; may be given several times
-    #[arg(long, value_name = "NAME=VALUE")]
-    environment: Vec<String>,
-    /// Further directive of the batch system, such as --mail-type=END; may be given several times
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    directive: Vec<String>,
-}
-
-impl SubmitArguments {
-    fn table(&self) -> Result<SubmitTable> {
-        let mut environment = BTreeMap::new();
-        for text in &self.environment {
-            let (name, value) = text.split_once('=').ok_or_else(|| {
-                Error::input(format!("--environment {text}: there is no ="), "write --environment NAME=VALUE")
-            })?;
-            environment.insert(name.to_owned(), value.to_owned());
-        }
-        Ok(SubmitTable {
-            system: self.submit.clone().filter(|system| !system.is_empty()),
-            account: self.account.clone(),
-            partition: self.partition.clone(),
-            qos: self.qos.clone(),
-            constraint: self.constraint.clone(),
-            reservation: self.reservation.clone(),
-            time_limit: self.time_limit.clone(),
-            jobs: self.one_job.then_some(Division::One),
-            exclusive: None,
-            modules: self.module.clone(),
-            environment,
-            directives: self.directive.clone(),
-            tries: None,
-        })
-    }
-}
+use std::path::Path;
 
 /// Whether this sweep is to become jobs: asked for here, or in the sweep, unless this process is in a job itself; or it has become
 /// jobs before that have not ended.
@@ -146,42 +77,21 @@ fn are_followed(store: &Jobs, folder: &Folder) -> Result<bool> {
     ))
 }
 
-/// The same sweep for the nodes on which its jobs will run, if the batch system tells what they are.
-pub fn for_nodes(setup: Setup, given: &SubmitArguments, arguments: &SweepArguments) -> Result<Setup> {
-    let store = Jobs::of(&Folder { path: setup.folder.clone() });
-    let earlier = if store.exist() { store.read()?.0 } else { None };
-    let (options, template) = options(&setup, given, earlier)?;
-    let system = System { template, folder: PathBuf::from("."), interrupted: &|| Ok(()) };
-    let Some((node, program)) = system.nodes(options.partition.as_deref()) else { return Ok(setup) };
-    let machine = Machine {
-        cores: node.cores,
-        hardware_threads: node.hardware_threads,
-        cores_of_numa_node: Some(node.cores_of_socket),
-        memory: node.memory,
-        ..setup.machine
-    };
-    let of = options.partition.map_or("the default partition".into(), |name| format!("partition {name}"));
-    let (cores, memory) = (plural(node.cores, "core"), units::bytes(node.memory as f64));
-    let source = format!("{program} says that a node of {of} has {cores} and {memory}");
-    let setup = Setup { sized_for: Some(source.clone()), ..Setup::on(arguments, machine)? };
-    let (bytes, ranks) = largest_memory(&setup.plan);
-    if bytes > node.memory {
-        let (ranks, needed) = (plural(ranks, "rank"), units::bytes(bytes as f64));
-        let what = format!("{}: {ranks} on a node take {needed}, and {source}", setup.sweep.path.display());
-        return Err(Error::input(what, "reduce M or the ranks on a node, or choose another partition"));
-    }
-    note(&format!("note: {source}: \"cores\" and sizes that follow the machine are those"));
-    Ok(setup)
-}
-
 /// Submits what is missing, follows, then draws figures and writes the report if asked.
-pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, conduct: Conduct) -> Result<()> {
+pub fn carry_out(
+    setup: &Setup,
+    given: &SubmitArguments,
+    partition: Option<&Partition>,
+    card: &CardArguments,
+    conduct: Conduct,
+) -> Result<()> {
     let folder =
         Folder { path: std::path::absolute(&setup.folder).map_err(|e| Error::file("find", &setup.folder, e))? };
     let store = Jobs::of(&folder);
     let earlier = if store.exist() { store.read()?.0 } else { None };
     let (options, template) = options(setup, given, earlier)?;
     let parts = parts(&setup.plan, options.jobs)?;
+    let options = partition.map_or(Ok(options.clone()), |partition| partition.within(options.clone(), &parts))?;
     let found = card.find(&setup.plan.context.machine, &[&provenance::host()])?;
     let measuring = |progress: &Done, sizes: &[_]| -> (f64, usize) {
         let records = folder.outcomes().unwrap_or_default();
@@ -229,10 +139,38 @@ pub fn carry_out(setup: &Setup, given: &SubmitArguments, card: &CardArguments, c
     drop(watcher);
     let stopped = stopped.map_err(|error| left(error, &folder))?;
     drop(interrupt);
-    for (part, why) in &stopped {
+    finish(setup, &folder, conduct, &stopped)
+}
+
+/// Figures, report and verdict; where jobs stopped before all was done, with the reason of that.
+fn finish(setup: &Setup, folder: &Folder, conduct: Conduct, stopped: &Stopped) -> Result<()> {
+    for (part, why) in stopped {
         note(&format!("{part}: {why}"));
     }
-    conduct::finish(setup, &folder, conduct)
+    let finished = conduct::finish(setup, folder, conduct);
+    match (finished, stop(&Jobs::of(folder), stopped)?) {
+        (Err(error), Some(stop)) if error.kind == ErrorKind::Measurement => {
+            Err(Error { what: format!("{}; {}", stop.what, error.what), ..stop })
+        }
+        (finished, _) => finished,
+    }
+}
+
+/// Why the jobs of a part ended before its points were done, with what to do, if that is known.
+fn stop(store: &Jobs, stopped: &Stopped) -> Result<Option<Error>> {
+    let jobs = store.read()?.1;
+    for part in stopped.keys() {
+        let is_told =
+            |job: &&Job| job.part == *part && job.ended.as_ref().is_some_and(|end| end.0 != JobState::Cancelled);
+        let Some(mut job) = jobs.iter().rev().find(is_told).cloned() else { continue };
+        store.look(&mut job)?;
+        let (Some((state, why, _)), Some(next)) = (&job.ended, log::advice(store, &job)?) else { continue };
+        let set_up = job.met_setup_fault() || *state == JobState::Unsatisfiable;
+        let kind = if set_up { ErrorKind::Setup } else { ErrorKind::Measurement };
+        let id = job.id.as_deref().unwrap_or(&job.name);
+        return Ok(Some(Error::new(kind, format!("job {id} {}: {why}", state.words()), next)));
+    }
+    Ok(None)
 }
 
 /// The error of a follower that was interrupted: the jobs go on.
@@ -247,37 +185,6 @@ fn left(error: Error, folder: &Folder) -> Error {
             super::shell::command()
         ),
     )
-}
-
-/// What the flags say, and for the rest the sweep; or what jobs of this result were submitted with before.
-fn options(setup: &Setup, given: &SubmitArguments, earlier: Option<JobOptions>) -> Result<(JobOptions, Template)> {
-    let flags = given.table()?;
-    let of_sweep = setup.sweep.launch.submit.as_ref().map(batch::Submit::table);
-    if let (Some(earlier), None, true) = (earlier, &of_sweep, flags == SubmitTable::default()) {
-        // What stands in a result is read with care: it may come from somebody else.
-        let wrong = |(what, next): (String, String)| Error::input(format!("{}: {what}", setup.folder.display()), next);
-        earlier.check().map_err(wrong)?;
-        if earlier.changes_programs() {
-            let what = "jobs were submitted with modules, environment variables or directives, which no result is trusted with";
-            return Err(wrong((what.into(), "follow them with the command that submitted them".into())));
-        }
-        let template = batch::known(&earlier.system)?;
-        return Ok((earlier, template));
-    }
-    let table = flags.or(of_sweep.unwrap_or_default());
-    let template = match &table.system {
-        Some(system) => batch::find(system)?,
-        None => batch::here(&std::env::var_os("PATH").unwrap_or_default())?,
-    };
-    let system = match &table.system {
-        Some(path) if Path::new(path).is_file() => {
-            std::path::absolute(path).map_or(path.clone(), |path| path.to_string_lossy().into_owned())
-        }
-        _ => template.name.clone(),
-    };
-    let options =
-        table.options(&system, sweep::time).map_err(|(what, next)| Error::input(format!("submit: {what}"), next))?;
-    Ok((options, template))
 }
 
 /// What all jobs of a sweep are made from.

@@ -10,14 +10,14 @@ use crate::explore::store::manifest::Manifest;
 use crate::explore::store::trial::Trial;
 use crate::explore::store::{Folder, Samples};
 use crate::explore::submit::parts;
-use crate::explore::sweep::Sweep;
 use crate::explore::sweep::plan::{Plan, Progress as Done};
+use crate::explore::sweep::{Sweep, faults, remote_memory};
 use crate::measure::comm::TransportKind;
 use crate::measure::kernels;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point, Value};
 use crate::provenance::{self, Placement};
-use crate::sample::Launch;
+use crate::sample::{Launch, Sample};
 use crate::terminal::note;
 use crate::units::{amount, plural};
 use std::collections::BTreeMap;
@@ -28,6 +28,8 @@ pub struct Shown {
     pub launch: Launch,
     pub manifest: Manifest,
     pub samples: Samples,
+    /// One-sided operations had to be made of messages.
+    by_messages: bool,
 }
 
 /// The launch that a trial is about.
@@ -49,7 +51,11 @@ pub fn carry_out(
     let (host, process) = (provenance::host_name(), std::process::id());
     let path = PathBuf::from(format!("{}-try-{host}-{process}", setup.folder.display()));
     let trial = of(setup, size, path.clone())?;
+    let result = Folder { path: setup.folder.clone() };
     let folder = Folder::create(&path)?;
+    if result.is_one_sided_by_messages()? {
+        folder.keep_one_sided_by_messages()?;
+    }
     let ran = measure(&trial, &folder, launcher, interrupted);
     if let Err(Error { kind: ErrorKind::Interrupted(_), .. }) = ran {
         let _ = std::fs::remove_dir_all(&path);
@@ -63,8 +69,9 @@ pub fn carry_out(
     let Some(end) = manifest.launches.last() else { return Err(Error::internal("a launch without a greeting")) };
     let launch = end.launch.clone();
     on_as_many_nodes(&launch, expected)?;
+    let by_messages = folder.is_one_sided_by_messages()?;
     std::fs::remove_dir_all(&path).map_err(|e| Error::file("remove", &path, e))?;
-    Ok(Shown { launch, manifest, samples })
+    Ok(Shown { launch, manifest, samples, by_messages })
 }
 
 fn measure(
@@ -80,7 +87,22 @@ fn measure(
     driven?;
     let records = folder.outcomes()?;
     launching::manifest(trial).with_records(&records).write(folder)?;
-    launching::verdict(trial, folder, &Done::new(&trial.plan, &records))
+    let failed = records.iter().flat_map(|record| &record.samples).find_map(|sample| sample.failure.as_deref());
+    match failed {
+        Some(sample) => Err(failure(sample)),
+        None => launching::verdict(trial, folder, &Done::new(&trial.plan, &records)),
+    }
+}
+
+/// A run of the trial that failed. No point of the sweep is to blame: the set-up is.
+fn failure(sample: &Sample) -> Error {
+    let (message, next) = sample.message.split_once(faults::ADVICE).unwrap_or((&sample.message, ""));
+    let next = if next.is_empty() { "see why, and fix that" } else { next };
+    Error::new(
+        ErrorKind::Setup,
+        format!("the trial of the largest launch failed, in {}: {message}", sample.point.kernel),
+        format!("{next}; then rerun the same command"),
+    )
 }
 
 /// Before the first sample of a sweep on several nodes: the first numbers are told, and kept for the report.
@@ -104,6 +126,9 @@ pub fn before_all(
     note("first the largest launch, for a moment (preflight = \"0 s\" in [launch] leaves this out)");
     let shown = carry_out(setup, size, launcher, interrupted)?;
     told(&shown.launch, &shown.samples).lines().for_each(note);
+    if shown.by_messages {
+        folder.keep_one_sided_by_messages()?;
+    }
     folder.replace_trial(&record(&shown))
 }
 
@@ -120,13 +145,11 @@ fn record(shown: &Shown) -> Trial {
 
 /// The trial of a sweep: a few runs on the ranks of a launch, with the sweep's settings of launches.
 fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
-    let (few, long) = (64_u64, 64_u64 << 10);
-    let mut points = vec![Point::new("calibrate.barrier", size.ranks).with("barriers", few)];
-    if size.ranks.is_multiple_of(2) {
-        let messages =
-            |kernel, bytes: u64| Point::new(kernel, size.ranks).with("messages", few).with("message_bytes", bytes);
-        points.push(messages(PING_PONG, 8));
-        points.push(messages(STREAMING, long));
+    let mut points = runs(size.ranks);
+    let threads = setup.plan.context.transport == TransportKind::Threads;
+    // Its check puts to all ranks. It is no run of a single rank.
+    if size.ranks > 1 && (threads || setup.sweep.points.iter().any(remote_memory::is_used)) {
+        points.push(Point::new("calibrate.barrier", size.ranks).with("barriers", FEW));
     }
     let spread = [("nodes", size.nodes), ("ranks_per_node", size.ranks_per_node)];
     for point in &mut points {
@@ -142,6 +165,16 @@ fn of(setup: &Setup, size: LaunchSize, folder: PathBuf) -> Result<Setup> {
     let plan = Plan::new(setup.plan.context.clone(), points.clone(), 1, repeat, sweep.seed)?;
     let sweep = Sweep { points, repeat, text: String::new(), title, ..sweep.clone() };
     Ok(Setup { sweep, plan, folder, ..setup.clone() })
+}
+
+/// Runs of a trial, by messages alone: not every network has remote memory.
+fn runs(ranks: usize) -> Vec<Point> {
+    if !ranks.is_multiple_of(2) {
+        let words = 4096 * ranks as u64;
+        return vec![Point::new("apex_map.two_sided", ranks).with("M", words).with("I", FEW).with("N", 1_u64)];
+    }
+    let messages = |kernel, bytes: u64| Point::new(kernel, ranks).with("messages", FEW).with("message_bytes", bytes);
+    vec![messages(PING_PONG, 8), messages(STREAMING, 64 << 10)]
 }
 
 /// Where the ranks are, and the first numbers.
@@ -164,22 +197,31 @@ pub fn told(launch: &Launch, samples: &Samples) -> String {
         names.join(", ")
     );
     for (kernel, what, column, of) in NUMBERS {
-        if let Some(median) = samples.of_kernel(kernel).good().median(column) {
+        if let Some(median) = samples.of_kernel(kernel).good().median(column).or_else(|| before_runs(samples, what)) {
             text += &format!("{what:<10} {}{of}\n", amount(median, columns::describe(column).unit));
         }
     }
     text
 }
 
+/// The time of a barrier where its own kernel did not run: that of the barriers before each run, which need no remote memory.
+fn before_runs(samples: &Samples, what: &str) -> Option<f64> {
+    samples.good().median("canary_barrier_seconds").filter(|_| what == BARRIER)
+}
+
 /// Names of nodes that are shown, at most.
 const NAMED: usize = 8;
 
 const PING_PONG: &str = "message_rate.ping_pong";
+const BARRIER: &str = "barrier";
 const STREAMING: &str = "message_rate.streaming";
+
+/// Messages and barriers of a run.
+const FEW: u64 = 64;
 
 /// What is shown of the runs: their kernel, how it is called, a column, and of what it is.
 const NUMBERS: [(&str, &str, &str, &str); 3] = [
-    ("calibrate.barrier", "barrier", "operation_seconds", " of all ranks"),
+    ("calibrate.barrier", BARRIER, "operation_seconds", " of all ranks"),
     (PING_PONG, "ping-pong", "message_seconds_p50", " one way, 8 bytes, all pairs at once"),
     (STREAMING, "streaming", "bytes_per_second", " of all pairs together, 64 KiB a message"),
 ];

@@ -12,7 +12,8 @@ use crate::terminal::print;
 #[command(after_help = "Example: apexmap try my.toml --worker target-mpi/release/apexmap
 
 It starts the sweep's launcher with as many ranks as its largest launch has, and says where they are, what a barrier takes and what
-messages do between the first half of the ranks and the second. Run it where the sweep will run, such as in an allocation. Nothing
+messages do between the first half of the ranks and the second (of an even number of ranks). It opens no window of remote memory
+unless a kernel of the sweep does. Run it where the sweep will run, such as in an allocation. Nothing
 of it is kept if all went well. apexmap run does the same first where a sweep has several nodes.")]
 pub struct Arguments {
     #[command(flatten)]
@@ -21,7 +22,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let setup = Setup::new(&arguments.sweep)?;
-    if let Some(other) = setup.other_sweep() {
+    if let Some(other) = setup.other_sweep()? {
         return Err(Error::input(
             format!("{} holds the result of another sweep, {other}", setup.folder.display()),
             "name another folder with --out, or begin anew with apexmap run --replace, which keeps that result",

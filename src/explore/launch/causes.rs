@@ -51,12 +51,15 @@ impl Cause {
     }
 }
 
+/// Of Open MPI between hosts without remote memory.
+pub const NO_WINDOW: &str = "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network";
+
 /// Every known cause, the most special first.
 pub const ALL: &[Cause] = &[
     setup(
-        "MPI_Win_create fails: the one-sided component of Open MPI cannot use this network",
+        NO_WINDOW,
         &["MPI_Win_create: MPI_ERR_WIN", "in MPI_Win_create", "MPI_ERR_WIN:"],
-        "set OMPI_MCA_osc=pt2pt in the environment",
+        "set OMPI_MCA_osc=pt2pt in the environment (Open MPI 1 to 4)",
     ),
     setup(
         "a shared library that the worker needs is not on a node, or is of another version",
@@ -133,8 +136,8 @@ pub const ALL: &[Cause] = &[
     ),
     setup(
         "Slurm killed a step for lack of memory",
-        &["oom-kill event", "oom_kill event", "Out Of Memory", "OUT_OF_MEMORY", "Exceeded job memory limit", "TERM_MEMLIMIT"],
-        "lower M or the ranks on a node, or ask for more memory",
+        &["oom-kill event", "oom_kill event", "Out Of Memory", "OUT_OF_MEMORY", "xceeded job memory limit", "exceeded memory limit", "TERM_MEMLIMIT"],
+        "lower M or the ranks on a node, or ask for more memory (in a job of Slurm --directive=--mem=0 asks for all of a node)",
     )
     .of(Nature::Memory),
     setup(
@@ -300,6 +303,13 @@ pub struct Found {
     pub line: String,
 }
 
+impl Found {
+    /// The cause and its line.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}", self.cause.what, self.line)
+    }
+}
+
 /// Whether a message tells that launcher and library do not go together: no world of ranks came about.
 pub fn is_of_launcher(message: &str) -> bool {
     ["MPI plugin", "process management (PMI)", "belongs to another MPI"].iter().any(|words| message.contains(words))
@@ -364,7 +374,7 @@ pub fn more_special(first: Option<Found>, second: Option<Found>) -> Option<Found
 }
 
 /// Whether a line has the parts of a sign in their order.
-fn has(line: &str, sign: &str) -> bool {
+pub fn has(line: &str, sign: &str) -> bool {
     let mut rest = line;
     sign.split("..").all(|part| match rest.find(part) {
         Some(at) => {

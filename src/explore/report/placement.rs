@@ -2,6 +2,8 @@
 
 use crate::explore::store::Samples;
 use crate::explore::store::manifest::{LaunchEnd, Manifest};
+use crate::explore::store::one_sided::{BY_MESSAGES, VARIABLE};
+use crate::explore::sweep::remote_memory;
 use crate::provenance::Placement;
 use crate::units::plural;
 use serde::Serialize;
@@ -60,7 +62,20 @@ pub fn warnings(manifest: &Manifest, samples: &Samples) -> Vec<String> {
             nodes.join(", ")
         )
     });
-    unpinned.into_iter().chain(shared).chain(one_machine).chain(memory_elsewhere(&launches, samples)).collect()
+    let further = by_messages(&launches, samples).into_iter().chain(memory_elsewhere(&launches, samples));
+    unpinned.into_iter().chain(shared).chain(one_machine).chain(further).collect()
+}
+
+/// Gets and puts that the library made of messages.
+fn by_messages(launches: &[&LaunchEnd], samples: &Samples) -> Option<String> {
+    let is_so =
+        |end: &&&LaunchEnd| end.launch.environment.get(VARIABLE).is_some_and(|component| component == BY_MESSAGES);
+    let launches: Vec<&LaunchEnd> = launches.iter().filter(is_so).copied().collect();
+    let which = which(&launches, |_| true).filter(|_| remote_memory::is_in(samples))?;
+    Some(format!(
+        "Open MPI made gets and puts of messages in {which} ({VARIABLE}={BY_MESSAGES}): their times are those of messages that the other \
+         rank answers, and bounds and predictions for remote memory do not hold."
+    ))
 }
 
 /// The launches whose ranks are so, as text.

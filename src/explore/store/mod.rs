@@ -32,6 +32,7 @@ pub mod journal;
 mod lines;
 mod load;
 pub mod manifest;
+pub mod one_sided;
 mod packed;
 pub mod parquet;
 mod parquet_pages;

@@ -28,7 +28,10 @@ pub fn next(open: bool, jobs: &[&Job], asked: usize, tries: u32) -> Next {
     let since = jobs.get(asked..).unwrap_or_default();
     if let Some(job) = since.iter().find(|job| job.ended.is_some() && job.met_setup_fault()) {
         let why = job.ended.as_ref().map_or("", |(_, why, _)| why);
-        return Next::Stop(format!("{why}; no job will do better before that is mended, so no other is submitted"));
+        return Next::Stop(format!("{why}; no job will do better before that is fixed, so no other is submitted"));
+    }
+    if let Some((state, why, _)) = since.iter().filter_map(|job| job.ended.as_ref()).find(|(state, ..)| never(*state)) {
+        return Next::Stop(format!("a job {} ({why}), and another would not either", state.words()));
     }
     if jobs.iter().any(|job| job.ended.is_none()) {
         return Next::Wait;
@@ -53,6 +56,10 @@ pub fn next(open: bool, jobs: &[&Job], asked: usize, tries: u32) -> Next {
         return Next::Stop(told(&format!("{} jobs were not enough", tried.len())));
     }
     Next::Submit
+}
+
+fn never(state: JobState) -> bool {
+    state == JobState::Unsatisfiable
 }
 
 /// Samples of the part that came since those before had ended.

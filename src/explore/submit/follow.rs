@@ -2,6 +2,7 @@
 
 use super::decide::{Next, next};
 use super::known::cancel;
+use super::log;
 use super::parts::{Part, chain};
 use super::queue::Queue;
 use super::record::{Job, Jobs, Line};
@@ -233,13 +234,14 @@ fn hear(
         }
         None => (JobState::Ended, "", ""),
     };
-    if how == JobState::NeverStarts {
+    if matches!(how, JobState::NeverStarts | JobState::Unsatisfiable) {
         follower.queue.cancel(job.id.as_slice())?;
     }
     if !how.is_alive() {
         // Its own driver knows best what went wrong.
         store.look(job)?;
         let own = job.own_end.as_ref().map(|(_, message)| message.clone()).filter(|message| !message.is_empty());
+        let own = own.or_else(|| log::cause(store, &job.name, how).map(|found| found.sentence()));
         end(follower, store, state, at, how, &own.unwrap_or_else(|| why.to_owned()))?;
         return Ok(true);
     }

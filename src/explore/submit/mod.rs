@@ -7,6 +7,7 @@
 pub mod decide;
 pub mod follow;
 pub mod known;
+pub mod log;
 pub mod parts;
 pub mod queue;
 pub mod record;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::explore::batch::JobState;
-use crate::explore::batch::answer::{Answer, NodeSize, jobs, nodes, submitted};
+use crate::explore::batch::answer::{Answer, Limits, NodeSize, cluster, jobs, limits, nodes, submitted};
 use crate::explore::batch::script::{self, about, submit};
 use crate::explore::batch::template::{Question, Template};
 use crate::explore::regular_file;
@@ -119,12 +119,20 @@ impl System<'_> {
         }
     }
 
-    /// What nodes a partition has, the default one if none is named, and the program that told; `None` if nobody does.
-    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, String)> {
+    /// What nodes a partition has, the default one if none is named, what it gives to a job, and the program that told; `None` if
+    /// that is not told.
+    pub fn nodes(&self, partition: Option<&str>) -> Option<(NodeSize, Limits, String)> {
         let argv = script::nodes(&self.template, partition);
         let program = argv.first()?.clone();
         let reply = self.run(&argv, None, Purpose::Question).ok()?;
-        nodes(&reply.output).filter(|_| reply.is_success()).map(|size| (size, program))
+        nodes(&reply.output).filter(|_| reply.is_success()).map(|size| (size, limits(&reply.output), program))
+    }
+
+    /// The cluster's name, if the system tells.
+    pub fn cluster(&self) -> Option<String> {
+        self.template.cluster.first()?;
+        let reply = self.run(&self.template.cluster, None, Purpose::Question).ok()?;
+        cluster(&reply.output).filter(|_| reply.is_success())
     }
 
     fn question(&self, question: &Question, ids: &[String]) -> Result<BTreeMap<String, Answer>> {

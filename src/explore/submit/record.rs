@@ -78,6 +78,9 @@ pub enum Own {
     Ended {
         code: u8,
         message: String,
+        /// What to do about it.
+        #[serde(default)]
+        help: String,
     },
 }
 
@@ -273,6 +276,15 @@ impl Jobs {
         Ok((options, jobs))
     }
 
+    /// What a job's own driver advised when it ended with an error.
+    pub fn own_advice(&self, job: &str) -> Result<Option<String>> {
+        let lines = read::<Own>(&self.own_file(job))?;
+        Ok(lines.into_iter().rev().find_map(|line| match line {
+            Own::Ended { code: 1.., help, .. } if !help.is_empty() => Some(help),
+            _ => None,
+        }))
+    }
+
     /// Takes note of what a job's own driver says.
     pub fn look(&self, job: &mut Job) -> Result<()> {
         for line in read::<Own>(&self.own_file(&job.name))? {
@@ -283,7 +295,7 @@ impl Jobs {
                     job.own_end = None;
                     job.id = job.id.take().or(id.filter(|id| is_id(id)));
                 }
-                Own::Ended { code, message } => job.own_end = Some((code, message)),
+                Own::Ended { code, message, .. } => job.own_end = Some((code, message)),
             }
         }
         Ok(())

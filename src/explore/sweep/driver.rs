@@ -35,6 +35,9 @@ pub struct Setting<'a> {
     pub preflight_seconds: f64,
     /// Whether a disturbed machine before the first sample is an error.
     pub ends_if_noisy: bool,
+    /// Changes what the next launch gets, if that helps against such an ending; returns the note for the user. No point is to blame
+    /// then.
+    pub remedy: &'a dyn Fn(&Ending) -> Result<Option<String>>,
     pub watcher: &'a mut dyn Watcher,
     /// Asked several times a second; its error ends the launch and the sweep.
     pub interrupted: &'a dyn Fn() -> Result<()>,
@@ -117,6 +120,14 @@ fn measure(
             Ok(ending) => ending,
             Err(error) => return break_off(attempt, error, setting.watcher),
         };
+        if let Some(text) = (setting.remedy)(&ending)? {
+            conclude(plan, &mut group, None, &ending);
+            setting.watcher.ended(&ending);
+            setting.watcher.say(&text);
+            Failed { journal: attempt.journal, failure: None, ending, at: String::new() }
+                .write(false, setting.watcher)?;
+            continue;
+        }
         let (points, in_flight, hello) =
             (group.pending.len(), attempt.protocol.in_flight(), attempt.protocol.greeted());
         let at = in_flight.map_or(group.size.to_string(), |at| plan.entries[group.pending[at].entry].key.clone());

@@ -137,6 +137,9 @@ pub fn reason(ending: &Ending) -> &str {
     if ending.message.is_empty() { "the worker ended early" } else { &ending.message }
 }
 
+/// Before the advice in a failed sample's message.
+pub const ADVICE: &str = "; what to do: ";
+
 /// A point that gave no number is a result with a status.
 pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> Sample {
     Sample {
@@ -146,7 +149,7 @@ pub fn failure(entry: &Entry, block: u32, repetition: u32, ending: &Ending) -> S
         repetition,
         status: if ending.status == Status::Ok { Status::Failed } else { ending.status },
         message: match ending.cause {
-            Some(cause) => format!("{}; what to do: {}", reason(ending), cause.next),
+            Some(cause) => format!("{}{ADVICE}{}", reason(ending), cause.next),
             None => reason(ending).to_owned(),
         },
         unix_seconds: unix_seconds(),

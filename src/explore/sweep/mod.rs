@@ -21,6 +21,7 @@ pub mod process;
 pub mod protocol;
 mod read;
 pub mod ready;
+pub mod remote_memory;
 mod settings;
 mod spec;
 mod suspicion;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::measure::worker::watchdog::{LAUNCH, identity};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, killpg, sigaction};
 use nix::unistd::Pid;
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -51,9 +51,15 @@ impl Process {
         let mark = format!("{this}-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         command.env(LAUNCH, &mark).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: prctl is async-signal-safe. The program ends with this one, however this one ends.
+        // SAFETY: prctl and sigaction are async-signal-safe. The program ends with this one, however this one ends. `nohup` and
+        // background jobs of scripts mean this one when they ignore signals: scripts that launch could trap none of them.
         unsafe {
-            command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?));
+            command.pre_exec(|| {
+                let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+                sigaction(Signal::SIGINT, &default)?;
+                sigaction(Signal::SIGQUIT, &default)?;
+                Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?)
+            });
         }
         let mut child = command.spawn().map_err(|e| {
             let program = command.get_program().to_string_lossy().into_owned();

@@ -40,6 +40,8 @@ pub struct LaunchSpec {
     pub start_timeout_seconds: Option<f64>,
     /// How long the machine is watched before the first sample of a run, in seconds.
     pub preflight_seconds: f64,
+    /// Whether Open MPI gets its one-sided component that needs messages only, where its default one cannot use the network.
+    pub fallback: bool,
     /// How the sweep becomes jobs of a batch system; `None` if it runs here.
     pub submit: Option<Submit>,
 }
@@ -130,6 +132,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
         start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
+        fallback: launch.fallback.unwrap_or(true),
         submit: submit(file, page)?,
     })
 }

@@ -204,6 +204,9 @@ pub struct Launch {
     /// from them. "0 s" leaves it out.
     #[schemars(with = "Option<Scalar>")]
     pub preflight: Option<Spanned<Scalar>>,
+    /// Whether Open MPI 1 to 4 get OMPI_MCA_osc=pt2pt, and so make gets and puts of messages, where their default one-sided component
+    /// cannot use the network; true by default. It is told and recorded. With false such a launch is an error.
+    pub fallback: Option<bool>,
     /// `apexmap run` submits the sweep as jobs of this batch system, and follows them.
     #[schemars(with = "Option<Submit>")]
     pub submit: Option<Spanned<Submit>>,

@@ -90,7 +90,9 @@ fn no_window(code: c_int) -> String {
     let text = String::from_utf8_lossy(&text[..length.max(0) as usize]).into_owned();
     let library = mpi::environment::library_version().unwrap_or_default();
     // Over TCP its default needs what only networks with remote memory have.
-    let next = if library.starts_with("Open MPI") {
+    let next = if library.starts_with("Open MPI v5") {
+        "this Open MPI has no component for one-sided operations on this network"
+    } else if library.starts_with("Open MPI") {
         "set OMPI_MCA_osc=pt2pt in the environment: that component of Open MPI needs messages only"
     } else {
         "see which one-sided communication this MPI has on this network"
