@@ -18,7 +18,8 @@ pub use parameter::{Domain, Parameter};
 
 use crate::error::{Error, Result};
 pub use crate::measure::comm::Rings;
-use crate::measure::comm::World;
+use crate::measure::comm::{Comm, World};
+use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::source::Source;
 use crate::units::{Unit, plural};
@@ -275,6 +276,7 @@ pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut W
         _ => None,
     };
     world.arena.bind(node(MEMORY_NODE))?;
+    world.arena.share_processors(on_transport!(&world.transport, comm => comm.ranks_on_node()));
     let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }
