@@ -64,7 +64,7 @@ fn a_helper_that_panics_ends_the_rank_with_its_words() {
 }
 
 /// What is told while `act` runs on this thread.
-fn told(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
+fn reports_of(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
     let told = Rc::new(RefCell::new(Vec::new()));
     let list = told.clone();
     progress::report_to(quiet, move |phase, share| list.borrow_mut().push((phase, share)));
@@ -77,7 +77,7 @@ fn told(quiet: Duration, act: impl FnOnce()) -> Vec<(Phase, Option<f64>)> {
 fn memory_tells_how_far_it_is_filled() {
     let (words, contents) = ((4 << 20) + 12, 7);
     for ranks in [0, 1] {
-        let told = told(Duration::ZERO, || {
+        let told = reports_of(Duration::ZERO, || {
             let mut arena = Arena::default();
             arena.share_processors(ranks);
             let value = |place: usize| !(place as u64);
@@ -93,7 +93,7 @@ fn memory_tells_how_far_it_is_filled() {
 
 #[test]
 fn what_is_short_tells_nothing() {
-    let told = told(Duration::from_secs(1000), || {
+    let told = reports_of(Duration::from_secs(1000), || {
         progress::begin();
         progress::note(Phase::Filling, 0.5);
         progress::clock_starts();
@@ -104,7 +104,7 @@ fn what_is_short_tells_nothing() {
 
 #[test]
 fn a_clock_that_starts_is_told_once() {
-    let told = told(Duration::ZERO, || {
+    let told = reports_of(Duration::ZERO, || {
         progress::begin();
         progress::note(Phase::Filling, 2.0);
         progress::clock_starts();

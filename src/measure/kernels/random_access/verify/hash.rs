@@ -15,8 +15,8 @@ pub fn turn(word: u64, value: u64) -> u64 {
 /// Of the words from `first` on, each of which held its place before the run.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn hash_of_words(words: &[u64], first: u64) -> u64 {
-    words.iter().enumerate().fold(0, |hash, (at, &word)| {
-        let place = first + at as u64;
+    words.iter().enumerate().fold(0, |hash, (offset, &word)| {
+        let place = first + offset as u64;
         hash ^ turn(place, word ^ place)
     })
 }
@@ -30,5 +30,5 @@ pub fn hash_of_updates(values: &[u64], index: Index) -> u64 {
 /// How many of the words from `first` on do not hold their place.
 #[multiversion(targets("x86_64+avx512f+avx512dq", "x86_64+avx2"))]
 pub fn count_of_wrong(words: &[u64], first: u64) -> u64 {
-    words.iter().enumerate().map(|(at, &word)| u64::from(word != first + at as u64)).sum()
+    words.iter().enumerate().map(|(offset, &word)| u64::from(word != first + offset as u64)).sum()
 }

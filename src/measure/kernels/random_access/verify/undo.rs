@@ -90,11 +90,11 @@ impl Part<'_> {
     fn apply(&self, values: &[u64]) {
         let word = |value: u64| self.words.as_ptr().wrapping_add(self.place(value)).cast();
         values.iter().take(EARLY).for_each(|&value| prefetch::early(word(value)));
-        for (at, &value) in values.iter().enumerate() {
-            if let Some(&early) = values.get(at + EARLY) {
+        for (number, &value) in values.iter().enumerate() {
+            if let Some(&early) = values.get(number + EARLY) {
                 prefetch::early(word(early));
             }
-            if let Some(&near) = values.get(at + NEAR) {
+            if let Some(&near) = values.get(number + NEAR) {
                 prefetch::near(word(near));
             }
             let word = &self.words[self.place(value)];
