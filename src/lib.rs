@@ -47,8 +47,10 @@
 //! 2    comm         what kernels ask of a transport, in parts; `threads`, `mpi`, and a rank's memory (`arena`)
 //!      observer     what disturbs a run: what the system counts while its clock runs, the core clock, canaries
 //! 1    numerics     mixing, power law, statistics: no input, no output
+//!      crew         the threads that help a rank while no clock runs
 //! 0    affinity     which processors a thread may use
 //!      prefetch     hints to fetch words before they are used
+//!      progress     how far a run is, while no clock runs
 //!      hardware     the hardware as the system tells of it, limits of control groups, placement of ranks
 //!
 //! 0  error units source point provenance disturbance sample nearest terminal text_table crash: the vocabulary of both wings

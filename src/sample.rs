@@ -113,6 +113,29 @@ pub struct Launch {
     pub unix_seconds: f64,
 }
 
+/// What a rank does in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Its memory gets its contents.
+    Filling,
+    /// Its clock runs.
+    Measuring,
+    /// The result is compared with what it must be.
+    Verifying,
+}
+
+impl Phase {
+    /// As in lines: `filling`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Filling => "filling",
+            Phase::Measuring => "measuring",
+            Phase::Verifying => "verifying",
+        }
+    }
+}
+
 /// One line of the stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -122,6 +145,13 @@ pub enum Event {
     Start {
         index: usize,
         repetition: u32,
+    },
+    /// How far a run is in what no clock measures. Not kept in the journal.
+    Progress {
+        phase: Phase,
+        /// The part that is done, from 0 to 1; absent of what is timed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share: Option<f64>,
     },
     Sample(Box<Sample>),
     /// Where the memory of each rank is, in rank order, when it is not where it was before.
@@ -170,6 +200,7 @@ impl Event {
             Event::Fatal { message } | Event::Ended { message, .. } => *message = shortened(std::mem::take(message)),
             Event::Hello(_)
             | Event::Start { .. }
+            | Event::Progress { .. }
             | Event::Memory { .. }
             | Event::Preflight { .. }
             | Event::Done { .. } => {}

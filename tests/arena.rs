@@ -1,6 +1,7 @@
 //! A rank's memory: contents, growth and pages.
 
 use apexmap::measure::comm::arena::{Arena, Pages};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn holds(arena: &mut Arena, pages: Pages, words: usize, contents: u64) {
     let value = |i: usize| contents << 32 | i as u64;
@@ -41,16 +42,16 @@ fn other_contents_are_filled_only_as_far_as_they_are_asked_for() {
     let mut arena = Arena::default();
     arena.expect(5000);
     holds(&mut arena, Pages::Base, 10, 1);
-    let filled = std::cell::Cell::new(0);
+    let filled = AtomicUsize::new(0);
     let mut ask = |words: usize, contents: u64| {
-        filled.set(0);
+        filled.store(0, Ordering::Relaxed);
         let value = |i: usize| {
-            filled.set(filled.get() + 1);
+            filled.fetch_add(1, Ordering::Relaxed);
             contents << 32 | i as u64
         };
         let (memory, _) = arena.words(Pages::Base, words, contents, value).expect("memory");
         assert!(memory.iter().enumerate().all(|(i, &word)| word == contents << 32 | i as u64));
-        filled.get()
+        filled.load(Ordering::Relaxed)
     };
     assert_eq!([ask(5000, 1), ask(100, 2), ask(50, 2), ask(300, 2), ask(5000, 1)], [0, 100, 0, 200, 5000]);
 }

@@ -7,16 +7,19 @@ use apexmap::explore::compare::control;
 use apexmap::explore::launch::{self, CommandLine};
 use apexmap::explore::store::quietness::Quietness;
 use apexmap::explore::store::{Folder, Samples};
+use apexmap::explore::sweep::cost;
 use apexmap::explore::sweep::driver::{Setting, drive};
-use apexmap::explore::sweep::plan::{Context, Plan, Progress, State};
+use apexmap::explore::sweep::plan::{Context, Entry, Plan, Progress, State};
 use apexmap::measure::comm::TransportKind;
 use apexmap::measure::hardware::Place;
+use apexmap::measure::kernels;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Sample, Status};
+use apexmap::sample::{Phase, Sample, Status};
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 /// A plan, its result folder, and what the last drive did.
 struct Case {
@@ -28,6 +31,9 @@ struct Case {
     ends_if_noisy: bool,
     /// How often what ended a launch is remedied.
     remedies: Cell<usize>,
+    limits_grow: bool,
+    /// Of each launch of the last drive, the limit of a sample.
+    limits: Vec<Duration>,
 }
 
 fn times(min: u32) -> Repeat {
@@ -52,8 +58,9 @@ impl Case {
             library: "threads".into(),
         };
         let plan = Plan::new(context, points, blocks, repeat, 5).expect("a plan");
-        let (recorder, remedies) = (Recorder::default(), Cell::new(0));
-        Self { _scratch: scratch, folder, plan, recorder, jobs: Vec::new(), ends_if_noisy: false, remedies }
+        let (recorder, jobs, limits, remedies) = (Recorder::default(), Vec::new(), Vec::new(), Cell::new(0));
+        let (ends_if_noisy, limits_grow) = (false, false);
+        Self { _scratch: scratch, folder, plan, recorder, jobs, ends_if_noisy, remedies, limits_grow, limits }
     }
 
     fn drive_with(&mut self, scripts: &[Script], retry_failed: bool) -> Result<()> {
@@ -68,6 +75,7 @@ impl Case {
             executor: &mut mock,
             command: &command,
             limits: LIMITS,
+            limits_grow: self.limits_grow,
             retry_failed,
             preflight_seconds: 1.0,
             ends_if_noisy: self.ends_if_noisy,
@@ -80,7 +88,7 @@ impl Case {
             interrupted: &|| Ok(()),
         };
         let result = drive(&self.plan, &mut setting);
-        self.jobs = mock.jobs;
+        (self.jobs, self.limits) = (mock.jobs, mock.samples);
         result
     }
 
@@ -334,6 +342,7 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
         executor: &mut mock,
         command: &command,
         limits: LIMITS,
+        limits_grow: false,
         retry_failed: false,
         preflight_seconds: 0.0,
         ends_if_noisy: false,
@@ -344,6 +353,46 @@ fn an_interrupted_sweep_ends_with_the_interruption() {
     assert_eq!(drive(&case.plan, &mut setting).expect_err("interrupted").what, "interrupted");
     assert_eq!((mock.jobs.len(), case.samples().len()), (1, 1), "what came before is kept");
     assert_eq!((case.recorder.waits, case.recorder.started.as_slice()), (1, &[0][..]));
+}
+
+#[test]
+fn progress_is_shown_and_not_kept() {
+    let mut case = Case::new(&[1], 1, times(2));
+    case.drive(&[Script::Slow]);
+    let told = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
+    assert_eq!(case.recorder.progress, told.repeat(6));
+    let text = std::fs::read_to_string(case.folder.journal("0001")).expect("a journal");
+    assert!(text.contains("\"sample\"") && !text.contains("progress"), "{text}");
+    assert_eq!(case.folder.records().expect("journals")[0].damage(), None);
+}
+
+#[test]
+fn the_limit_of_a_sample_is_the_sweeps_or_that_of_the_largest_point() {
+    let mut case = Case::new(&[1], 1, times(1));
+    case.drive(&[]);
+    assert_eq!(case.limits, [LIMITS.sample], "the sweep's own");
+    let mut case = Case::new(&[1], 1, times(1));
+    case.limits_grow = true;
+    case.drive(&[]);
+    let longest = |entry: &Entry| cost::longest_silence(&case.plan.context, &entry.point);
+    let largest = case.plan.entries.iter().map(longest).fold(0.0, f64::max);
+    assert_eq!(case.limits, [Duration::from_secs_f64(largest)]);
+}
+
+#[test]
+fn more_memory_more_work_and_a_longer_time_bound_lengthen_the_limit_of_a_sample() {
+    let case = Case::new(&[1], 1, times(1));
+    let silence = |bits: u32, updates: f64, bound: u64| {
+        let point = Point::new("random_access.sequential", 1).with("N_words", 1u64 << bits);
+        let point = point.with("updates", updates).with("time_bound", bound);
+        cost::longest_silence(&case.plan.context, &kernels::complete(point).expect("a point"))
+    };
+    assert!((60.0..61.0).contains(&silence(10, 4.0, 0)), "a small point has the least");
+    // 8 GiB at 0.1 GB/s, and five times twice the time bound.
+    assert!((240.0..260.0).contains(&silence(30, 4.0, 10)), "{}", silence(30, 4.0, 10));
+    assert!(silence(30, 4.0, 100) > silence(30, 4.0, 10) + 100.0);
+    assert!(silence(30, 4.0, 0) > silence(30, 1.0, 0) + 100.0);
+    assert!(silence(31, 4.0, 10) > silence(30, 4.0, 10) + 50.0);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::mpi_worker::{MPICH, Mpi, OPEN_MPI, alone};
 use apexmap::explore::exported::import::read;
 use apexmap::explore::store::{Folder, journal};
 use apexmap::measure::worker::Job;
-use apexmap::sample::{Event, SCHEMA_VERSION};
+use apexmap::sample::{Event, Phase, SCHEMA_VERSION};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -334,6 +334,7 @@ fn good() -> Vec<u8> {
     let mut events = vec![Event::Hello(Box::new(launch("0a-1", 2, "b")))];
     for (index, repetition) in [(1, 0), (0, 0), (0, 1), (1, 1)] {
         events.push(Event::Start { index, repetition });
+        events.push(Event::Progress { phase: Phase::Filling, share: Some(0.5) });
         let task = &job.tasks[index];
         events.push(Event::Sample(Box::new(sample(&task.point, &task.key, repetition, 1.5))));
     }
@@ -359,6 +360,15 @@ fn is_sound(bytes: &[u8]) -> Result<(), TestCaseError> {
         prop_assert!(job().tasks.iter().any(|task| task.key == sample.key && task.point == sample.point));
     }
     Ok(())
+}
+
+#[test]
+fn progress_in_an_output_is_not_taken_into_the_result() {
+    let jobs = BTreeMap::from([("0a-1".to_owned(), job())]);
+    let told = read(&good()[..], &jobs, "b").expect("an output");
+    assert_eq!((told.samples, told.broken), (4, None));
+    let kept = |event: &Event| !matches!(event, Event::Progress { .. } | Event::Start { .. });
+    assert!(told.events.iter().all(kept), "{:?}", told.events);
 }
 
 proptest! {

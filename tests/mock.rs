@@ -11,7 +11,7 @@ use apexmap::explore::sweep::forecast::OpenLaunch;
 use apexmap::explore::sweep::watch::Watch;
 use apexmap::measure::worker::{Job, Repeat};
 use apexmap::point::{LaunchSize, Point};
-use apexmap::sample::{Event, Launch, Sample, Status};
+use apexmap::sample::{Event, Launch, Phase, Sample, Status};
 use std::path::Path;
 use std::time::Duration;
 
@@ -42,6 +42,8 @@ pub enum Script {
     SaysAfter(usize, &'static str),
     /// So many samples, then out of time.
     OutOfBudgetAfter(usize),
+    /// Everything, to its end; each run tells how far it is.
+    Slow,
     /// All samples, but the process stays.
     Hangs,
     /// The samples of this point are wrong.
@@ -58,17 +60,30 @@ pub enum Script {
 pub struct Mock {
     scripts: Vec<Script>,
     pub jobs: Vec<Job>,
+    /// Of each launch, the limit of a sample.
+    pub samples: Vec<Duration>,
 }
 
 type Sink<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 impl Mock {
     pub fn new(scripts: &[Script]) -> Self {
-        Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new() }
+        Self { scripts: scripts.iter().rev().cloned().collect(), jobs: Vec::new(), samples: Vec::new() }
     }
 
     /// Rounds over the points in order, as many samples as are wanted and allowed; the next run, if that was not all.
     fn measure(job: &Job, most: usize, wrong: Option<usize>, say: Sink) -> Result<Option<(usize, u32)>> {
+        Self::measure_telling(job, most, wrong, &[], say)
+    }
+
+    /// The same; each run begins with these lines.
+    fn measure_telling(
+        job: &Job,
+        most: usize,
+        wrong: Option<usize>,
+        told: &[Event],
+        say: Sink,
+    ) -> Result<Option<(usize, u32)>> {
         let mut taken: Vec<_> = job.tasks.iter().map(|task| task.seconds_so_far.clone()).collect();
         let mut given_up = vec![false; taken.len()];
         let mut repetitions: Vec<_> = job.tasks.iter().map(|task| task.next_repetition).collect();
@@ -82,6 +97,7 @@ impl Mock {
                 return Ok(Some((index, repetition)));
             }
             say(Event::Start { index, repetition })?;
+            told.iter().try_for_each(|event| say(event.clone()))?;
             let mut sample = sample(&task.point, &task.key, repetition, 1.0);
             sample.block = job.block;
             if wrong == Some(index) {
@@ -123,6 +139,13 @@ impl Mock {
             }
             Script::DiesAfter { samples, in_a_run: true } => Self::begin(job, say, samples).and(died),
             Script::DiesAfter { samples, .. } => Self::measure(job, samples, None, say).and(died),
+            Script::Slow => {
+                let told = [(Phase::Filling, Some(0.5)), (Phase::Measuring, None)];
+                let told = told.map(|(phase, share)| Event::Progress { phase, share });
+                Self::measure_telling(job, usize::MAX, None, &told, say)?;
+                say(Event::Done { budget_spent: false })?;
+                ok
+            }
             Script::LacksMemoryAfter(samples) => {
                 let ending = Ending::new(Status::Failed, "killed by the system for lack of memory");
                 Self::begin(job, say, samples).and(Ok(Ending { abrupt: true, lacked_memory: true, ..ending }))
@@ -164,7 +187,9 @@ impl Executor for Mock {
         let text = std::fs::read_to_string(&command.argv[0]).expect("the job file is there");
         let job: Job = serde_json::from_str(&text).expect("a job");
         assert_eq!(command.argv[1], job.ranks.to_string());
-        assert_eq!(limits, LaunchLimits { line: LIMITS.line + 1024 * job.ranks, ..LIMITS });
+        let expected = LaunchLimits { line: LIMITS.line + 1024 * job.ranks, sample: limits.sample, ..LIMITS };
+        assert_eq!(limits, expected);
+        self.samples.push(limits.sample);
         self.jobs.push(job.clone());
         say(None)?;
         Self::play(self.scripts.pop().unwrap_or(Script::Well), &job, &mut |event| say(Some(event)))
@@ -189,6 +214,7 @@ pub struct Recorder {
     /// Launches of which nothing counts.
     pub doubted: usize,
     pub preflights: Vec<(Quietness, String)>,
+    pub progress: Vec<(Phase, Option<f64>)>,
 }
 
 impl Watcher for Recorder {
@@ -204,6 +230,10 @@ impl Watcher for Recorder {
 
     fn started(&mut self, _: &Point, seconds: &[f64]) {
         self.started.push(seconds.len());
+    }
+
+    fn progressed(&mut self, phase: Phase, share: Option<f64>) {
+        self.progress.push((phase, share));
     }
 
     fn say(&mut self, _: &str) {}

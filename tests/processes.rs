@@ -6,7 +6,7 @@ use apexmap::explore::launch::CommandLine;
 use apexmap::explore::sweep::execute::{Ending, Executor, LaunchLimits, Processes, ProcessesOn};
 use apexmap::measure::hardware::Below;
 use apexmap::measure::worker::{Job, Repeat, Task};
-use apexmap::sample::{Event, Status};
+use apexmap::sample::{Event, Phase, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::Duration;
@@ -104,6 +104,24 @@ fn a_launcher_that_has_told_why_no_rank_can_start_is_not_waited_for_as_long_as_a
 fn a_run_that_takes_too_long_ends_a_launch() {
     let (ending, events) = shell(&format!("{}{}sleep 100", greeting(), start()), limits(PATIENT, 0.1, PATIENT));
     assert_eq!((ending.status, events.len()), (Status::TimedOut, 2));
+}
+
+/// A table that is filled for longer than a run may be silent.
+#[test]
+fn progress_is_a_sign_of_life() {
+    let progress = |share| line(&Event::Progress { phase: Phase::Filling, share: Some(share) });
+    let told: String = (1..=8).map(|step| progress(f64::from(step) / 8.0) + "sleep 0.5; ").collect();
+    let script = format!("{}{}{told}{}{}", greeting(), start(), one_sample(), done());
+    let (ending, events) = shell(&script, limits(PATIENT, 3.0, PATIENT));
+    assert_eq!((ending.status, events.len()), (Status::Ok, 12), "{ending:?}");
+}
+
+#[test]
+fn a_run_that_hangs_after_its_progress_ends_a_launch() {
+    let progress = line(&Event::Progress { phase: Phase::Measuring, share: None });
+    let script = format!("{}{}{progress}{progress}sleep 100", greeting(), start());
+    let (ending, events) = shell(&script, limits(PATIENT, 0.3, PATIENT));
+    assert_eq!((ending.status, events.len()), (Status::TimedOut, 4));
 }
 
 /// Launchers and libraries print; that is no sign that a run gets on.

@@ -4,7 +4,7 @@ use super::common::{job_of, launch, sample, small_point};
 use apexmap::explore::sweep::lines::{Lines, event};
 use apexmap::explore::sweep::protocol::Protocol;
 use apexmap::measure::worker::Job;
-use apexmap::sample::Event;
+use apexmap::sample::{Event, Phase};
 use proptest::prelude::*;
 
 /// What comes of bytes in these pieces.
@@ -31,6 +31,8 @@ fn good() -> Vec<Event> {
     for (index, repetition) in [(1, 0), (0, 0), (0, 1), (1, 1)] {
         events.push(Event::Start { index, repetition });
         if repetition == 0 && index == 1 {
+            events.push(Event::Progress { phase: Phase::Filling, share: Some(0.4) });
+            events.push(Event::Progress { phase: Phase::Measuring, share: None });
             events.push(Event::Memory { ranks: vec![None; 2] });
         }
         let task = &job.tasks[index];
@@ -67,6 +69,26 @@ fn a_last_word_may_come_at_any_time_and_nothing_else_after_the_end() {
     }
 }
 
+#[test]
+fn progress_is_told_in_a_run_only_and_of_a_part_of_it() {
+    let events = good();
+    let in_a_run = |at: usize| {
+        let before = events[..at].iter().rfind(|event| !matches!(event, Event::Progress { .. }));
+        matches!(before, Some(Event::Start { .. }))
+    };
+    for at in 1..events.len() {
+        let mut told = events.clone();
+        told.insert(at, Event::Progress { phase: Phase::Verifying, share: Some(1.0) });
+        assert_eq!(fitting(&told).1.is_none(), in_a_run(at), "before line {at}");
+    }
+    let start = events.iter().position(|event| matches!(event, Event::Start { .. })).expect("a start");
+    for share in [-0.1, 1.1, f64::INFINITY] {
+        let mut told = events.clone();
+        told.insert(start + 1, Event::Progress { phase: Phase::Filling, share: Some(share) });
+        assert_eq!(fitting(&told).0, start + 1, "{share}");
+    }
+}
+
 proptest! {
     #[test]
     fn lines_do_not_depend_on_the_pieces_in_which_they_come(
@@ -82,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn an_event_is_found_after_any_text_on_its_line(text in "[^\n]{0,40}", at in 0usize..12) {
+    fn an_event_is_found_after_any_text_on_its_line(text in "[^\n]{0,40}", at in 0usize..14) {
         let events = good();
         let expected = &events[at % events.len()];
         let line = format!("{text}{}", serde_json::to_string(expected).expect("a line"));
@@ -98,7 +120,10 @@ proptest! {
 
     #[test]
     fn a_line_that_is_lost_or_comes_twice_or_too_early_is_found_out(at in 0usize..10, other in 0usize..10, what in 0u8..3) {
-        let needed = |event: &Event| !matches!(event, Event::Memory { .. } | Event::Preflight { .. });
+        let optional = |event: &Event| {
+            matches!(event, Event::Memory { .. } | Event::Preflight { .. } | Event::Progress { .. })
+        };
+        let needed = |event: &Event| !optional(event);
         let whole: Vec<Event> = good().into_iter().filter(needed).collect();
         prop_assert_eq!((whole.len(), fitting(&whole).1), (10, None));
         let mut events = whole.clone();

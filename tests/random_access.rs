@@ -293,6 +293,53 @@ fn doing_nothing_or_half_is_caught_even_where_races_are_allowed() {
     assert_eq!(faulty(racing, |own| own[0] = own[1]), Ok(()), "one lost update is less than 1 %");
 }
 
+/// Of several blocks and segments, which threads share.
+#[test]
+fn a_large_table_is_verified_by_all_threads_and_a_single_lost_update_is_found() {
+    let point = kernels::complete(table("random_access.sequential", 1, 1 << 21)).unwrap();
+    let measure_but = |lost: Option<usize>| {
+        let outcomes = threads::run(1, |comm, arena| {
+            arena.share_processors(1);
+            let problem = Problem::local(&point, 1);
+            let outcome = measure(comm, &problem, arena, Rules::STRICT, |table| {
+                let mut values = vec![0; problem.own_updates() as usize];
+                problem.own_generator().fill(&mut values);
+                if let Some(lost) = lost {
+                    values[lost] = 0;
+                }
+                values.iter().for_each(|&value| table.words[value as usize % (1 << 21)] ^= value);
+                Tally { applied: values.len() as u64, ..Tally::default() }
+            });
+            outcome.unwrap()
+        });
+        outcomes.into_iter().next().unwrap().unwrap()
+    };
+    let whole = measure_but(None);
+    assert_eq!((whole.verdict.clone(), number(&whole, "errors")), (Ok(()), 0.0));
+    assert_eq!(hash(&whole), hash(&run(table("random_access.star", 1, 1 << 21))));
+    for lost in [0, (1 << 22) - 1, 1 << 22, (1 << 23) - 1] {
+        let outcome = measure_but(Some(lost));
+        assert_eq!(number(&outcome, "errors"), 1.0, "{lost}");
+        assert!(outcome.verdict.unwrap_err().contains("hash"), "{lost}");
+    }
+}
+
+#[test]
+fn streams_continue_where_a_segment_ends() {
+    for stream in ["lfsr", "lcg"] {
+        let problem = Problem::local(
+            &kernels::complete(table("random_access.sequential", 1, 1 << 10).with("stream", stream)).unwrap(),
+            3,
+        );
+        for number in 0..3 {
+            let (mut whole, mut later) = ([0; 300], [0; 100]);
+            problem.generator(number).fill(&mut whole);
+            problem.generator_after(number, 200).fill(&mut later);
+            assert_eq!(whole[200..], later, "{stream}");
+        }
+    }
+}
+
 #[test]
 fn a_table_that_a_fault_left_wrong_is_filled_anew() {
     let results = threads::run(1, |_, arena: &mut Arena| {

@@ -564,7 +564,7 @@ fn conditions_leave_points_alone_that_lack_what_they_name() {
 fn defaults_of_launch_and_repetitions_are_the_documented_ones() {
     let sweep = sweep(&sequential("")).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.title.as_str(), sweep.points.len()), ("probe", "probe", 1));
-    assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, 60.0));
+    assert_eq!((sweep.launch.launches, sweep.launch.timeout_seconds), (1, None));
     assert_eq!(sweep.launch.start_limit(false), 300.0);
     let watched = self::sweep(&sequential("[launch]\npreflight = \"200 s\"")).unwrap();
     assert_eq!(watched.launch.start_limit(false), 400.0, "the ranks watch the machine in that time");

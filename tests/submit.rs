@@ -118,6 +118,7 @@ impl Cluster {
             executor: &mut Mock::new(&self.launches.borrow_mut().split_off(0)),
             command: &command,
             limits: LIMITS,
+            limits_grow: false,
             retry_failed: part.retry_failed,
             preflight_seconds: 0.0,
             ends_if_noisy: false,

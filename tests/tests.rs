@@ -61,6 +61,7 @@
 //! - `figure`: surfaces, contours, curves
 //! - `ratio`: Apex-Map against ping-pong, Figure 2
 //! - `terminal`: what reaches a terminal is printable and bounded; that it cannot be written ends no measurement
+//! - `crew`: the threads that fill and verify memory, and what is told meanwhile
 //! - `limits`: sizes that no machine has are refused
 //! - `memory`: what launches take of memory is what plans say; a kill for lack of memory
 //! - `new_file`: files are written whole, and no link is followed
@@ -115,6 +116,7 @@ mod condition;
 mod contributing;
 mod control;
 mod crash;
+mod crew;
 mod damage;
 mod disturbance;
 mod docs;

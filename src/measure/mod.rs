@@ -2,9 +2,11 @@
 
 pub mod affinity;
 pub mod comm;
+pub mod crew;
 pub mod hardware;
 pub mod kernels;
 pub mod numerics;
 pub mod observer;
 pub mod prefetch;
+pub mod progress;
 pub mod worker;

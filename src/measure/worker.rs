@@ -12,6 +12,7 @@ use crate::measure::kernels::{self, Kernel};
 use crate::measure::numerics::mix::seed;
 use crate::measure::numerics::statistics::Summary;
 use crate::measure::observer::Observer;
+use crate::measure::progress;
 use crate::on_transport;
 use crate::point::Point;
 use crate::provenance::{self, Build, MemoryPlacement, Placement};
@@ -199,6 +200,8 @@ fn serve<C: Collectives>(
 ) -> Result<()> {
     if comm.rank() == 0 {
         watchdog::watch(transport.kind());
+        // A line that cannot be written is noticed by the watchdog.
+        progress::report_to(progress::QUIET, |phase, share| drop(emit(&Event::Progress { phase, share })));
     }
     // Rank 0 reads the job file: other nodes need not see its folder.
     let job = if comm.rank() == 0 { Some(read_job(job_file)?) } else { None };
@@ -326,6 +329,7 @@ impl<'a> Root<'a> {
         let repetition = self.repetitions[index];
         self.repetitions[index] += 1;
         emit(&Event::Start { index, repetition })?;
+        progress::begin();
         Ok(Some([index as u64, u64::from(repetition)]))
     }
 

@@ -9,6 +9,7 @@ use crate::explore::launch::{self, CommandLine, Here, LaunchJob, Launcher, cause
 use crate::explore::store::Folder;
 use crate::explore::store::manifest::Manifest;
 use crate::explore::submit::parts;
+use crate::explore::sweep::cost::LEAST_SILENCE;
 use crate::explore::sweep::driver::{Setting, Watcher, drive};
 use crate::explore::sweep::environment::messaging;
 use crate::explore::sweep::execute::{LaunchLimits, Processes};
@@ -99,9 +100,10 @@ pub fn measure(
         line
     };
     let limit = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    let timeout = setup.sweep.launch.timeout_seconds;
     let limits = LaunchLimits {
         start: limit(setup.sweep.launch.start_limit(launcher.entry().waits_in_queue())),
-        sample: limit(setup.sweep.launch.timeout_seconds),
+        sample: limit(timeout.unwrap_or(LEAST_SILENCE)),
         end: END_LIMIT,
         line: LINE_LIMIT,
     };
@@ -112,6 +114,7 @@ pub fn measure(
             executor: &mut Processes,
             command: &command,
             limits,
+            limits_grow: timeout.is_none(),
             retry_failed: conduct.retry_failed,
             preflight_seconds: setup.sweep.launch.preflight_seconds,
             ends_if_noisy: conduct.ends_if_noisy,

@@ -10,7 +10,7 @@ use crate::measure::comm::TransportKind;
 use crate::measure::numerics::statistics::Summary;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point, Value};
-use crate::sample::{Launch, Sample, Status};
+use crate::sample::{Launch, Phase, Sample, Status};
 use crate::terminal::{note, printable};
 use crate::units::{self, NumberStyle, plural};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -47,6 +47,8 @@ pub struct Progress {
     /// The point being measured, and its samples so far.
     point: Option<Point>,
     seconds: Vec<f64>,
+    /// What the ranks do with it: `filling 38 %`.
+    doing: String,
     position: u64,
     /// How quiet the machine is.
     health: String,
@@ -73,6 +75,7 @@ impl Progress {
             before: [0; 3],
             point: None,
             seconds: Vec::new(),
+            doing: String::new(),
             position: 0,
             health: String::new(),
             arrivals: BTreeSet::new(),
@@ -105,7 +108,9 @@ impl Progress {
         let asked =
             self.repeat.width.map_or(String::new(), |width| format!(" ({} % asked)", units::significant(50.0 * width)));
         let asked = if precision.is_empty() { "" } else { &asked };
-        format!("{launch}: {}, sample {}{precision}{asked}", label(point, &self.varied), self.seconds.len() + 1)
+        let (label, sample) = (label(point, &self.varied), self.seconds.len() + 1);
+        let doing = if self.doing.is_empty() { String::new() } else { format!(", {}", self.doing) };
+        format!("{launch}: {label}, sample {sample}{precision}{asked}{doing}")
     }
 
     /// Draws the bar, or writes a line, if that is due.
@@ -220,6 +225,7 @@ impl Watcher for Progress {
         self.launch = (self.launch + 1).min(self.launches);
         self.before = [self.done, self.failed, self.samples];
         self.point = None;
+        self.doing.clear();
         if self.bar.is_none() {
             note(&format!("launch {launch}: {} on {size}", plural(points, "point")));
         }
@@ -237,6 +243,13 @@ impl Watcher for Progress {
     fn started(&mut self, point: &Point, seconds: &[f64]) {
         self.point = Some(point.clone());
         self.seconds = seconds.to_vec();
+        self.doing.clear();
+    }
+
+    fn progressed(&mut self, phase: Phase, share: Option<f64>) {
+        let share = share.map_or(String::new(), |share| format!(" {:.0} %", 100.0 * share));
+        self.doing = format!("{}{share}", phase.name());
+        self.show();
     }
 
     fn say(&mut self, line: &str) {
@@ -252,6 +265,7 @@ impl Watcher for Progress {
 
     fn sample(&mut self, sample: &Sample, finished: bool, watch: &Watch) {
         self.samples += 1;
+        self.doing.clear();
         let good = sample.status == Status::Ok;
         let seconds = sample.seconds.filter(|_| good);
         self.forecast.sample(sample.block, &sample.key, seconds, finished, self.elapsed());

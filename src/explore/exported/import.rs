@@ -184,6 +184,7 @@ impl Heard<'_> {
                 self.running = Some((*index, *repetition));
                 return Ok(());
             }
+            Event::Progress { .. } => return Ok(()),
             Event::Sample(sample) => {
                 let possible = sample.seconds.is_none_or(|seconds| seconds > 0.0 && seconds.is_finite());
                 if !possible {

@@ -103,7 +103,11 @@ impl Tail {
                 watcher.sample(&sample, !good || plan.repeat.satisfied(held), &followed.watch);
             }
             Event::Ended { status, message, .. } => watcher.ended(&Ending::new(status, message)),
-            Event::Start { .. } | Event::Memory { .. } | Event::Done { .. } | Event::Fatal { .. } => {}
+            Event::Start { .. }
+            | Event::Progress { .. }
+            | Event::Memory { .. }
+            | Event::Done { .. }
+            | Event::Fatal { .. } => {}
         }
     }
 }

@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// Between two samples, besides what a kernel does: the driver, the schedule, barriers.
 pub const OVERHEAD: f64 = 2e-4;
 
+/// Seconds without a sign of life that any sample may take, where the sweep sets no limit.
+pub const LEAST_SILENCE: f64 = 60.0;
+
 /// Mean wall time of a sample of each point that journals hold, by key: the time since the sample before, so that
 /// verification and all else between two runs count.
 pub fn measured(records: &[Record<SampleOutcome>]) -> HashMap<String, f64> {
@@ -45,6 +48,19 @@ pub fn rough_on(point: &Point, hardware_threads: usize) -> f64 {
     let each = if kernel.in_order() { 0.0 } else { 5e-8 };
     let seconds = far * crowded * (work.operations * each + work.bytes / 8e9) / point.ranks as f64;
     OVERHEAD + bounded(point, seconds / 2.0) * 2.0
+}
+
+/// Longest time, in seconds, for which a rank at this point may give no sign of life: it cannot tell anything while its clock runs,
+/// and its memory may be filled by slower ranks than the first, which tells how far it is.
+pub fn longest_silence(context: &Context, point: &Point) -> f64 {
+    /// How many times a run may take what is expected roughly: 250 ns for each operation.
+    const SLOWNESS: f64 = 5.0;
+    /// Bytes per second of memory that is touched for the first time, on one rank. A virtual machine gave 0.43 GB/s.
+    const FIRST_TOUCH: f64 = 1e8;
+    // Where ranks run elsewhere, the processors of this machine say nothing.
+    let threads = if context.launcher.remote { usize::MAX } else { Hardware::here().hardware_threads() };
+    let memory = kernels::find(&point.kernel).map_or(0, |kernel| kernel.memory(point));
+    LEAST_SILENCE + SLOWNESS * rough_on(point, threads) + memory as f64 / FIRST_TOUCH + of_crowd(context, point.ranks)
 }
 
 /// What a sample takes longer where more ranks of MPICH are on this machine than it has hardware threads: they wait without giving

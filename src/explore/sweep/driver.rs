@@ -21,7 +21,7 @@ use crate::measure::worker::{Job, Repeat, Task};
 use crate::point::LaunchSize;
 use crate::sample::{Event, Sample, Status};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a driver needs besides the plan.
 pub struct Setting<'a> {
@@ -30,6 +30,8 @@ pub struct Setting<'a> {
     /// The command line that runs this job file in a launch of this size.
     pub command: &'a dyn Fn(&Path, LaunchSize) -> CommandLine,
     pub limits: LaunchLimits,
+    /// Whether the limit of a sample is longer for points of much memory or work: the sweep sets none.
+    pub limits_grow: bool,
     pub retry_failed: bool,
     /// For so long the first launch watches the machine before it measures.
     pub preflight_seconds: f64,
@@ -221,8 +223,8 @@ fn launch_once(
         ends_if_noisy: setting.ends_if_noisy,
     };
     setting.watcher.launched(launch, group.block, group.size, group.pending.len());
+    let limits = limits(plan, group, setting);
     let (watcher, interrupted) = (&mut *setting.watcher, setting.interrupted);
-    let limits = LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, ..setting.limits };
     let ending = setting.executor.execute(&command, &path.with_extension("stderr"), limits, &mut |event| {
         interrupted()?;
         let Some(event) = event else {
@@ -237,6 +239,15 @@ fn launch_once(
         note(plan, group.size, pending, &mut attempt, event, watcher)
     });
     Ok((attempt, ending))
+}
+
+/// Those of a launch: of its points, the one with the most memory and work decides.
+fn limits(plan: &Plan, group: &Group, setting: &Setting) -> LaunchLimits {
+    let silence = |pending: &Pending| cost::longest_silence(&plan.context, &plan.entries[pending.entry].point);
+    let grown = group.pending.iter().filter(|_| setting.limits_grow).map(silence).fold(0.0, f64::max);
+    let grown = Duration::try_from_secs_f64(grown).unwrap_or(Duration::MAX);
+    let sample = setting.limits.sample.max(grown);
+    LaunchLimits { line: setting.limits.line + RANK_BYTES * group.size.ranks, sample, ..setting.limits }
 }
 
 pub(super) fn job(
@@ -290,6 +301,10 @@ fn note(
         }
         (Event::Start { .. }, Some(pending)) => {
             watcher.started(&plan.entries[pending.entry].point, &pending.seconds);
+            return Ok(());
+        }
+        (Event::Progress { phase, share }, _) => {
+            watcher.progressed(*phase, *share);
             return Ok(());
         }
         (Event::Sample(sample), Some(pending)) => {

@@ -1,7 +1,7 @@
 //! What a launch may say, and when: the one place where its lines are checked against its job.
 //!
 //! ```text
-//! hello  preflight?  (start  memory?  sample)*  done
+//! hello  preflight?  (start  progress*  memory?  sample)*  done
 //! ```
 
 use crate::measure::worker::{Job, Task};
@@ -67,6 +67,11 @@ impl Protocol {
             (_, Stage::Silent) => return Err(format!("{} before the launch said what it is", name(event))),
             (Event::Preflight { .. }, Stage::Greeted) => Stage::Between,
             (Event::Start { index, repetition }, Stage::Greeted | Stage::Between) => self.start(*index, *repetition)?,
+            (Event::Progress { share, .. }, running @ Stage::Running { memory: false, .. })
+                if share.is_none_or(|share| (0.0..=1.0).contains(&share)) =>
+            {
+                running
+            }
             (Event::Memory { ranks }, Stage::Running { index, repetition, memory: false })
                 if ranks.len() == self.job.ranks =>
             {
@@ -138,6 +143,7 @@ fn name(event: &Event) -> &'static str {
     match event {
         Event::Hello(_) => "a greeting",
         Event::Start { .. } => "a start",
+        Event::Progress { .. } => "a line about progress",
         Event::Sample(_) => "a sample",
         Event::Memory { .. } => "a line about memory",
         Event::Preflight { .. } => "a line about the machine",

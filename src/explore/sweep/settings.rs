@@ -33,8 +33,9 @@ pub struct LaunchSpec {
     pub launches: u32,
     /// Another build of this program to start, as the file names it; `None` is this program.
     pub worker: Option<PathBuf>,
-    /// Longest time of one sample, and from there to the next one's start, in seconds.
-    pub timeout_seconds: f64,
+    /// Longest time without a sign of life in one sample, and from there to the next one's start, in seconds; `None` if the sweep does
+    /// not say.
+    pub timeout_seconds: Option<f64>,
     /// Longest time from a launcher's start to its worker's first line, and from that to the first sample's start, in seconds;
     /// `None` if the sweep does not say.
     pub start_timeout_seconds: Option<f64>,
@@ -55,7 +56,6 @@ impl LaunchSpec {
     }
 }
 
-const DEFAULT_TIMEOUT_SECONDS: f64 = 60.0;
 const DEFAULT_START_TIMEOUT_SECONDS: f64 = 300.0;
 const DEFAULT_PREFLIGHT_SECONDS: f64 = 1.0;
 const DEFAULT_MIN: u32 = 6;
@@ -129,7 +129,7 @@ pub fn launch(file: &File, page: &Page) -> Result<LaunchSpec> {
         hosts: hosts(file, page)?,
         launches: at_least_one(&launch.launches, "launches", page)?.unwrap_or(1),
         worker: launch.worker.as_ref().map(PathBuf::from),
-        timeout_seconds: seconds(&launch.timeout, "timeout", page)?.unwrap_or(DEFAULT_TIMEOUT_SECONDS),
+        timeout_seconds: seconds(&launch.timeout, "timeout", page)?,
         start_timeout_seconds: start_timeout(file, page)?,
         preflight_seconds: seconds_or_none(&launch.preflight, "preflight", page)?.unwrap_or(DEFAULT_PREFLIGHT_SECONDS),
         fallback: launch.fallback.unwrap_or(true),

@@ -192,8 +192,9 @@ pub struct Launch {
     pub launches: Option<Spanned<u32>>,
     /// Another build of this program to start on the ranks; this one by default.
     pub worker: Option<String>,
-    /// Longest time of one sample, such as "60 s" (the default); a point that takes longer is recorded as timed out. Nor does
-    /// a launch get longer from one sample to the next.
+    /// Longest time without a sign of life in one sample, and from there to the next, such as "300 s"; a point that takes longer
+    /// is recorded as timed out. Large memory that is filled or verified gives signs of life, a run on the clock gives none. By
+    /// default 60 s, and more for points of much memory or work.
     #[schemars(with = "Option<Scalar>")]
     pub timeout: Option<Spanned<Scalar>>,
     /// Longest time until a launch that was started begins its first sample, such as "300 s" (the default); longer where a

@@ -6,7 +6,7 @@ use super::watch::Watch;
 use crate::explore::store::quietness::Quietness;
 use crate::measure::worker::Repeat;
 use crate::point::{LaunchSize, Point};
-use crate::sample::{Launch, Sample};
+use crate::sample::{Launch, Phase, Sample};
 
 /// Follows a run, to show it to the user.
 pub trait Watcher {
@@ -17,6 +17,8 @@ pub trait Watcher {
     fn greeted(&mut self, launch: &Launch);
     /// A run of this point begins; these are its samples in this block so far.
     fn started(&mut self, point: &Point, seconds: &[f64]);
+    /// How far the run is in what no clock measures.
+    fn progressed(&mut self, phase: Phase, share: Option<f64>);
     /// The machine was watched before the first sample: the verdict about it, and why.
     fn preflight(&mut self, verdict: Quietness, text: &str);
     /// A sample came; `finished` if its point needs no more. `watch` tells how quiet the machine was over the last ones.

@@ -1,8 +1,11 @@
 //! A rank's memory: allocated once a launch, on the pages that were asked for, with contents that are filled once.
 
 use crate::error::{Error, Result};
+use crate::measure::crew::Crew;
 use crate::measure::hardware::{Below, areas, bind_memory, memory_nodes, nodes_with_memory};
+use crate::measure::progress;
 use crate::point::Value;
+use crate::sample::Phase;
 use memmap2::{Advice, MmapMut};
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,12 +68,19 @@ pub struct Arena {
     expected_words: usize,
     /// The NUMA node that all of it must be on.
     node: Option<usize>,
+    /// Ranks that fill memory at the same time on this machine; 0 if unknown: then a rank fills its own alone.
+    ranks_on_node: usize,
 }
 
 impl Arena {
     /// Announces the largest number of words that will be asked for, so that memory is allocated and filled once.
     pub fn expect(&mut self, words: usize) {
         self.expected_words = self.expected_words.max(words);
+    }
+
+    /// Lets one of so many ranks on this node fill its memory with its share of the processors.
+    pub fn share_processors(&mut self, ranks_on_node: usize) {
+        self.ranks_on_node = ranks_on_node;
     }
 
     /// Puts all memory that is lent from now on on a NUMA node, or where the system puts it. Of another node it is given back.
@@ -100,7 +110,7 @@ impl Arena {
         pages: Pages,
         words: usize,
         contents: u64,
-        value: impl Fn(usize) -> u64,
+        value: impl Fn(usize) -> u64 + Sync,
     ) -> Result<(&[u64], Granted)> {
         self.addresses(pages, words, contents, |_, place| value(place))
     }
@@ -111,7 +121,7 @@ impl Arena {
         pages: Pages,
         words: usize,
         contents: u64,
-        value: impl Fn(usize, usize) -> u64,
+        value: impl Fn(usize, usize) -> u64 + Sync,
     ) -> Result<(&[u64], Granted)> {
         let region = self.filled(pages, words, contents, value)?;
         let granted = region.granted;
@@ -124,7 +134,7 @@ impl Arena {
         pages: Pages,
         words: usize,
         contents: u64,
-        value: impl Fn(usize) -> u64,
+        value: impl Fn(usize) -> u64 + Sync,
     ) -> Result<(&mut [u64], Granted)> {
         let region = self.filled(pages, words, contents, |_, place| value(place))?;
         region.changed = true;
@@ -160,9 +170,9 @@ impl Arena {
         pages: Pages,
         words: usize,
         contents: u64,
-        value: impl Fn(usize, usize) -> u64,
+        value: impl Fn(usize, usize) -> u64 + Sync,
     ) -> Result<&mut Region> {
-        let node = self.node;
+        let (node, ranks_on_node) = (self.node, self.ranks_on_node);
         let slot = &mut self.regions[pages as usize];
         if slot.as_ref().is_none_or(|region| region.words < words) {
             *slot = None; // free the old one first
@@ -178,9 +188,8 @@ impl Arena {
             let filled = if region.filled.is_none() { region.words } else { words };
             // A region never moves: what grows is allocated and filled anew.
             let first = region.words().as_ptr().expose_provenance();
-            for (i, word) in region.words_mut()[..filled].iter_mut().enumerate().skip(held) {
-                *word = value(first, i);
-            }
+            let value = |place| value(first, place);
+            fill(&crew(ranks_on_node, node), &mut region.words_mut()[..filled], held, value);
             region.filled = Some((contents, filled));
             region.changed = false;
             region.granted = granted(region.words_mut());
@@ -229,6 +238,34 @@ impl Region {
         // SAFETY: the map is page-aligned, hence aligned for u64; any bits are a u64; skip + words lie within it.
         unsafe { std::slice::from_raw_parts_mut(self.map.as_mut_ptr().cast::<u64>().add(self.skip), self.words) }
     }
+}
+
+/// The threads that fill memory on a NUMA node; where none is named, it is the one of the thread that touches it first.
+fn crew(ranks_on_node: usize, node: Option<usize>) -> Crew {
+    match (ranks_on_node, node) {
+        (0, _) => Crew::default(),
+        (ranks, None) => Crew::nearby(ranks),
+        (ranks, Some(_)) => Crew::new(ranks),
+    }
+}
+
+/// Words that a thread fills at once: whole huge pages.
+const CHUNK: usize = 1 << 20;
+
+/// Fills words from `start` on, word i with `value(i)`, by all threads of the crew.
+fn fill(crew: &Crew, words: &mut [u64], start: usize, value: impl Fn(usize) -> u64 + Sync) {
+    let end = words.len();
+    let mut rest = &mut words[start..];
+    let chunks = (start / CHUNK..end.div_ceil(CHUNK)).map(move |chunk| {
+        let from = start.max(chunk * CHUNK);
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(end.min((chunk + 1) * CHUNK) - from);
+        rest = others;
+        (from, own)
+    });
+    let work = |(from, chunk): (usize, &mut [u64])| {
+        chunk.iter_mut().enumerate().for_each(|(place, word)| *word = value(from + place));
+    };
+    crew.each(end.div_ceil(CHUNK) - start / CHUNK, chunks, work, |share| progress::note(Phase::Filling, share));
 }
 
 /// What was asked for is read back, where the system tells.

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::measure::affinity;
 use crate::measure::comm::{Comm, Transport, World};
 use crate::measure::hardware::{Hardware, HardwareThread, Place, order};
+use crate::on_transport;
 use crate::point::{Point, Value};
 use crate::units::plural;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(kernel: &dyn Kernel, point: &Point, stream: u64, world: &mut W
         _ => None,
     };
     world.arena.bind(node(MEMORY_NODE))?;
+    world.arena.share_processors(on_transport!(&world.transport, comm => comm.ranks_on_node()));
     let _there = node(CORE_NODE).map(|node| OnNode::enter(world.transport, node)).transpose()?;
     kernel.run(point, stream, world)
 }

@@ -148,13 +148,18 @@ impl Problem {
     /// `spaced`: at equal distances along the cycle, as the definition's text asks. `reference`: at the number of updates
     /// of the streams before, which is 4 x the first word, as the reference implementation starts.
     pub fn generator(&self, stream: usize) -> Generator {
+        self.generator_after(stream, 0)
+    }
+
+    /// A stream after so many of its updates.
+    pub fn generator_after(&self, stream: usize, updates: u64) -> Generator {
         let period = u128::from(self.kind.period());
         let start = if self.spaced {
             period / self.streams.parts() as u128 * stream as u128
         } else {
             u128::from(self.before(stream))
         };
-        Generator::after(self.kind, ((start + u128::from(self.offset)) % period) as u64)
+        Generator::after(self.kind, ((start + u128::from(self.offset) + u128::from(updates)) % period) as u64)
     }
 
     /// This rank's only stream.

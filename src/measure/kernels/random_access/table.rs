@@ -3,6 +3,7 @@
 use super::random_stream::Index;
 use crate::measure::comm::arena::Pages;
 use crate::measure::prefetch;
+use std::sync::atomic::AtomicU64;
 
 /// A way from a value to its place among the words of a part.
 pub trait Place: Copy {
@@ -145,6 +146,14 @@ impl<P: Place> Table<'_, P> {
         }
         values[values.len() - near..].iter().for_each(|&value| self.update(value));
     }
+}
+
+/// The same words, for several threads.
+pub fn share(words: &mut [u64]) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+    // SAFETY: an AtomicU64 has the size and the bits of a u64, and here its alignment; the words are borrowed exclusively
+    // for as long as the result lives, so that all access is atomic meanwhile.
+    unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
 }
 
 /// Updates of a part that wait for their turn, in order. The words of the first may be on their way.

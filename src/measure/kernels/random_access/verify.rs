@@ -4,18 +4,25 @@
 //! After the run the number of updates and a hash of the table must match what the streams imply; then all updates are
 //! applied again, by other means than the algorithm's, which must restore `T[i] = i`.
 
+mod hash;
 mod reports;
+mod undo;
 
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
 use crate::error::Result;
 use crate::measure::comm::Collectives;
 use crate::measure::comm::arena::Arena;
+use crate::measure::crew::Crew;
 use crate::measure::hardware::Hardware;
 use crate::measure::kernels::Outcome;
-use crate::measure::numerics::mix::{mix, seed};
-use crate::measure::observer;
+use crate::measure::numerics::mix::seed;
+use crate::measure::{observer, progress};
+use crate::sample::Phase;
+use hash::{count_of_wrong, hash_of_words, turn};
 use reports::Report;
+use std::sync::{Mutex, PoisonError};
+use undo::undo;
 
 /// What a rank did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +122,7 @@ pub fn measure_timed<C: Collectives>(
     let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
     let mut table = Table::new(words, first, problem.index);
 
+    progress::clock_starts();
     let mut clock = Clock { comm, started: 0.0, stopped: None };
     clock.start();
     let tally = pass(&mut table, &mut clock);
@@ -128,9 +136,13 @@ pub fn measure_timed<C: Collectives>(
     let memory = Hardware::here().usable_memory_bytes().unwrap_or(0) / comm.ranks_on_node() as u64;
     let memory = comm.all_reduce_sum(memory / crate::units::WORD_BYTES);
 
-    let found = hash(&table, first);
-    let demanded = undo(comm, problem, &mut table);
-    let errors = table.words.iter().zip(first..).filter(|&(&word, place)| word != place).count() as u64;
+    // The clock has stopped on all ranks: helpers disturb none.
+    let crew = Crew::new(comm.ranks_on_node());
+    let found = table_hash(&crew, &table, first);
+    let demanded = undo(comm, problem, &crew, &mut table, |share| {
+        note(BEFORE_UNDOING + (UNDONE - BEFORE_UNDOING) * share);
+    });
+    let errors = wrong_words(&crew, &table, first);
     if errors == 0 {
         arena.restored(problem.pages);
     }
@@ -148,102 +160,46 @@ pub fn measure_timed<C: Collectives>(
     Ok(report.gather(comm).outcome(problem, rules, granted, memory))
 }
 
-/// A map of a value that is linear over GF(2), so that the table's hash follows from the updates in any order, and
-/// that differs from word to word, so that it is another one if an update goes astray.
-fn turn(word: u64, value: u64) -> u64 {
-    let turns = mix(word);
-    value.rotate_left(turns as u32 & 63) ^ (value & turns)
-}
+/// Words of the table that are compared at once.
+const BLOCK: usize = 1 << 20;
 
-fn hash(table: &Table, first: u64) -> u64 {
-    table.words.iter().zip(first..).fold(0, |hash, (&word, place)| hash ^ turn(place, word ^ place))
-}
-
-/// What the streams demand of a rank's part of the table.
-#[derive(Clone, Copy, Debug, Default)]
-struct Demand {
-    updates: u64,
-    hash: u64,
-    /// Updates among the first [`LOOK_AHEAD_LIMIT`] of one of the rank's streams that go to the same rank.
-    fullest: u64,
-}
-
-/// Updates that are generated and handed over at once.
-const CHUNK: usize = 1 << 14;
-
-/// Makes all updates, every one straight from the rank that generates it to its owner, which is found by division.
-fn undo<C: Collectives>(comm: &C, problem: &Problem, table: &mut Table) -> Demand {
-    let ranks = problem.nodes.count * problem.nodes.cores;
-    if ranks == 1 {
-        return undo_alone(problem, table);
-    }
-    let (mut values, mut sorted, mut received) = (vec![0; CHUNK], Vec::new(), Vec::new());
-    let mut demands = vec![0u64; 2 * ranks];
-    let mut fullest = 0;
-    for number in 0..problem.streams_per_rank() {
-        let stream = problem.mine.clone().nth(number);
-        let mut generator = stream.map(|stream| problem.generator(stream));
-        let mut left = stream.map_or(0, |stream| problem.share(stream));
-        for round in 0..problem.rounds(CHUNK) {
-            let values = &mut values[..left.min(CHUNK as u64) as usize];
-            left -= values.len() as u64;
-            if let Some(generator) = &mut generator {
-                generator.fill(values);
-            }
-            let owner = |value: u64| problem.nodes.rank(problem.owners.by_division(problem.index.of(value)));
-            let mut tagged: Vec<(usize, u64)> = values.iter().map(|&value| (owner(value), value)).collect();
-            if round == 0 {
-                let first = tagged.iter().take(LOOK_AHEAD_LIMIT).map(|(owner, _)| *owner);
-                fullest = fullest_of(first, ranks).max(fullest);
-            }
-            tagged.sort_by_key(|(owner, _)| *owner);
-            let mut counts = vec![0; ranks];
-            for &(owner, value) in &tagged {
-                counts[owner] += 1;
-                demands[2 * owner] += 1;
-                demands[2 * owner + 1] ^= turn(problem.index.of(value), value);
-            }
-            sorted.clear();
-            sorted.extend(tagged.iter().map(|(_, value)| value));
-            comm.all_to_all_v(&sorted, &counts, &mut received);
-            received.iter().for_each(|&value| table.update(value));
-        }
-    }
-    comm.all_to_all_v(&demands, &vec![2; ranks], &mut received);
-    let sum = |demand: Demand, pair: &[u64]| Demand {
-        updates: demand.updates + pair[0],
-        hash: demand.hash ^ pair[1],
-        ..demand
+/// Combines what `judge` gives for each block of the table and its first word, by all threads of the crew.
+fn over_blocks(
+    crew: &Crew,
+    table: &Table,
+    first: u64,
+    judge: impl Fn(&[u64], u64) -> u64 + Sync,
+    combine: impl Fn(u64, u64) -> u64 + Sync,
+    note: impl Fn(f64),
+) -> u64 {
+    let total = Mutex::new(0);
+    let blocks = table.words.chunks(BLOCK).zip((first..).step_by(BLOCK));
+    let work = |(words, first)| {
+        let own = judge(words, first);
+        let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+        *total = combine(*total, own);
     };
-    received.chunks_exact(2).fold(Demand { fullest, ..Demand::default() }, sum)
+    crew.each(table.words.len().div_ceil(BLOCK), blocks, work, note);
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same where all updates stay on the rank.
-fn undo_alone(problem: &Problem, table: &mut Table) -> Demand {
-    let mut demand = Demand::default();
-    let mut values = vec![0; CHUNK];
-    for stream in problem.mine.clone() {
-        let mut generator = problem.generator(stream);
-        let mut left = problem.share(stream);
-        while left > 0 {
-            let values = &mut values[..left.min(CHUNK as u64) as usize];
-            left -= values.len() as u64;
-            demand.updates += values.len() as u64;
-            generator.fill(values);
-            for &value in values.iter() {
-                demand.hash ^= turn(problem.index.of(value), value);
-                table.update(value);
-            }
-        }
-    }
-    demand
+/// Of the table after the run.
+fn table_hash(crew: &Crew, table: &Table, first: u64) -> u64 {
+    over_blocks(crew, table, first, hash_of_words, |a, b| a ^ b, |share| note(BEFORE_UNDOING * share))
 }
 
-fn fullest_of(owners: impl Iterator<Item = usize>, parts: usize) -> u64 {
-    let mut counts = vec![0; parts];
-    owners.for_each(|owner| counts[owner] += 1);
-    counts.into_iter().max().unwrap_or(0)
+/// Words that are not what they were before the run.
+fn wrong_words(crew: &Crew, table: &Table, first: u64) -> u64 {
+    over_blocks(crew, table, first, count_of_wrong, |a, b| a + b, |share| note(UNDONE + (1.0 - UNDONE) * share))
+}
+
+/// Parts of the time of a verification at whose end the updates begin to be undone, and are undone: rough numbers.
+const BEFORE_UNDOING: f64 = 0.1;
+const UNDONE: f64 = 0.9;
+
+fn note(share: f64) {
+    progress::note(Phase::Verifying, share);
 }
 
 /// Words that the verification needs besides the table.
-pub(super) const WORDS: u64 = 6 * CHUNK as u64;
+pub(super) const WORDS: u64 = 6 * undo::CHUNK as u64;

@@ -2,6 +2,7 @@
 
 use crate::measure::kernels::random_access::layout::Layout;
 use crate::measure::kernels::random_access::random_stream::Index;
+pub use crate::measure::kernels::random_access::table::share;
 use crate::measure::kernels::random_access::table::{AHEAD, Table};
 use crate::measure::prefetch;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +16,6 @@ pub fn divide(mut words: &mut [u64], parts: Layout, index: Index) -> Vec<Words<'
         Words::Own(Table::new(own, parts.first(part), index))
     };
     (0..parts.parts()).map(part).collect()
-}
-
-/// The same words, for several threads.
-pub fn share(words: &mut [u64]) -> &[AtomicU64] {
-    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
-    // SAFETY: an AtomicU64 has the size and the bits of a u64, and here its alignment; the words are borrowed exclusively
-    // for as long as the result lives, so that all access is atomic meanwhile.
-    unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) }
 }
 
 /// A lock on cache lines of its own.
