@@ -564,7 +564,7 @@ fn a_link_in_the_place_of_the_record_of_jobs_is_not_followed() {
     std::fs::write(&victim, "precious").expect("a file");
     symlink(&victim, jobs.join("jobs.jsonl")).expect("a link");
     symlink(&victim, jobs.join("am-1.jsonl")).expect("a link");
-    let own = Own::Ended { code: 0, message: String::new() };
+    let own = Own::Ended { code: 0, message: String::new(), help: String::new() };
     for result in [store.append(&Line::Cancelling { job: "am-1".into() }), store.append_own("am-1", &own)] {
         let error = result.expect_err("a refusal");
         assert!(error.what.contains("it is a link, which is not followed here"), "{error}");

@@ -18,8 +18,7 @@ pub use parameter::{Domain, Parameter};
 
 use crate::error::{Error, Result};
 pub use crate::measure::comm::Rings;
-use crate::measure::comm::{Comm, World};
-use crate::on_transport;
+use crate::measure::comm::World;
 use crate::point::{Point, Value};
 use crate::source::Source;
 use crate::units::{Unit, plural};
