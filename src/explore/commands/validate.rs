@@ -12,10 +12,9 @@ use std::path::PathBuf;
   apexmap validate --format json
   apexmap validate --report validation       an HTML page with figures: validation/validate.html
 
-Values are of four kinds, counted apart: identities (arithmetic of printed numbers), model values (a paper's
-formula, recomputed from its printed inputs), measured values beside numbers fitted to these rows, and measured
-values predicted by numbers not fitted to them. Where values differ, the verdict says whether the paper is at
-fault or the model.")]
+Values are of four kinds, counted apart: identities (arithmetic of printed numbers), model values (a paper's formula, recomputed \
+from its printed inputs), measured values beside numbers fitted to these rows, and measured values predicted by numbers not fitted \
+to them. Where values differ, the verdict says whether the paper is at fault or the model.")]
 pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]

@@ -179,11 +179,7 @@ fn ratios(report: &Validation) -> Drawn {
     let (x, y) =
         (quantity("P (processors or nodes)", Unit::None, true), quantity("measured by fitted", Unit::None, false));
     let curves = curves("Published measurements by the models fitted to them", subtitle, x, y, all);
-    (
-        "measured-by-fitted",
-        "Measured by fitted over P, at Q = 1024: 1 is a model that explains the measurement.",
-        curves,
-    )
+    ("measured-by-fitted", "Measured by fitted over P, at Q = 1024: 1 is a model that equals the measurement.", curves)
 }
 
 fn bottlenecks() -> Result<Drawn> {
