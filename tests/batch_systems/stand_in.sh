@@ -109,7 +109,10 @@ cancel() {
         n=$(number "$id")
         known "$n" && alive "$n" || refuse "Unknown Job Id $id" 153
         echo cancelled >"$STAND_IN/$n/word"
-        [ ! -f "$STAND_IN/$n/pid" ] || kill -s TERM -- "-$(cat "$STAND_IN/$n/pid")"
+        [ -f "$STAND_IN/$n/pid" ] || continue
+        pid=$(cat "$STAND_IN/$n/pid")
+        # A job that has just begun has no session of its own yet.
+        until kill -s TERM -- "-$pid" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
     done
 }
 

@@ -238,11 +238,14 @@ fn hear(
         follower.queue.cancel(job.id.as_slice())?;
     }
     if !how.is_alive() {
-        // Its own driver knows best what went wrong.
+        // Its own driver knows best what went wrong, unless it was told to end.
         store.look(job)?;
-        let own = job.own_end.as_ref().map(|(_, message)| message.clone()).filter(|message| !message.is_empty());
-        let own = own.or_else(|| log::cause(store, &job.name, how).map(|found| found.sentence()));
-        end(follower, store, state, at, how, &own.unwrap_or_else(|| why.to_owned()))?;
+        let (code, message) = job.own_end.clone().unwrap_or_default();
+        let own = Some(message).filter(|message| !message.is_empty());
+        let in_log = log::cause(store, &job.name, how).map(|found| found.sentence());
+        let found = if code <= 128 { own.or(in_log) } else { in_log.or(own) };
+        let why = found.unwrap_or_else(|| why.to_owned());
+        end(follower, store, state, at, how, &why)?;
         return Ok(true);
     }
     let start = if start.is_empty() || start == "N/A" { String::new() } else { format!(", expected to start {start}") };

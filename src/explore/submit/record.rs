@@ -280,7 +280,7 @@ impl Jobs {
     pub fn own_advice(&self, job: &str) -> Result<Option<String>> {
         let lines = read::<Own>(&self.own_file(job))?;
         Ok(lines.into_iter().rev().find_map(|line| match line {
-            Own::Ended { code: 1.., help, .. } if !help.is_empty() => Some(help),
+            Own::Ended { code: 1..=128, help, .. } if !help.is_empty() => Some(help),
             _ => None,
         }))
     }
