@@ -4,8 +4,10 @@
 //! After the run the number of updates and a hash of the table must match what the streams imply; then all updates are
 //! applied again, by other means than the algorithm's, which must restore `T[i] = i`.
 
+mod replay;
 mod reports;
 
+use super::operation::Operation;
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
 use crate::error::Result;
@@ -113,7 +115,7 @@ pub fn measure_timed<C: Collectives>(
     let first = problem.owners.first(problem.part);
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), first]);
     let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
-    let mut table = Table::new(words, first, problem.index);
+    let mut table = Table::new(words, first, problem.index).with(problem.operation);
 
     let mut clock = Clock { comm, started: 0.0, stopped: None };
     clock.start();
@@ -129,11 +131,18 @@ pub fn measure_timed<C: Collectives>(
     let memory = comm.all_reduce_sum(memory / crate::units::WORD_BYTES);
 
     let found = hash(&table, first);
-    let demanded = undo(comm, problem, &mut table);
-    let errors = table.words.iter().zip(first..).filter(|&(&word, place)| word != place).count() as u64;
-    if errors == 0 {
-        arena.restored(problem.pages);
-    }
+    let (demanded, errors) = match problem.operation {
+        Operation::Xor => {
+            let demanded = undo(comm, problem, &mut table);
+            let errors = table.words.iter().zip(first..).filter(|&(&word, place)| word != place).count() as u64;
+            if errors == 0 {
+                arena.restored(problem.pages);
+            }
+            (demanded, errors)
+        }
+        // What they make of a word does not tell what it was.
+        Operation::Add | Operation::And | Operation::Or => replay::replay(comm, problem, &table, first),
+    };
     let report = Report {
         seconds: seconds.to_bits(),
         tally,
