@@ -456,6 +456,107 @@ fn the_highest_bits_of_the_shift_register_name_words_as_the_definition_says() {
 }
 
 #[test]
+fn all_operations_of_the_definition_make_the_words_that_they_say() {
+    const BITS: u32 = 9;
+    let operations: [(&str, fn(u64, u64) -> u64); 4] =
+        [("xor", |a, b| a ^ b), ("add", u64::wrapping_add), ("and", |a, b| a & b), ("or", |a, b| a | b)];
+    for (name, operate) in operations {
+        // An update of each second word on the average: with more, all words of `and` are 0 and all of `or` are ones.
+        let with = |point: Point| point.with("operation", name).with("updates", 0.5);
+        let problem =
+            Problem::local(&kernels::complete(with(table("random_access.sequential", 1, 1 << BITS))).unwrap(), 1);
+        let mut words: Vec<u64> = (0..1 << BITS).collect();
+        let mut generator = problem.own_generator();
+        for _ in 0..1 << (BITS - 1) {
+            let value = generator.next_u64();
+            let word = &mut words[(value & ((1 << BITS) - 1)) as usize];
+            *word = operate(*word, value);
+        }
+        let made = threads::run(1, |comm, arena| {
+            measure(comm, &problem, arena, Rules::STRICT, |table| {
+                table.words.copy_from_slice(&words);
+                Tally { applied: 1 << (BITS - 1), ..Tally::default() }
+            })
+        });
+        let made = made.into_iter().next().expect("a rank").expect("no panic").expect("memory");
+        assert_eq!(made.verdict, Ok(()), "{name}");
+        for method in ["immediate", "look_ahead"] {
+            let outcome = run(with(table("random_access.sequential", 1, 1 << BITS)).with("method", method));
+            assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), hash(&made)), "{name} {method}");
+        }
+        check_operation(name, &with);
+    }
+    let on_two = |kernel| kernels::complete(table(kernel, 2, 64).with("operation", "add"));
+    assert!(on_two("random_access.one_sided").is_err(), "remote atomics are exclusive ors");
+    let words = |operation: &str| {
+        let point = table("random_access.hypercube", 2, 1 << 20).with("operation", operation);
+        kernels::find("random_access.hypercube").unwrap().memory(&kernels::complete(point).unwrap()) / 8
+    };
+    assert_eq!(words("and"), words("xor") + (1 << 19), "a replay has a table of its own");
+}
+
+/// All algorithms, on the table that as many streams make on one rank.
+fn check_operation(name: &str, with: &dyn Fn(Point) -> Point) {
+    let on_one = |streams: u64| hash(&run(with(table("random_access.sequential", 1, 1 << 9)).with("streams", streams)));
+    let has = |kernel: &&str| kernels::find(kernel).unwrap().parameters().iter().any(|known| known.name == "operation");
+    for ranks in [1, 2, 3] {
+        let expected = on_one(ranks as u64);
+        for kernel in algorithms().iter().filter(|kernel| has(kernel)) {
+            for variant in variants(kernel) {
+                let point = with(table(kernel, ranks, 1 << 9)).with("Q", 64u64);
+                let outcome = run(variant.into_iter().fold(point, |point, (name, value)| point.with(name, value)));
+                assert_eq!(
+                    (outcome.verdict.clone(), hash(&outcome)),
+                    (Ok(()), expected.clone()),
+                    "{name} {kernel} {ranks}"
+                );
+            }
+        }
+    }
+    for updates_by in ["atomic", "locks", "partitioned"] {
+        let outcome =
+            run(with(table("random_access.shared", 1, 1 << 9)).with("cores", 2u64).with("updates_by", updates_by));
+        assert_eq!((outcome.verdict.clone(), hash(&outcome)), (Ok(()), on_one(2)), "{name} {updates_by}");
+    }
+    assert_eq!(run(with(table("random_access.star", 2, 1 << 9))).verdict, Ok(()), "{name}");
+    assert_eq!(run(with(table("random_access.nodes", 2, 1 << 9)).with("cores", 1u64)).verdict, Ok(()), "{name}");
+}
+
+#[test]
+fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
+    for operation in ["add", "and", "or"] {
+        let point = table("random_access.alltoallv", 2, 1 << 8).with("operation", operation).with("updates", 0.5);
+        let point = kernels::complete(point).unwrap();
+        let faulty = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
+            let ranks = threads::run(2, |comm, arena| {
+                let problem = Problem::distributed(&point, comm.rank(), 2);
+                measure(comm, &problem, arena, Rules::STRICT, |table| {
+                    let mut values = Vec::new();
+                    for rank in 0..2 {
+                        let mut generator = Problem::distributed(&point, rank, 2).own_generator();
+                        let all = (0..problem.own_updates()).map(|_| generator.next_u64());
+                        values.extend(
+                            all.filter(|&value| problem.owners.by_division(problem.index.of(value)) == comm.rank()),
+                        );
+                    }
+                    let applied = values.len() as u64;
+                    if comm.rank() == 0 {
+                        fault(&mut values);
+                    }
+                    values.iter().for_each(|&value| table.update(value));
+                    Tally { applied, ..Tally::default() }
+                })
+            });
+            ranks.into_iter().next().expect("a rank").expect("no panic").expect("memory").verdict
+        };
+        assert_eq!(faulty(&|_| ()), Ok(()), "{operation}");
+        assert!(faulty(&|values| values.truncate(values.len() - 1)).is_err(), "{operation}: lost");
+        // To the next word of the same rank.
+        assert!(faulty(&|values| values[3] ^= 1).is_err(), "{operation}: misrouted");
+    }
+}
+
+#[test]
 fn exchanges_in_d_dimensions_send_the_messages_and_the_volume_of_section_2() {
     // P = k^d: d (k - 1) messages of a rank in a round, and d Q (k - 1)/k updates (hypercube paper, Section 2).
     for (ranks, d) in [(4, 1), (4, 2), (8, 1), (8, 3), (9, 1), (9, 2), (16, 1), (16, 2), (16, 4)] {
@@ -694,7 +795,7 @@ proptest! {
             let before = pending.count() as u64;
             let done = pending.make(&mut table);
             prop_assert_eq!(done + pending.count() as u64, before);
-            prop_assert!(pending.count() <= pending.stay());
+            prop_assert!(pending.count() <= look_ahead / 8);
             made += done;
         }
         made += pending.make_all(&mut table);

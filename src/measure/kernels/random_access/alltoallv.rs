@@ -6,8 +6,8 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, measure, owner_can_be_found,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Section 2, Figure 1 (1d)",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, Q, OWNER_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: owner_can_be_found,

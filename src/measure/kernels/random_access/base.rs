@@ -10,8 +10,8 @@
 use super::layout::Owners;
 use super::table::Table;
 use super::{
-    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -29,7 +29,10 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HPCC_RANDOM_ACCESS,
         "Figures 6 and 7",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, SENDING, OWNER_BY, B, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET,
+            PAGES, SEED,
+        ],
     ),
     table: Division::OverRanks,
     refuse: owner_can_be_found,

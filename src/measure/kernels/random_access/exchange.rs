@@ -11,8 +11,8 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -30,7 +30,10 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HYPERCUBE_RANDOM_ACCESS,
         "Section 2, Figure 1 (1d, 2d, 3d)",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, STAGES, OWNER_BY, SMSG, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
+            SEED,
+        ],
     ),
     table: Division::OverRanks,
     refuse: owner_can_be_found,

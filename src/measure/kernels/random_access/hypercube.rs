@@ -16,8 +16,8 @@ use super::random_stream::Index;
 use super::recursive_halving::{self, Stage};
 use super::table::{Named, Pending, Place, Table};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM, TIME_BOUND,
-    Tally, UPDATES, about, anything, measure,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
+    TIME_BOUND, Tally, UPDATES, about, anything, measure,
 };
 
 use crate::error::Result;
@@ -46,6 +46,7 @@ pub const KERNEL: Algorithm = Algorithm {
             SMSG,
             STREAM,
             INDEX,
+            OPERATION,
             STARTS,
             OFFSET,
             PAGES,

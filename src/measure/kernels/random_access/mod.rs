@@ -2,9 +2,11 @@
 //!
 //! SOURCE: the HPC Challenge definition of RandomAccess; the papers of the algorithms.
 //! PURPOSE: the rate of updates in random order to words of a table larger than any cache.
-//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes per update.
+//! WORK: `updates` x N_words updates T[index(v)] ^= v, v from a stream of 64-bit values; 8 bytes per update. The definition's other
+//!   operations, `add`, `and` and `or`, are choices of most algorithms.
 //! CHECK: the number of updates on each rank and a hash of index and value after the run; then all updates are applied
-//!   again, each sent directly to its owner, found by division, which must restore `T[i] = i` ([`measure`]).
+//!   again, each sent directly to its owner, found by division, which must restore `T[i] = i` ([`measure`]). Other operations than xor
+//!   are replayed on a second table.
 //! DIFFERENCES from the reference implementation: starting points have a common offset, unless `offset = "none"`,
 //!   because without it most early updates of some ranks go to one destination; buffers are allocated before the clock
 //!   starts; the table's size is a parameter, not derived from memory (the rules: 2^n words, at most half of memory).
@@ -18,6 +20,7 @@ pub mod hypercube;
 pub mod layout;
 pub mod nodes;
 pub mod one_sided;
+pub mod operation;
 pub mod problem;
 pub mod random_stream;
 pub mod recursive_halving;
@@ -30,6 +33,7 @@ pub mod table;
 mod time_limited;
 pub mod verify;
 
+use operation::{OPERATION, Operation};
 pub use problem::Problem;
 pub use verify::{Rules, Tally, measure};
 
@@ -171,7 +175,7 @@ const METHOD: &str = "RandomAccess (HPC Challenge) updates the words of a table 
     slowest rank, which has then applied every update of its own words. Filling the table and allocating buffers is \
     not timed. After each run the number of updates on each rank and a hash of index and value over the table were \
     compared with what the streams imply, and all updates were undone, each directly at its owner, which had to \
-    restore T[i] = i.";
+    restore T[i] = i. Runs of another operation than xor were replayed on a second table, which had to have the same words.";
 
 /// How ranks divide a table.
 pub enum Division {
@@ -250,7 +254,9 @@ impl Kernel for Algorithm {
 
     fn memory(&self, point: &Point) -> u64 {
         let words = self.arena_words(point).saturating_add((self.buffers)(point));
-        words.saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
+        // A replay has a table of its own.
+        let replayed = if Operation::of(point) == Operation::Xor { 0 } else { self.arena_words(point) };
+        words.saturating_add(replayed).saturating_add(verify::WORDS).saturating_mul(WORD_BYTES)
     }
 
     fn arena_words(&self, point: &Point) -> u64 {

@@ -19,8 +19,8 @@ use super::shared::{CORES, measure_team, refuse_small_limit, sources};
 use super::table::Table;
 use super::verify::Clock;
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about,
 };
 
 use crate::error::Result;
@@ -40,7 +40,10 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Section 3.2, Table 1",
         Ranks::Any,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES,
+            SEED,
+        ],
     ),
     table: Division::OverRanks,
     refuse,
@@ -160,7 +163,7 @@ fn pass<C: Collectives>(
     let words = share(table.words);
     let core = |number: usize| Core {
         number,
-        words: Words::Shared { words, first, index: problem.index, how },
+        words: Words::Shared { words, first, index: problem.index, how, operation: problem.operation },
         source: (number < plan.sources).then(|| {
             let stream = problem.mine.start + number;
             (problem.generator(stream), problem.share(stream))

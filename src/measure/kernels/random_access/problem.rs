@@ -1,6 +1,7 @@
 //! The problem: the table, its owners, the streams of updates and their starting points.
 
 use super::layout::{Layout, Owners};
+use super::operation::Operation;
 use super::random_stream::{COMMON_OFFSET, Generator, INDEX_CHOICES, Index, StreamKind};
 use crate::measure::comm::arena::Pages;
 use crate::point::Point;
@@ -56,6 +57,8 @@ pub struct Problem {
     /// Updates of all streams.
     pub updates: u64,
     pub kind: StreamKind,
+    /// What an update does.
+    pub operation: Operation,
     pub pages: Pages,
     spaced: bool,
     offset: u64,
@@ -110,6 +113,7 @@ impl Problem {
             look_ahead: if point.params.contains_key("Q") { point.integer("Q") as usize } else { 1 },
             updates: updates(point),
             kind,
+            operation: Operation::of(point),
             pages: Pages::from_name(point.text("pages")),
             spaced: point.text("starts") == "spaced",
             offset: if point.text("offset") == "common" { common as u64 } else { 0 },

@@ -13,8 +13,8 @@ use super::layout::Owners;
 use super::random_stream::Index;
 use super::table::Table;
 use super::{
-    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS, STREAM,
-    TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
+    Algorithm, B, Division, INDEX, N_WORDS, OFFSET, OPERATION, OWNER_BY, PAGES, Problem, Q, Rules, SEED, SMSG, STARTS,
+    STREAM, TIME_BOUND, Tally, UPDATES, about, measure, owner_can_be_found,
 };
 
 use crate::error::Result;
@@ -33,8 +33,8 @@ pub const KERNEL: Algorithm = Algorithm {
         "Sections 4.2, 4.3.1 and 6",
         Ranks::Any,
         &[
-            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, STARTS,
-            OFFSET, PAGES, SEED,
+            N_WORDS, UPDATES, TIME_BOUND, Q, DIMENSIONS, X, Y, Z, OWNER_BY, BUFFERS, SMSG, STREAM, INDEX, OPERATION,
+            STARTS, OFFSET, PAGES, SEED,
         ],
     ),
     table: Division::OverRanks,

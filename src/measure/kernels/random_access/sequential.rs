@@ -6,11 +6,12 @@
 //! DIFFERENCES: `look_ahead` stores at most 1024 values and prefetches at most 128 words ahead even if Q allows more,
 //!   because a core gains nothing from more; its streams follow one another, each as a whole.
 
+use super::operation::{Operation, with_operation};
 use super::problem::Problem;
 use super::table::{FAR_AHEAD, Named, Place, Table};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally, UPDATES,
-    about, measure, problem, random_stream,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
+    UPDATES, about, measure, problem, random_stream,
 };
 
 use crate::error::Result;
@@ -28,7 +29,7 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::HPCC_RANDOM_ACCESS,
         "Figures 4 and 5",
         Ranks::One,
-        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[N_WORDS, UPDATES, TIME_BOUND, METHOD, STREAMS, Q, STREAM, INDEX, OPERATION, STARTS, OFFSET, PAGES, SEED],
     ),
     table: Division::OverRanks,
     refuse: enough_words,
@@ -92,13 +93,15 @@ fn immediate(mut table: Table<impl Place>, streams: &mut [Stream]) -> Tally {
     if let [(generator, left)] = streams {
         // The compiler keeps a single stream in a register.
         let mut own = generator.clone();
-        (0..*left).for_each(|_| table.update(own.next_u64()));
+        with_operation!(table.operation(), BY => (0..*left).for_each(|_| table.update_by(BY, own.next_u64())));
         return Tally { applied: *left, ..tally };
     }
     let common = streams.iter().map(|(_, left)| *left).min().unwrap_or(0);
-    for _ in 0..common {
-        streams.iter_mut().for_each(|(generator, _)| table.update(generator.next_u64()));
-    }
+    with_operation!(table.operation(), BY => {
+        for _ in 0..common {
+            streams.iter_mut().for_each(|(generator, _)| table.update_by(BY, generator.next_u64()));
+        }
+    });
     // Shares differ by a few updates where the streams do not divide the table.
     for (generator, left) in streams.iter_mut() {
         (common..*left).for_each(|_| table.update(generator.next_u64()));

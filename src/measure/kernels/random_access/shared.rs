@@ -25,8 +25,8 @@ use super::random_stream::{Generator, Index};
 use super::table::Table;
 use super::verify::{Clock, measure_timed};
 use super::{
-    Algorithm, Division, INDEX, N_WORDS, OFFSET, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND, Tally,
-    UPDATES, about,
+    Algorithm, Division, INDEX, N_WORDS, OFFSET, OPERATION, PAGES, Problem, Q, Rules, SEED, STARTS, STREAM, TIME_BOUND,
+    Tally, UPDATES, about,
 };
 
 use crate::error::Result;
@@ -49,7 +49,10 @@ pub const KERNEL: Algorithm = Algorithm {
         &source::BLUE_GENE_P_RANDOM_ACCESS,
         "Sections 3.2 and 3.3, Tables 1 and 2",
         Ranks::One,
-        &[N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, STARTS, OFFSET, PAGES, SEED],
+        &[
+            N_WORDS, UPDATES, TIME_BOUND, Q, CORES, MODE, UPDATES_BY, LOCKS, STREAM, INDEX, OPERATION, STARTS, OFFSET,
+            PAGES, SEED,
+        ],
     ),
     table: Division::OverRanks,
     refuse,
@@ -251,10 +254,11 @@ fn pass<C: Collectives>(
 ) -> Result<Tally> {
     let parts = Layout::new(problem.owners.words().trailing_zeros(), plan.cores);
     let words = if plan.partitioned {
-        words::divide(table.words, parts, problem.index)
+        words::divide(table.words, parts, problem.index, problem.operation)
     } else {
         let words = words::share(table.words);
-        (0..plan.cores).map(|_| Words::Shared { words, first: 0, index: problem.index, how }).collect()
+        let (index, operation) = (problem.index, problem.operation);
+        (0..plan.cores).map(|_| Words::Shared { words, first: 0, index, how, operation }).collect()
     };
     let core = |(number, words)| {
         let source = (number < plan.sources).then(|| (problem.generator(number), problem.share(number)));

@@ -5,8 +5,8 @@
 //! WORK, DIFFERENCES: those of `random_access.sequential`, on every rank at the same time.
 
 use super::{
-    Algorithm, Division, INDEX, OFFSET, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES, about,
-    sequential,
+    Algorithm, Division, INDEX, OFFSET, OPERATION, OWN_WORDS, PAGES, Q, SEED, STARTS, STREAM, TIME_BOUND, UPDATES,
+    about, sequential,
 };
 
 use crate::measure::kernels::{Ranks, no_rings};
@@ -29,6 +29,7 @@ pub const KERNEL: Algorithm = Algorithm {
             Q,
             STREAM,
             INDEX,
+            OPERATION,
             STARTS,
             OFFSET,
             PAGES,

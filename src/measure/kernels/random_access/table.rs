@@ -1,5 +1,6 @@
 //! A rank's part of the table, and its updates.
 
+use super::operation::{Operation, with_operation};
 use super::random_stream::Index;
 use crate::measure::comm::arena::Pages;
 use crate::measure::prefetch;
@@ -51,6 +52,7 @@ impl Place for Above {
 pub struct Table<'a, P = Part> {
     pub words: &'a mut [u64],
     place: P,
+    operation: Operation,
 }
 
 /// A table by how its words are named.
@@ -68,7 +70,12 @@ pub const FAR_AHEAD: usize = 128;
 
 impl<'a> Table<'a> {
     pub fn new(words: &'a mut [u64], first: u64, index: Index) -> Self {
-        Self { words, place: Part { first, index } }
+        Self { words, place: Part { first, index }, operation: Operation::Xor }
+    }
+
+    /// Whose updates do something else.
+    pub fn with(self, operation: Operation) -> Self {
+        Self { operation, ..self }
     }
 
     /// As what it is: an algorithm compiled for each case needs no shift by nothing, and no checks of what the number of words
@@ -79,13 +86,13 @@ impl<'a> Table<'a> {
     /// ranks, 2^24 and 2^26 words).
     pub fn named(&mut self, pages: Pages) -> Named<'_> {
         let Part { first, index } = self.place;
-        let words = self.words.len();
+        let (words, operation) = (self.words.len(), self.operation);
         if pages == Pages::Base || !words.is_power_of_two() || first % words as u64 != 0 {
-            return Named::Part(Table { words: self.words, place: self.place });
+            return Named::Part(Table { words: self.words, place: self.place, operation });
         }
         match index.shift() {
-            0 => Named::Lowest(Table { words: self.words, place: Lowest }),
-            bits => Named::Above(Table { words: self.words, place: Above(bits) }),
+            0 => Named::Lowest(Table { words: self.words, place: Lowest, operation }),
+            bits => Named::Above(Table { words: self.words, place: Above(bits), operation }),
         }
     }
 }
@@ -103,8 +110,19 @@ impl<P: Place> Table<'_, P> {
     /// If the word is not in this part.
     #[inline(always)]
     pub fn update(&mut self, value: u64) {
+        self.update_by(self.operation, value);
+    }
+
+    /// One update by an operation that is a constant.
+    #[inline(always)]
+    pub fn update_by(&mut self, operation: Operation, value: u64) {
         let place = self.place(value);
-        self.words[place] ^= value;
+        self.words[place] = operation.apply(self.words[place], value);
+    }
+
+    /// What the table's updates do.
+    pub fn operation(&self) -> Operation {
+        self.operation
     }
 
     /// Asks for the word of a value that is to be updated soon.
@@ -130,21 +148,26 @@ impl<P: Place> Table<'_, P> {
     /// Updates but the last `far`, whose words are asked for.
     pub fn apply_but(&mut self, values: &[u64], far: usize) {
         let Some(later) = values.get(far..) else { return };
-        for ((&value, &ahead), &early) in values.iter().zip(&values[far.min(AHEAD)..]).zip(later) {
-            self.prefetch_early(early);
-            self.prefetch(ahead);
-            self.update(value);
-        }
+        let values = values.iter().zip(&values[far.min(AHEAD)..]).zip(later);
+        with_operation!(self.operation, BY => {
+            for ((&value, &ahead), &early) in values {
+                self.prefetch_early(early);
+                self.prefetch(ahead);
+                self.update_by(BY, value);
+            }
+        });
     }
 
     /// Updates whose words have been asked for early.
     pub fn finish(&mut self, values: &[u64]) {
         let near = values.len().min(AHEAD);
-        for (&value, &ahead) in values.iter().zip(&values[near..]) {
-            self.prefetch(ahead);
-            self.update(value);
-        }
-        values[values.len() - near..].iter().for_each(|&value| self.update(value));
+        with_operation!(self.operation, BY => {
+            for (&value, &ahead) in values.iter().zip(&values[near..]) {
+                self.prefetch(ahead);
+                self.update_by(BY, value);
+            }
+            values[values.len() - near..].iter().for_each(|&value| self.update_by(BY, value));
+        });
     }
 }
 
@@ -169,10 +192,6 @@ impl Pending {
     /// For updates of which `look_ahead` may be stored: an eighth of them stay, at most as many as words are asked for ahead.
     pub fn new(look_ahead: usize) -> Self {
         Self { values: Vec::with_capacity(2 * look_ahead), asked: 0, stay: (look_ahead / 8).min(FAR_AHEAD) }
-    }
-
-    pub fn stay(&self) -> usize {
-        self.stay
     }
 
     pub fn count(&self) -> usize {

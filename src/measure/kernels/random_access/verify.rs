@@ -5,9 +5,11 @@
 //! applied again, by other means than the algorithm's, which must restore `T[i] = i`.
 
 mod hash;
+mod replay;
 mod reports;
 mod undo;
 
+use super::operation::Operation;
 use super::problem::{LOOK_AHEAD_LIMIT, Problem};
 use super::table::Table;
 use crate::error::Result;
@@ -120,7 +122,7 @@ pub fn measure_timed<C: Collectives>(
     let first = problem.owners.first(problem.part);
     let contents = seed(&[u64::from_be_bytes(*b"T[i] = i"), first]);
     let (words, granted) = arena.words_mut(problem.pages, problem.own_words, contents, |place| first + place as u64)?;
-    let mut table = Table::new(words, first, problem.index);
+    let mut table = Table::new(words, first, problem.index).with(problem.operation);
 
     progress::clock_starts();
     let mut clock = Clock { comm, started: 0.0, stopped: None };
@@ -139,13 +141,20 @@ pub fn measure_timed<C: Collectives>(
     // The clock has stopped on all ranks: helpers disturb none.
     let crew = Crew::new(comm.ranks_on_node());
     let found = table_hash(&crew, &table, first);
-    let demanded = undo(comm, problem, &crew, &mut table, |share| {
-        note(BEFORE_UNDOING + (UNDONE - BEFORE_UNDOING) * share);
-    });
-    let errors = wrong_words(&crew, &table, first);
-    if errors == 0 {
-        arena.restored(problem.pages);
-    }
+    let (demanded, errors) = match problem.operation {
+        Operation::Xor => {
+            let demanded = undo(comm, problem, &crew, &mut table, |share| {
+                note(BEFORE_UNDOING + (UNDONE - BEFORE_UNDOING) * share);
+            });
+            let errors = wrong_words(&crew, &table, first);
+            if errors == 0 {
+                arena.restored(problem.pages);
+            }
+            (demanded, errors)
+        }
+        // What they make of a word does not tell what it was.
+        Operation::Add | Operation::And | Operation::Or => replay::replay(comm, problem, &crew, &table, first),
+    };
     let report = Report {
         seconds: seconds.to_bits(),
         tally,

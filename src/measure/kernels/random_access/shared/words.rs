@@ -1,6 +1,7 @@
 //! The table that the threads update: one per thread, or one for all.
 
 use crate::measure::kernels::random_access::layout::Layout;
+use crate::measure::kernels::random_access::operation::{Operation, with_operation};
 use crate::measure::kernels::random_access::random_stream::Index;
 pub use crate::measure::kernels::random_access::table::share;
 use crate::measure::kernels::random_access::table::{AHEAD, Table};
@@ -9,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A table for each core.
-pub fn divide(mut words: &mut [u64], parts: Layout, index: Index) -> Vec<Words<'_>> {
+pub fn divide(mut words: &mut [u64], parts: Layout, index: Index, operation: Operation) -> Vec<Words<'_>> {
     let part = |part| {
         let (own, others) = std::mem::take(&mut words).split_at_mut(parts.count(part) as usize);
         words = others;
-        Words::Own(Table::new(own, parts.first(part), index))
+        Words::Own(Table::new(own, parts.first(part), index).with(operation))
     };
     (0..parts.parts()).map(part).collect()
 }
@@ -36,23 +37,25 @@ pub enum Words<'a> {
     /// A part of the table that no other core touches.
     Own(Table<'a>),
     /// A table, or a rank's part of one, from its word `first` on.
-    Shared { words: &'a [AtomicU64], first: u64, index: Index, how: Locking<'a> },
+    Shared { words: &'a [AtomicU64], first: u64, index: Index, how: Locking<'a>, operation: Operation },
 }
 
 impl Words<'_> {
     pub fn apply(&mut self, values: &[u64]) {
         match self {
             Words::Own(table) => table.apply(values),
-            Words::Shared { words, first, index, how } => match *how {
-                Locking::Unlocked => each(words, *first, *index, values, |_, word, value| load_and_store(word, value)),
-                Locking::Atomic => each(words, *first, *index, values, |_, word, value| {
-                    word.fetch_xor(value, Ordering::Relaxed);
-                }),
+            Words::Shared { words, first, index, how, operation } => with_operation!(*operation, BY => match *how {
+                Locking::Unlocked => {
+                    each(words, *first, *index, values, |_, word, value| load_and_store(BY, word, value));
+                }
+                Locking::Atomic => {
+                    each(words, *first, *index, values, |_, word, value| BY.apply_atomically(word, value));
+                }
                 Locking::Locks(locks, parts) => each(words, *first, *index, values, |place, word, value| {
                     let _held = locks[parts.prediction(place)].0.lock().unwrap_or_else(PoisonError::into_inner);
-                    load_and_store(word, value);
+                    load_and_store(BY, word, value);
                 }),
-            },
+            }),
         }
     }
 }
@@ -74,6 +77,6 @@ fn each(words: &[AtomicU64], first: u64, index: Index, values: &[u64], update: i
 
 /// Another core's store between the two is lost.
 #[inline(always)]
-fn load_and_store(word: &AtomicU64, value: u64) {
-    word.store(word.load(Ordering::Relaxed) ^ value, Ordering::Relaxed);
+fn load_and_store(operation: Operation, word: &AtomicU64, value: u64) {
+    word.store(operation.apply(word.load(Ordering::Relaxed), value), Ordering::Relaxed);
 }

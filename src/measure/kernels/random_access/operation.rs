@@ -1,0 +1,78 @@
+//! What an update does with its word and its value: one of the definition's integer operations.
+
+use crate::measure::kernels::{Choices, Domain, Parameter, parameter};
+use crate::point::Point;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub const OPERATION: Parameter = parameter(
+    "operation",
+    "operation",
+    "integer operation of an update: xor, as in the reference implementation, or add, and, or, which the definition names too; runs \
+     of these are verified by a replay on a second table",
+    Domain::Choice(&WORDS),
+);
+
+/// All orders of a word's updates give the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Xor,
+    Add,
+    And,
+    Or,
+}
+
+const CHOICES: Choices<Operation> =
+    Choices(&[("xor", Operation::Xor), ("add", Operation::Add), ("and", Operation::And), ("or", Operation::Or)]);
+const WORDS: [&str; 4] = CHOICES.words();
+
+impl Operation {
+    /// Of a point; kernels without the parameter xor.
+    pub fn of(point: &Point) -> Self {
+        if point.params.contains_key("operation") { CHOICES.of(point, "operation") } else { Operation::Xor }
+    }
+
+    #[inline(always)]
+    pub fn apply(self, word: u64, value: u64) -> u64 {
+        match self {
+            Operation::Xor => word ^ value,
+            Operation::Add => word.wrapping_add(value),
+            Operation::And => word & value,
+            Operation::Or => word | value,
+        }
+    }
+
+    #[inline(always)]
+    pub fn apply_atomically(self, word: &AtomicU64, value: u64) {
+        match self {
+            Operation::Xor => word.fetch_xor(value, Ordering::Relaxed),
+            Operation::Add => word.fetch_add(value, Ordering::Relaxed),
+            Operation::And => word.fetch_and(value, Ordering::Relaxed),
+            Operation::Or => word.fetch_or(value, Ordering::Relaxed),
+        };
+    }
+}
+
+/// Compiles a loop once for each operation, which is a constant in it.
+macro_rules! with_operation {
+    ($operation:expr, $name:ident => $loop:expr) => {
+        match $operation {
+            Operation::Xor => {
+                const $name: Operation = Operation::Xor;
+                $loop
+            }
+            Operation::Add => {
+                const $name: Operation = Operation::Add;
+                $loop
+            }
+            Operation::And => {
+                const $name: Operation = Operation::And;
+                $loop
+            }
+            Operation::Or => {
+                const $name: Operation = Operation::Or;
+                $loop
+            }
+        }
+    };
+}
+pub(super) use with_operation;
