@@ -157,7 +157,8 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static double hand_over(uint64_t rounds, int first, int second) {
+/* Seconds of `rounds` rounds, after an eighth as many untimed ones. */
+double peer_hand_over(uint64_t rounds, int first, int second) {
     pthread_t other;
     double start = 0;
     uint64_t untimed = rounds / 8, found = 0;
@@ -176,12 +177,6 @@ static double hand_over(uint64_t rounds, int first, int second) {
     pthread_join(other, NULL);
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
     return found == 0 ? 0 : seconds;
-}
-
-/* Seconds of `rounds` rounds, after an eighth as many untimed ones, when lines have been handed over for so many seconds. */
-double peer_hand_over(uint64_t rounds, int first, int second, double warm_up) {
-    for (double start = now(); now() - start < warm_up;) hand_over(rounds, first, second);
-    return hand_over(rounds, first, second);
 }
 
 /* A region of its own, a cycle through its lines in random order, and where the chase is. */

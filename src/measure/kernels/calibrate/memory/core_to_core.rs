@@ -200,13 +200,14 @@ fn shared_line<C: Collectives>(comm: &C) -> Arc<Line> {
 pub fn hand_over<C: Comm>(comm: &C, line: &AtomicU64, side: Side, rounds: std::ops::Range<u64>) -> u64 {
     let mut sum = 0u64;
     for round in rounds {
-        let (own, other) = (2 * round + 1, 2 * round + 2);
         if side == Side::First {
-            line.store(own, Ordering::Release);
-            sum = sum.wrapping_add(wait_for(comm, line, other));
+            line.store(2 * round + 1, Ordering::Release);
+            sum = sum.wrapping_add(wait_for(comm, line, 2 * round + 2));
         } else {
-            sum = sum.wrapping_add(wait_for(comm, line, own));
-            line.store(other, Ordering::Release);
+            let found = wait_for(comm, line, 2 * round + 1);
+            // The next number, from a register: nothing waits for memory between the two.
+            line.store(found + 1, Ordering::Release);
+            sum = sum.wrapping_add(found);
         }
     }
     sum
