@@ -39,6 +39,7 @@
 //!      trade        the L needed to hold a bandwidth as alpha grows
 //! 0    toml_file    a TOML file being read
 //!      new_file     files that are written whole or not at all
+//!      regular_file files of a result that are read: no pipe is waited for
 //!      in_order     work on all processors, its results in order
 //!
 //!    measure/       the measuring wing: all that a compute node needs

@@ -345,7 +345,7 @@ fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_
         let at = head.split(',').position(|column| column == name).unwrap_or_else(|| panic!("no {name}: {head}"));
         row.split(',').nth(at).expect("a value").to_owned()
     };
-    assert_eq!((value("n"), value("failed")), ("1".into(), "5".into()), "{text}");
+    assert_eq!((value("samples"), value("failed")), ("1".into(), "5".into()), "{text}");
 }
 
 /// Names of a result's files, each to be a pipe that nobody writes to.

@@ -645,7 +645,7 @@ fn a_job_of_a_result_of_other_hands_makes_no_jobs_of_a_run_here() {
     assert!(code == Some(0) && said.contains("job 7 (all) is not cancelled"), "{code:?}: {said}");
     assert!(!called().contains("scancel"), "{}", called());
     let (code, said) = apexmap(&run);
-    assert!(code == Some(0) && said.contains("2 of 2 points done"), "{code:?}: {said}");
+    assert!(code == Some(0) && said.contains("4 of 4 points done"), "{code:?}: {said}");
     assert!(!called().contains("sbatch"), "{}", called());
 }
 

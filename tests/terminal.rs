@@ -98,7 +98,10 @@ fn standard_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none(
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = command().stdout(writer).output().unwrap();
-        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // These samples have no manifest.
+        let is_known = |line: &str| line.starts_with("note: ") && line.contains("has no checksum");
+        assert!(output.status.code() == Some(0) && said.lines().all(is_known), "{arguments:?}: {said}");
     }
 }
 
