@@ -1,11 +1,12 @@
 //! Bounds: known values, what is left out, and that nothing which this machine does exceeds what it measured of itself.
 
-use crate::common::{Scratch, apexmap, launch, sample};
+use crate::common::{self, Scratch, apexmap, launch, sample};
 use crate::mpi_worker::{OPEN_MPI, alone};
 use apexmap::explore::bounds::{self, Case, Ladder, Law, Limits};
 use apexmap::explore::calibrate;
 use apexmap::explore::calibrate::Probe;
 use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::report;
 use apexmap::explore::store::cells::Cell;
 use apexmap::explore::store::derive::{BOUND_BY, SHARE};
 use apexmap::explore::store::journal::Journal;
@@ -401,6 +402,55 @@ fn a_result_with_a_card_knows_its_bounds_however_often_it_is_sealed() {
         table.number(SHARE, 0).is_nan() && table.word(BOUND_BY, 0).is_empty(),
         "another host's card bounds nothing"
     );
+}
+
+/// The report of a result of one point with this card: what it says, and its page.
+fn report(card: &Card) -> (report::ReportOutput, String) {
+    let scratch = Scratch::new();
+    let folder = result(&scratch);
+    common::manifest().write(&folder).expect("a manifest");
+    card.write(&folder.machine()).expect("written");
+    let made = report::make(&folder, &Samples::from(folder.compact().expect("a table"))).expect("a report");
+    let page = std::fs::read_to_string(folder.report()).expect("a page");
+    (made, page)
+}
+
+#[test]
+fn a_share_above_the_limit_says_at_once_that_the_card_is_wrong() {
+    let (made, page) = report(&card());
+    assert_eq!(made.rows[0].limit, "26 %, outstanding misses");
+    assert!(!made.warnings.iter().any(|text| text.contains("card is wrong")) && !page.contains("card is wrong"));
+    let (made, page) = report(&slower(&card()));
+    assert_eq!(made.rows[0].limit, "131 %, above the limit: card is wrong");
+    let told = made.warnings.iter().find(|text| text.contains("1 point above the limit: the card is wrong"));
+    assert!(told.is_some_and(|text| text.contains("calibrate again")), "{:?}", made.warnings);
+    let summary = page.find("What limits most:").expect("a summary");
+    assert!(page[summary..].split("</p>").next().is_some_and(|text| text.contains("the card is wrong")));
+}
+
+#[test]
+fn numbers_that_are_not_known_enter_no_bound_and_the_report_names_them() {
+    let mut card = card();
+    let wide = |card: &mut Card, name: &str| {
+        let number = card.numbers()[name].clone();
+        let (low, high) = (number.value / 10.0, number.value * 10.0);
+        let how =
+            "operation_seconds of calibrate.poll on 2 ranks; geometric mean of the medians of 2 launches, 12 runs"
+                .into();
+        card.set(name, Number { how, ..number.with_interval(low, high) }).expect("a number");
+    };
+    assert!(Limits::of(&card).node_bandwidth.is_some() && card.uncertain().is_empty());
+    for name in ["node_bandwidth_bytes_per_second", "operation_seconds"] {
+        wide(&mut card, name);
+    }
+    let limits = Limits::of(&card);
+    assert_eq!((limits.node_bandwidth, limits.poll), (None, None));
+    assert_eq!(card.uncertain(), ["node_bandwidth_bytes_per_second", "operation_seconds"]);
+    let text = calibrate::card_text(&card, None);
+    assert_eq!(text.matches("not known (2 launches)").count(), 2, "{text}");
+    let (made, page) = report(&card);
+    let told = "The card of round does not know node_bandwidth_bytes_per_second, operation_seconds: the ends";
+    assert!(made.warnings.iter().any(|text| text.starts_with(told)) && page.contains(told), "{:?}", made.warnings);
 }
 
 const TINY: &str = r#"

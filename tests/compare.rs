@@ -7,7 +7,7 @@ use apexmap::explore::compare::machine::{Machine, name_all};
 use apexmap::explore::compare::overview::Overview;
 use apexmap::explore::compare::points::{Matching, PointData};
 use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap::explore::compare::regression::{SlowdownLimit, check};
+use apexmap::explore::compare::regression::{Conditions, SlowdownLimit, check};
 use apexmap::explore::compare::statistics::{MannWhitney, adjusted};
 use apexmap::explore::compare::{Comparison, cards, compare, published};
 use apexmap::explore::machine::Card;
@@ -272,6 +272,11 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
 #[test]
 fn limits_are_read_and_refused() {
     assert_eq!(SlowdownLimit::parse("slower=5%").unwrap(), FIVE);
+    let texts = |texts: &[&str]| Conditions::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+    assert_eq!(texts(&["slower=5%", "noisy"]).unwrap(), Conditions { limit: Some(FIVE), noisy: true });
+    assert_eq!(texts(&["noisy"]).unwrap(), Conditions { limit: None, noisy: true });
+    assert!(texts(&["slower=5%", "slower=6%"]).unwrap_err().what.contains("two limits"));
+    assert!(texts(&["quiet"]).unwrap_err().what.contains("slower=PERCENT and noisy"));
     for wrong in ["slower=5", "faster=5%", "slower=x%", "slower=-1%", ""] {
         assert!(SlowdownLimit::parse(wrong).unwrap_err().what.contains("--fail-if"), "{wrong}");
     }
@@ -419,9 +424,11 @@ fn two_results_make_a_page_with_figures_and_tables_and_harmful_names_show_as_tex
     assert_eq!(cells.lines().count(), 5, "a head and four points: {cells}");
     let parquet = format!("{}/samples.parquet", results[0]);
     let json = apexmap(&["compare", &parquet, &results[1], "--fail-if", "slower=900%", "--no-page", "--json"]);
-    assert!(json.status.success(), "{}", String::from_utf8_lossy(&json.stderr));
+    let code = json.status.code();
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["tested"], 4);
+    // Two launches on a busy machine may leave it open.
+    assert_eq!(code, Some(if json["verdict"] == "passed" { 0 } else { 4 }), "{json}");
     assert!(refused(&["compare", &parquet, &results[0], "--fail-if", "slower=5%"]).contains("are the same samples"));
 }
 

@@ -4,7 +4,9 @@ use crate::common::{Scratch, host, launch, sample, small_point};
 use crate::mock::noise;
 use apexmap::disturbance::{Fact, Facts};
 use apexmap::explore::calibrate;
+use apexmap::explore::figure;
 use apexmap::explore::machine::{Card, Number};
+use apexmap::explore::plot::{self, FigureKind, Request};
 use apexmap::explore::store::correction::{Run, factors};
 use apexmap::explore::store::health::Health;
 use apexmap::explore::store::journal::Record;
@@ -251,6 +253,21 @@ fn a_result_of_a_disturbed_machine_has_a_banner_and_gives_no_card() {
     assert!(calibrate::card_text(&card, None).starts_with("DISTURBED"));
     assert!(card.to_toml().contains("DISTURBED"));
     assert_eq!(Health::of(&stored(20, true)).verdict(), Quietness::Unknown, "ranks shared hardware threads");
+}
+
+#[test]
+fn every_figure_of_a_disturbed_result_says_so_in_one_short_line() {
+    let stamped = |samples: &Samples| samples.stamped("n = 20".into());
+    assert_eq!(stamped(&stored(5, false)), "n = 20", "quiet enough");
+    let noisy = stored(6, false);
+    assert_eq!(stamped(&noisy), "n = 20\nDISTURBED (6 of 20 samples)");
+    let quiet_part = noisy.at((6..20).collect());
+    assert_eq!(stamped(&quiet_part), stamped(&noisy), "also of those of its samples that were not disturbed");
+    assert_eq!(noisy.stamped("x\nUNEQUAL".into()), "x\nUNEQUAL. DISTURBED (6 of 20 samples)");
+    let (kind, title) = (FigureKind::Curves, "t".to_owned());
+    let request = Request { kind, title, x: "block_words".into(), by: Vec::new(), z: "seconds".into() };
+    let drawn = figure::svg(&plot::figure(&quiet_part, &request).expect("a figure")).expect("a drawing");
+    assert!(drawn.contains("DISTURBED (6 of 20 samples)") && !drawn.contains("run delay"), "{drawn}");
 }
 
 fn recorded(files: &[(&str, &str)]) -> Scratch {

@@ -138,11 +138,12 @@ fn the_guides_commands_run_on_a_small_result() {
             count += 1;
             let mut program = Command::new(env!("CARGO_BIN_EXE_apexmap"));
             let output = program.args(&arguments).current_dir(&*scratch).output().expect("the program");
-            // 5: what --fail-if finds in two runs on a shared machine is no fault of the guide; nor is a fit that is refused
-            // because the few noisy samples of this result cannot identify its parameters.
+            // 5: what --fail-if finds in two runs on a shared machine is no fault of the guide; nor is that it
+            // finds too little, or a fit that is refused because the few noisy samples of this result cannot identify its parameters.
             let error = String::from_utf8_lossy(&output.stderr);
             let refused = arguments[0] == "fit" && error.contains("cannot identify");
-            let done = refused || matches!(output.status.code(), Some(0 | 5));
+            let undecided = arguments[0] == "compare" && error.contains("undecided whether");
+            let done = refused || undecided || matches!(output.status.code(), Some(0 | 5));
             if !done {
                 wrong.push(format!("{}: apexmap {}\n{error}", path.display(), arguments.join(" ")));
             }

@@ -503,3 +503,30 @@ fn an_efficiency_is_as_uncertain_as_both_of_its_rates() {
     let itself = point(2.0, 1.04).over(&point(2.0, 1.04), 1.0);
     assert_eq!((itself.y, itself.low, itself.high), (1.0, 1.0, 1.0));
 }
+
+#[test]
+fn an_interval_over_decades_leaves_the_axis_to_the_data_and_is_marked_at_the_edge() {
+    let mut wide = curves(&[(1.0, 1e9), (2.0, 2e9), (4.0, 5e9), (8.0, 8e9)]);
+    let spread = |curves: &Curves| {
+        let figure = Figure::Curves(curves.clone());
+        let spots = apexmap::explore::figure::drawing(&figure, Style::Screen).unwrap().spots;
+        let heights = spots.iter().map(|spot| spot.at.1);
+        heights.clone().fold(0.0, f64::max) - heights.fold(f64::INFINITY, f64::min)
+    };
+    let plain = spread(&wide);
+    (wide.series[0].points[2].low, wide.series[0].points[2].high) = (1e-3, 1e21);
+    assert!(
+        (spread(&wide) - plain).abs() < 0.05 * plain,
+        "the axis is that of the values: {} of {plain}",
+        spread(&wide)
+    );
+    let arrows = "arrows: intervals that continue beyond the axis";
+    let text = |curves: &Curves| svg(&Figure::Curves(curves.clone())).unwrap();
+    assert!(text(&wide).contains(arrows) && !text(&curves(&[(1.0, 1e9), (2.0, 2e9)])).contains(arrows));
+    // An end that says something has room up to three times the largest value, and is cut there.
+    (wide.series[0].points[2].low, wide.series[0].points[2].high) = (4.9e9, 5e10);
+    assert!(spread(&wide) > 0.5 * plain && spread(&wide) < 0.8 * plain && text(&wide).contains(arrows));
+    wide.subtitle = "five launches\nDISTURBED (9 of 9 samples)".into();
+    let paper = apexmap::explore::figure::drawing(&Figure::Curves(wide), Style::Paper).unwrap().svg;
+    assert!(paper.contains("DISTURBED (9 of 9 samples)"), "the mark stays on paper");
+}

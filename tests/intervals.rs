@@ -2,7 +2,7 @@
 
 use crate::docs::generated;
 use apexmap::explore::store::autocorrelation::{Autocorrelation, TOO_HIGH};
-use apexmap::explore::store::estimate::{LaunchValues, Mean, pairs, shift, summary};
+use apexmap::explore::store::estimate::{LaunchValues, Mean, pairs, shift, summary, unknown_over};
 use apexmap::explore::store::{Samples, TableBuilder};
 use apexmap::measure::numerics::statistics::{Basis, Summary};
 use apexmap::point::Value;
@@ -22,6 +22,30 @@ fn launches(values: &[&[f64]]) -> Vec<LaunchValues> {
         values: values.to_vec(),
     };
     values.iter().enumerate().map(one).collect()
+}
+
+#[test]
+fn an_interval_over_decades_is_not_known_and_tables_say_over_how_many_launches() {
+    // Two launches a factor of 1.5 apart: t(1, 0.975) = 12.7 half-differences, a factor of 1.5^12.7 = 173 between the ends.
+    let wide = summary(&launches(&[&[2.0, 2.0], &[3.0, 3.0]]), None).unwrap();
+    let (low, high) = wide.interval.unwrap();
+    close((high / low).ln(), 12.706204736432095 * 1.5_f64.ln());
+    assert_eq!(unknown_over(&wide).as_deref(), Some("2 launches"));
+    let narrow = summary(&launches(&[&[2.0, 2.0], &[2.1, 2.1]]), None).unwrap();
+    assert_eq!(unknown_over(&narrow), None);
+    assert_eq!(unknown_over(&summary(&launches(&[&[2.0]]), None).unwrap()), None, "no interval at all");
+    let mut table = TableBuilder::default();
+    for (launch, seconds) in [("0001", 2.0), ("0002", 3.0)] {
+        table.begin_row();
+        for (name, value) in [("launch", Value::from(launch)), ("kernel", Value::from("apex_map.sequential"))] {
+            table.set(name, &value);
+        }
+        table.set("status", &Value::from("ok"));
+        table.set("seconds", &Value::Real(seconds));
+    }
+    let found = apexmap::explore::query::groups(&Samples::from(table.finish()), &[], &["seconds"]).unwrap();
+    let text = apexmap::explore::query::text(&found);
+    assert!(text.contains("2.45 s") && text.contains("not known (2 launches)"), "{text}");
 }
 
 /// scipy 1.17.1: exp of stats.t.interval(0.95, n - 1, mean, sem) of the logarithms of numpy.median of each launch; of the

@@ -81,6 +81,7 @@
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
+//! - `compare_check`: what a check of regressions can find, and says; folders and names of comparisons; published machines
 //! - `compare_sides`: sides of one run in pairs, of different size by role, dropped points, decisions of many points
 //! - `compare_terms`: why one machine is faster than another, term by term
 //! - `control`: differences found between launches of one thing
@@ -110,6 +111,7 @@ mod cli;
 mod comm;
 mod common;
 mod compare;
+mod compare_check;
 mod compare_sides;
 mod compare_terms;
 mod condition;

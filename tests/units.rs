@@ -1,6 +1,6 @@
 //! Quantities with units.
 
-use apexmap::units::{NumberStyle, Unit, amount, bytes, number, parse, quantity, seconds, si, significant};
+use apexmap::units::{NumberStyle, Unit, amount, bytes, is_known, number, parse, quantity, seconds, si, significant};
 use proptest::prelude::*;
 
 #[test]
@@ -79,6 +79,16 @@ fn what_is_no_quantity_is_refused_with_the_known_units() {
     assert!(parse("3 s", Unit::None).unwrap_err().contains("pure number"));
     for text in ["", "words", "-", "1e", "1 2", "1.2.3 s", "--1", "1e- s", "µs", "1 µs", "9é", "1eé"] {
         assert!(parse(text, Unit::Seconds).is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn an_interval_over_decades_says_nothing_and_one_from_0_is_a_bound_from_above() {
+    for known in [(1.0, 29.9), (0.0, 1e9), (-1.0, 1e9), (2.0, 2.0), (0.0, 0.0)] {
+        assert!(is_known(known), "{known:?}");
+    }
+    for unknown in [(1.0, 30.0), (0.339e-9, 16.1e-3), (1.0, f64::INFINITY), (f64::NAN, f64::NAN)] {
+        assert!(!is_known(unknown), "{unknown:?}");
     }
 }
 

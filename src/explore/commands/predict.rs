@@ -8,7 +8,7 @@ use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
 use crate::terminal::{print, print_data};
 use crate::text_table::{Align, TextTable};
-use crate::units::{self, Unit, amount};
+use crate::units::{self, Unit, amount, is_known};
 use std::fmt::Write;
 
 /// How results are printed.
@@ -155,8 +155,11 @@ fn table(model: &dyn Model, card: &Card, numbers: &Numbers, rows: &[ScanPoint]) 
     text
 }
 
-/// An interval with its unit: `[1.2 us, 1.4 us]`.
+/// An interval with its unit: `[1.2 us, 1.4 us]`; `not known` if it says nothing.
 pub fn between((low, high): (f64, f64), unit: Unit) -> String {
+    if high.is_finite() && !is_known((low, high)) {
+        return "not known".into();
+    }
     format!("[{}, {}]", amount(low, unit), amount(high, unit))
 }
 

@@ -5,6 +5,7 @@ use plotters::style::RGBColor;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK, SERIES, WHITE};
 use super::drawable::Drawable;
+use super::edges::{is_beyond, reach, with_arrows};
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
@@ -15,7 +16,6 @@ use super::table::{FigureTable, column, in_words};
 use super::text::{self, Side, Type};
 use super::ticks::Scale;
 use crate::error::{Error, Result};
-use crate::units::is_known;
 
 /// What the legend has room for; more could not be distinguished anyway.
 const MOST_SERIES: usize = 21;
@@ -200,34 +200,6 @@ impl Curves {
     fn labels(&self) -> Vec<&str> {
         self.series.iter().map(|series| series.label.as_str()).collect()
     }
-}
-
-/// The ends of intervals widen the axis by at most this factor beyond all values.
-const ROOM: f64 = 3.0;
-
-/// What the axis must show: all values, and the ends of intervals that say something, as far as there is room for them. The lower end
-/// may be 0 or less where a log axis ends long before.
-fn reach<'a>(points: impl Iterator<Item = &'a CurvePoint> + Clone, log: bool) -> Vec<f64> {
-    let mut values: Vec<f64> = points.clone().map(|point| point.y).collect();
-    let (least, most) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), y| (l.min(*y), m.max(*y)));
-    let known = points.filter(|point| is_known((point.low, point.high)));
-    let ends = known.flat_map(|point| [point.low, point.high]).filter(|end| end.is_finite() && (!log || *end > 0.0));
-    values.extend(ends.map(|end| if least > 0.0 { end.clamp(least / ROOM, most * ROOM) } else { end }));
-    values
-}
-
-/// Whether the lower end of an interval lies below an axis, and the upper end above it.
-fn is_beyond(point: &CurvePoint, y: &Scale) -> (bool, bool) {
-    let banded = point.low.is_finite() && point.high.is_finite();
-    (banded && point.low < y.low, banded && point.high > y.high)
-}
-
-/// A subtitle that explains the arrows.
-fn with_arrows(subtitle: &str) -> String {
-    const ARROWS: &str = "arrows: intervals that continue beyond the axis";
-    let (words, warning) = subtitle.split_once('\n').unwrap_or((subtitle, ""));
-    let words = if words.is_empty() { ARROWS.to_owned() } else { format!("{words}; {ARROWS}") };
-    if warning.is_empty() { words } else { format!("{words}\n{warning}") }
 }
 
 fn by_x(points: &[CurvePoint]) -> Vec<CurvePoint> {

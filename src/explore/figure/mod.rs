@@ -13,6 +13,7 @@ mod compared_cells;
 mod contour;
 mod curves;
 mod drawable;
+mod edges;
 mod frame;
 mod geometry;
 mod grid;

@@ -11,7 +11,7 @@ use crate::explore::model_fit::figures::{self, ModelFigure};
 use crate::explore::model_fit::groups::{FitGroup, groups, left_out};
 use crate::explore::model_fit::{self, Data, card};
 use crate::explore::models::{self, Model};
-use crate::units::{Unit, amount, plural};
+use crate::units::{Unit, amount, is_known, plural};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -302,6 +302,9 @@ fn percent(share: f64) -> String {
 }
 
 fn between((low, high): (f64, f64), unit: Unit) -> String {
+    if high.is_finite() && !is_known((low, high)) {
+        return "not known".into();
+    }
     format!("{} to {}", amount(low, unit), amount(high, unit))
 }
 

@@ -1,0 +1,329 @@
+//! Checks of regressions: what they could have found, and for which points; folders and names of comparisons; published machines.
+
+use crate::common::{Scratch, apexmap, host, manifest, printed, refused};
+use apexmap::explore::compare::facts::Allowed;
+use apexmap::explore::compare::machine::{Machine, name_all};
+use apexmap::explore::compare::overview::Overview;
+use apexmap::explore::compare::points::Matching;
+use apexmap::explore::compare::ratio::ratio;
+use apexmap::explore::compare::regression::{SlowdownLimit, Verdict, check};
+use apexmap::explore::compare::statistics::MannWhitney;
+use apexmap::explore::compare::{Comparison, compare, groups, pictures, published};
+use apexmap::explore::machine::Card;
+use apexmap::explore::models;
+use apexmap::explore::models::scan::{Numbers, at};
+use apexmap::explore::store::manifest::Manifest;
+use apexmap::explore::store::{Table, TableBuilder, parquet};
+use apexmap::point::Value;
+use apexmap::provenance::Host;
+use std::path::Path;
+
+const FIVE: SlowdownLimit = SlowdownLimit { slowdown: 1.05 };
+
+/// Three samples of each point in each launch: `speed(launch, point)`, or no such launch of a point.
+fn table(points: usize, launches: usize, quietness: &str, speed: impl Fn(usize, usize) -> Option<f64>) -> Table {
+    let mut table = TableBuilder::default();
+    for (launch, point) in (0..launches).flat_map(|launch| (0..points).map(move |point| (launch, point))) {
+        let Some(speed) = speed(launch, point) else { continue };
+        for sample in 0..3 {
+            table.begin_row();
+            let mut set = |name: &str, value: Value| table.set(name, &value);
+            set("kernel", Value::from("apex_map.sequential"));
+            set("ranks", Value::Integer(1));
+            set("alpha", Value::Real(1.0));
+            set("block_words", Value::Integer(1 << point));
+            set("memory_words", Value::Integer(1 << 20));
+            set("pages", Value::from("huge"));
+            set("status", Value::from("ok"));
+            set("launch", Value::from(format!("{launch:04}").as_str()));
+            set("build", Value::from("b"));
+            set("seconds", Value::Real(1.0 / speed));
+            set("quietness", Value::from(quietness));
+            set("disturbed_by", Value::from(if quietness == "disturbed" { "run delay" } else { "" }));
+            set("bytes_per_second_per_rank", Value::Real(1e9 * speed * (1.0 + 1e-4 * sample as f64)));
+        }
+    }
+    table.finish()
+}
+
+fn machine(name: &str, table: Table) -> Machine {
+    Machine::measured(name, table.into(), None).unwrap()
+}
+
+fn of(machines: &[Machine], allowed: Allowed) -> Comparison<'_> {
+    compare(machines, Matching { allowed, ..Matching::default() }).unwrap()
+}
+
+/// Factors of launches that differ by this much.
+fn launches(spread: f64) -> impl Fn(usize, usize) -> Option<f64> {
+    move |launch, point| Some(1.0 + spread * [0.0, 1.0, -1.0, 0.4, -0.4][(launch + point) % 5])
+}
+
+#[test]
+fn a_check_says_what_it_could_have_found_and_is_undecided_where_that_is_far_above_the_limit() {
+    let pair = |spread: f64, quietness: &str| {
+        ["base", "new"].map(|name| machine(name, table(5, 4, quietness, launches(spread))))
+    };
+    let machines = pair(0.01, "quiet");
+    let comparison = of(&machines, Allowed::default());
+    let found = check(&comparison, FIVE).unwrap();
+    // A point shows a slowdown where the lower end of its interval exceeds 1.05.
+    let mut tests = MannWhitney::default();
+    let mut each: Vec<f64> = Vec::new();
+    for point in comparison.matched_points() {
+        let [base, new] = [0, 1].map(|k| point.by_machine[k].as_ref().unwrap());
+        let slowdown = ratio(base, new, &mut tests).unwrap();
+        each.push(1.05 * slowdown.value / slowdown.interval.unwrap().0);
+    }
+    each.sort_by(f64::total_cmp);
+    let smallest = found.smallest_found.unwrap();
+    assert!((smallest - each[2]).abs() < 1e-12 && smallest < 1.15, "{smallest} of {each:?}");
+    assert_eq!((found.verdict, found.warnings.as_slice()), (Verdict::Passed, &[][..]));
+    assert!(found.power().contains("could have found is") && found.power().ends_with("% (median point)"));
+
+    let machines = pair(0.3, "disturbed");
+    let found = check(&of(&machines, Allowed::default()), FIVE).unwrap();
+    assert_eq!(found.verdict, Verdict::Undecided, "{found:#?}");
+    assert!(found.smallest_found.unwrap() > 1.15);
+    assert!(found.warnings[0].starts_with("DISTURBED: base was disturbed: 60 of 60"), "{:?}", found.warnings);
+    let judged = Overview::of(&of(&machines, Allowed::default()), &[], Some(&found)).judged;
+    assert!(judged[0].starts_with("Regression check undecided") && judged[0].contains("median point"), "{judged:?}");
+    // What is slow enough is found all the same.
+    let slow = [machine("base", table(5, 4, "quiet", launches(0.01))), {
+        machine("new", table(5, 4, "quiet", |launch, point| Some(0.5 * launches(0.01)(launch, point)?)))
+    }];
+    assert_eq!(check(&of(&slow, Allowed::default()), FIVE).unwrap().verdict, Verdict::Failed);
+    // Any limit below 1 % counts as 1 % here: a check against 0 % may pass.
+    let machines = pair(0.001, "quiet");
+    let found = check(&of(&machines, Allowed::default()), SlowdownLimit { slowdown: 1.0 }).unwrap();
+    assert_eq!(found.verdict, Verdict::Passed, "{found:#?}");
+}
+
+#[test]
+fn points_without_an_interval_do_not_veto_the_others_and_are_named() {
+    // The last two of six points have one launch of three samples.
+    let few = |times: f64| {
+        move |launch: usize, point: usize| {
+            (point < 4 || launch == 0).then_some(())?;
+            Some(times * launches(0.01)(launch, point)?)
+        }
+    };
+    let machines = [("base", 1.0), ("new", 0.3)].map(|(name, times)| machine(name, table(6, 4, "quiet", few(times))));
+    let comparison = of(&machines, Allowed::default());
+    let said = Overview::of(&comparison, &[], None).verdicts;
+    assert!(said[0].starts_with("new is slower than base: new / base = 0.30"), "{said:?}");
+    assert!(said[0].contains("over the 4 points that have an interval, 95 % interval over launches"), "{said:?}");
+    assert!(said[0].contains("No interval at 2 points, which the mean leaves out: L = 16; L = 32"), "{said:?}");
+    let found = check(&comparison, FIVE).unwrap();
+    assert_eq!((found.verdict, found.slower.len(), found.tested, found.untested), (Verdict::Failed, 4, 4, 2));
+    assert!(found.warnings[0].starts_with("2 of 6 points not tested") && found.warnings[0].contains("L = 16; L = 32"));
+    // Where no point has launches, the check is refused as before.
+    let single = ["base", "new"].map(|name| machine(name, table(3, 1, "quiet", launches(0.01))));
+    let refused = check(&of(&single, Allowed::default()), FIVE).unwrap_err();
+    assert!(refused.what.contains("3 of 3 points measured in a single launch"), "{refused}");
+}
+
+#[test]
+fn a_curve_of_ratios_names_the_machine_that_is_faster_above_the_line() {
+    let machines = [("old", 1.0), ("new", 2.0)].map(|(name, times)| {
+        machine(name, table(4, 3, "quiet", |launch, point| Some(times * launches(0.01)(launch, point)?)))
+    });
+    let comparison = of(&machines, Allowed::default());
+    let groups = groups::of(&comparison.points, &comparison.matched);
+    let scratch = Scratch::new();
+    let section = pictures::of_group(&comparison, &groups[0], 1, &scratch).unwrap();
+    let curve = section.shown.iter().find(|picture| picture.title == "Speed ratio new / old").expect("a curve");
+    assert!(
+        curve.caption.starts_with("Speed ratio new / old: above the line at 1, new is faster;"),
+        "{}",
+        curve.caption
+    );
+}
+
+/// A Parquet file in a folder of its own.
+fn parquet(scratch: &Path, folder: &str, table: &Table) -> String {
+    let path = scratch.join(folder).join("run.parquet");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    parquet::write(&mut std::fs::File::create(&path).unwrap(), &path, table).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_command_ends_undecided_with_4_and_on_a_disturbed_machine_with_5_if_asked() {
+    let scratch = Scratch::new();
+    let side = |folder: &str, times: f64| {
+        let speed = |launch: usize, point: usize| Some(times * launches(0.3)(launch, point)?);
+        parquet(&scratch, folder, &table(5, 4, "disturbed", speed))
+    };
+    let (a, b) = (side("a", 1.0), side("b", 0.97));
+    let run = |more: &[&str]| {
+        let output = apexmap(&[&["compare", &a, &b, "--names", "a,b"], more].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, out, error) = run(&["--fail-if", "slower=5%", "--no-page"]);
+    assert_eq!(code, 4, "{out}{error}");
+    assert!(out.contains("warning: DISTURBED: ") && out.contains("UNDECIDED: 0 of 5 points"), "{out}");
+    assert!(out.contains("The smallest slow-down that this check could have found is"), "{out}");
+    assert!(error.contains("undecided whether b is slower than a"), "{error}");
+    assert!(
+        error.contains("and the limit is 5 %") && error.contains("help: measure both on a quiet machine"),
+        "{error}"
+    );
+    let (code, out, _) = run(&["--fail-if", "slower=5%", "--no-page", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &json["verdict"]), (4, &"undecided".into()));
+    assert_eq!(json["warnings"].as_array().unwrap().len(), 2, "{json}");
+    let (code, _, error) = run(&["--fail-if", "slower=5%,noisy", "--no-page"]);
+    assert!(code == 5 && error.contains("was disturbed: 60 of 60 samples (run delay 60)"), "{error}");
+    let (code, _, error) = run(&["--fail-if", "noisy", "--no-page"]);
+    assert!(code == 5 && error.contains("was disturbed"), "{error}");
+    let out = scratch.join("page");
+    let (code, out, _) = run(&["--fail-if", "slower=900%", "--out", out.to_str().unwrap()]);
+    assert_eq!((code, out.matches("DISTURBED: a was").count()), (0, 1), "each banner once: {out}");
+    assert!(refused(&["compare", &a, &b, "--fail-if", "noisy", "--json"]).contains("add slower=5%"));
+}
+
+#[test]
+fn the_folder_of_a_comparison_is_not_taken_over_by_that_of_other_results() {
+    let scratch = Scratch::new();
+    let side = |folder: &str, times: f64| {
+        let speed = |launch: usize, point: usize| Some(times * launches(0.01)(launch, point)?);
+        parquet(&scratch, folder, &table(4, 3, "quiet", speed))
+    };
+    let [a, b, c] = [("a", 1.0), ("b", 2.0), ("c", 3.0)].map(|(folder, times)| side(folder, times));
+    let folder = scratch.join("page");
+    let out = folder.to_str().unwrap();
+    let page = || std::fs::read_to_string(folder.join("compare.html")).unwrap();
+    printed(&["compare", &a, &b, "--out", out, "--names", "a,b"]);
+    assert!(page().contains("a against b"));
+    printed(&["compare", &a, &b, "--out", out, "--names", "one,two"]);
+    assert!(page().contains("one against two"), "the same results again");
+    let error = refused(&["compare", &a, &c, "--out", out]);
+    assert!(error.contains("holds another comparison: ") && error.contains("--replace"), "{error}");
+    assert!(page().contains("one against two"), "nothing is written");
+    printed(&["compare", &a, &c, "--out", out, "--names", "a,c", "--replace"]);
+    assert!(page().contains("a against c"));
+    let kept = std::fs::read_to_string(scratch.join("page.1/compare.html")).unwrap();
+    assert!(kept.contains("one against two"));
+    std::fs::remove_file(folder.join("comparison.json")).unwrap();
+    assert!(
+        refused(&["compare", &a, &c, "--out", out]).contains("no comparison.json"),
+        "of which results is not known"
+    );
+}
+
+const SWEEP: &str = r#"
+title = "t"
+[fixed]
+kernel = "apex_map.sequential"
+M = "64 kwords"
+I = 64
+N = 2
+alpha = 1.0
+[axes]
+L = [1]
+[repeat]
+min = 2
+max = 2
+width = 0.5
+"#;
+
+#[test]
+fn a_finished_result_is_taken_over_by_no_calibration_trial_or_comparison() {
+    let scratch = Scratch::new();
+    let path = |name: &str| scratch.join(name).to_str().unwrap().to_owned();
+    let (sweep, other, out) = (path("s.toml"), path("other.toml"), path("result"));
+    std::fs::write(&sweep, SWEEP).unwrap();
+    std::fs::write(&other, SWEEP.replace("L = [1]", "L = [4]")).unwrap();
+    printed(&["run", &sweep, "--out", &out, "--no-report"]);
+    let kept = || std::fs::read_to_string(scratch.join("result/sweep.toml")).unwrap();
+    let before = kept();
+    let error = refused(&["calibrate", "--out", &out]);
+    assert!(error.contains("holds the result of another sweep, \"s\"") && error.contains("--replace"), "{error}");
+    let error = refused(&["try", &other, "--out", &out]);
+    assert!(error.contains("holds the result of another sweep") && error.contains("apexmap run --replace"), "{error}");
+    let error = refused(&["compare", "--self", &sweep, "--launches", "2", "--out", &out]);
+    assert!(error.contains("holds a result") && error.contains("--replace"), "{error}");
+    let error = refused(&["compare", &out, "red-storm", "--out", &out]);
+    assert!(error.contains("holds a result"), "{error}");
+    assert_eq!(kept(), before);
+    assert!(!scratch.join("result.1").exists() && !scratch.join("result/compare.html").exists());
+}
+
+#[test]
+fn machines_that_are_called_the_same_get_names_by_host_folder_or_date() {
+    let named = |given: &str, run: &str, host_name: &str, seconds: f64| {
+        let mut table = TableBuilder::default();
+        table.begin_row();
+        table.set("kernel", &Value::from("apex_map.sequential"));
+        table.set("unix_seconds", &Value::Real(seconds));
+        let driver_host = Host { name: host_name.into(), ..host() };
+        let manifest = Manifest { machine: "vm".into(), driver_host, ..manifest() };
+        let mut machine = Machine::measured(given, table.finish().into(), Some(manifest)).unwrap();
+        machine.run = Some(run.into());
+        machine
+    };
+    let names = |machines: &mut [Machine]| {
+        name_all(machines, &[]).unwrap();
+        machines.iter().map(|machine| machine.name.clone()).collect::<Vec<_>>()
+    };
+    let day = |given: &str, run: &str, seconds: f64| named(given, run, "node1", seconds);
+    assert_eq!(names(&mut [day("r/old", "/w/r/old", 0.0), day("r/new", "/w/r/new", 0.0)]), ["old", "new"]);
+    let mut hosts = [named("r", "/w/r", "node1", 0.0), named("s", "/w/s", "node2", 0.0)];
+    assert_eq!(names(&mut hosts), ["node1", "node2"]);
+    let mut folders = [day("results/q", "/w/results/q", 0.0), day("A/results/q", "/w/A/results/q", 0.0)];
+    assert_eq!(names(&mut folders), ["w/results/q", "A/results/q"]);
+    // The same place, measured anew; 2026-11-24 21:14 and 22:00.
+    let dates = [1_795_554_840.0, 1_795_557_600.0];
+    assert_eq!(names(&mut dates.map(|date| day("q", "/w/q", date))), ["q@2026-11-24T21:14", "q@2026-11-24T22:00"]);
+    assert_eq!(names(&mut [0.0; 2].map(|date| day("q", "/w/q", date))), ["q (1)", "q (2)"]);
+}
+
+/// Streams of messages from one rank to another.
+fn streams() -> Machine {
+    let mut table = TableBuilder::default();
+    for (bytes, speed) in [(8, 4e7), (1024, 1e9)] {
+        table.begin_row();
+        let mut set = |name: &str, value: Value| table.set(name, &value);
+        set("kernel", Value::from("message_rate.streaming"));
+        set("ranks", Value::Integer(2));
+        set("message_bytes", Value::Integer(bytes));
+        set("status", Value::from("ok"));
+        set("launch", Value::from("0001"));
+        set("bytes_per_second", Value::Real(speed));
+    }
+    machine("streams", table.finish())
+}
+
+#[test]
+fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged_by() {
+    let card = Card::find("simulated-nic").unwrap();
+    let model = models::find("message_rate.nic").unwrap();
+    let numbers = Numbers::new(model, &card, &[]).unwrap();
+    let measured = streams();
+    let nic = published::machine("simulated-nic", card, std::slice::from_ref(&measured)).unwrap();
+    let machines = [nic, measured];
+    let comparison = of(&machines, Allowed::default());
+    assert_eq!(comparison.matched.len(), 2);
+    for point in comparison.matched_points() {
+        let bytes = point.number("message_bytes").unwrap();
+        let rate = at(model, &numbers, vec![bytes, 1.0]).prediction.value;
+        let speed = point.by_machine[0].as_ref().unwrap().speed().unwrap();
+        assert!((speed / (rate * bytes) - 1.0).abs() < 1e-12, "{speed} at {bytes}");
+    }
+}
+
+#[test]
+fn a_published_machine_says_which_rates_it_has_or_why_it_has_none() {
+    let told = |name: &str| published::rates(&published::machine(name, Card::find(name).unwrap(), &[]).unwrap());
+    for name in ["seaborg", "cheetah", "phoenix"] {
+        assert!(
+            told(name).contains("has no rates, because the Apex-Map paper prints its surface as a picture"),
+            "{name}"
+        );
+    }
+    assert!(told("red-storm").contains("has rates of random_access.hypercube"), "{}", told("red-storm"));
+    assert!(told("bluegene-p").contains("random_access.roles") && told("bluegene-l").contains("random_access.routed"));
+    assert!(told("simulated-nic").contains("message_rate.nic predicts"), "{}", told("simulated-nic"));
+}
