@@ -462,14 +462,15 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
         [("xor", |a, b| a ^ b), ("add", u64::wrapping_add), ("and", |a, b| a & b), ("or", |a, b| a | b)];
     for (name, operate) in operations {
         // An update of each second word on the average: with more, all words of `and` are 0 and all of `or` are ones.
-        let with = |point: Point| point.with("operation", name).with("updates", 0.5);
+        // By the lowest bits `and` changes nothing.
+        let with = |point: Point| point.with("operation", name).with("updates", 0.5).with("index", "highest");
         let problem =
             Problem::local(&kernels::complete(with(table("random_access.sequential", 1, 1 << BITS))).unwrap(), 1);
         let mut words: Vec<u64> = (0..1 << BITS).collect();
         let mut generator = problem.own_generator();
         for _ in 0..1 << (BITS - 1) {
             let value = generator.next_u64();
-            let word = &mut words[(value & ((1 << BITS) - 1)) as usize];
+            let word = &mut words[(value >> (64 - BITS)) as usize];
             *word = operate(*word, value);
         }
         let made = threads::run(1, |comm, arena| {
@@ -492,7 +493,12 @@ fn all_operations_of_the_definition_make_the_words_that_they_say() {
         let point = table("random_access.hypercube", 2, 1 << 20).with("operation", operation);
         kernels::find("random_access.hypercube").unwrap().memory(&kernels::complete(point).unwrap()) / 8
     };
-    assert_eq!(words("and"), words("xor") + (1 << 19), "a replay has a table of its own");
+    let without_effect = refusal(table("random_access.base", 2, 64).with("operation", "and"));
+    assert!(
+        without_effect.contains("changes no word") && without_effect.contains("index = \"highest\""),
+        "{without_effect}"
+    );
+    assert_eq!(words("or"), words("xor") + (1 << 19), "a replay has a table of its own");
 }
 
 /// All algorithms, on the table that as many streams make on one rank.
@@ -526,6 +532,7 @@ fn check_operation(name: &str, with: &dyn Fn(Point) -> Point) {
 fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
     for operation in ["add", "and", "or"] {
         let point = table("random_access.alltoallv", 2, 1 << 8).with("operation", operation).with("updates", 0.5);
+        let point = point.with("index", "highest");
         let point = kernels::complete(point).unwrap();
         let faulty = |fault: &(dyn Fn(&mut Vec<u64>) + Sync)| {
             let ranks = threads::run(2, |comm, arena| {
@@ -550,9 +557,10 @@ fn a_lost_and_a_misrouted_update_of_every_operation_are_caught() {
             ranks.into_iter().next().expect("a rank").expect("no panic").expect("memory").verdict
         };
         assert_eq!(faulty(&|_| ()), Ok(()), "{operation}");
-        assert!(faulty(&|values| values.truncate(values.len() - 1)).is_err(), "{operation}: lost");
-        // To the next word of the same rank.
-        assert!(faulty(&|values| values[3] ^= 1).is_err(), "{operation}: misrouted");
+        assert!(faulty(&|values| values.truncate(values.len() / 2)).is_err(), "{operation}: lost");
+        // To the next words of the same rank.
+        let misroute = |values: &mut Vec<u64>| values.iter_mut().for_each(|value| *value ^= 1 << 56);
+        assert!(faulty(&misroute).is_err(), "{operation}: misrouted");
     }
 }
 

@@ -10,6 +10,8 @@
 //!   buffer, 2 Q + 16 updates, is sent in pieces: a piece that fills the buffer is followed by another. With "deferred" and
 //!   "late", the updates that a rank generates for itself are made while it waits for the last message, as in the authors'
 //!   code in HPCC; the last of them, an eighth of Q and at most 128, wait for that message with their words on the way.
+//!   A round brings a rank more than Q updates by chance, which the paper's footnote 1 allows: `excess_share` and `stored_max`
+//!   tell how many.
 
 use super::division::divide;
 use super::random_stream::Index;

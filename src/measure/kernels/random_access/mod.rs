@@ -239,6 +239,12 @@ impl Kernel for Algorithm {
                 2^n values; use index = \"highest\", or stream = \"lfsr\""
                 .into());
         }
+        let lowest = matches!((point.text("index"), point.text("stream")), ("lowest", _) | ("reference", "lfsr"));
+        if lowest && Operation::of(point) == Operation::And {
+            return Err("operation = \"and\" changes no word where the index is a value's lowest bits, as T[i] = i and v = i there, and \
+                cannot be verified; use index = \"highest\""
+                .into());
+        }
         (self.refuse)(point)
     }
 
