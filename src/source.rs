@@ -17,6 +17,13 @@ pub const APEX_MAP: Source = Source {
     short: "Apex-Map paper",
 };
 
+pub const PERFORMANCE_COMPLEXITY: Source = Source {
+    authors: "E. Strohmaier",
+    title: "Performance Complexity: An Execution Time Metric to Characterize the Transparency and Complexity of Performance, CTWatch \
+            Quarterly, 2006",
+    short: "after Strohmaier, CTWatch Quarterly 2006",
+};
+
 pub const HPCC_RANDOM_ACCESS: Source = Source {
     authors: "D. Koester and B. Lucas",
     title: "GUPS (Giga Updates Per Second): definition of the HPC Challenge RandomAccess benchmark",

@@ -213,10 +213,6 @@ const LACKS: &[&str] = &[
     "512M updates",
     "256M updates", // deviation, by the other rows
     "1 locks",
-    "cyclic, Figure 8",
-    "block-cyclic, Figure 9",
-    "indirect, Figure 10",
-    "RandomAccess, Section 7",
 ];
 
 #[test]

@@ -195,6 +195,46 @@ fn equation_7_gives_the_printed_bottlenecks_but_for_three_rows_that_do_not_follo
 }
 
 #[test]
+fn any_division_of_the_cores_has_the_buckets_and_loads_that_are_counted_manually() {
+    let division = |cores, routers, dimensions| roles::Division { cores, routers, dimensions };
+    // 64 nodes, 4 x 4 x 4. The paper's four cores: 9 to other nodes, 12 received, 2 x 6 local: X + Y + Z + 21.
+    assert_eq!(division(4, 3, 3).buckets(64.0), 33.0);
+    // One router: X and Y lead to one core of a node each, 6; Z to three that update, 9; 12 received; 2 x 3 local.
+    assert_eq!(division(4, 1, 3).buckets(64.0), 6.0 + 9.0 + 12.0 + 6.0);
+    // Two routers: X and Y on the first, Z on the second. Local: to Z and to two that update, 3; to two that update, 2.
+    assert_eq!(division(4, 2, 3).buckets(64.0), 6.0 + 6.0 + 12.0 + 10.0);
+    // Two dimensions, 8 x 8, on eight cores, two of which route: 7 + 7 x 6; 8 received; 2 (1 + 6 + 6) local.
+    assert_eq!(division(8, 2, 2).buckets(64.0), 7.0 + 42.0 + 8.0 + 26.0);
+
+    let cycles = |given: &[(&str, f64)]| {
+        let all = [&[("P", 64.0)], given].concat();
+        let found = predict("random_access.roles", "bluegene-p", &all);
+        (64.0 * 850e6 / found.value, found.bottleneck)
+    };
+    let near = |found: (f64, &'static str), load: f64, core: &str| {
+        assert!((found.0 / load - 1.0).abs() < 1e-9 && found.1 == core, "{found:?} instead of {load}, {core}");
+    };
+    // Loads 95, 112 and 114; updates cost 330/31 + 90 + 41.5 with 1024/33 updates in a bucket.
+    near(cycles(&[]), 330.0 / 31.0 + 131.5, "updating core");
+    near(cycles(&[("routers", 2.0)]), 95.0 + 112.0, "core of several dimensions");
+    near(cycles(&[("routers", 1.0)]), 95.0 + 112.0 + 114.0, "core of several dimensions");
+    near(cycles(&[("routers", 0.0)]), 330.0 / 31.0 + 131.5, "best: 3 routers");
+    // Eight cores: five share the updates, so that the core of Z is the slowest; two routers are worse.
+    near(cycles(&[("cores_per_node", 8.0)]), 114.0, "core of Z");
+    near(cycles(&[("cores_per_node", 8.0), ("routers", 0.0)]), 114.0, "best: 3 routers");
+    // Three cores: two routers leave 207 on the first; one router has 321 where two share the updates.
+    near(cycles(&[("cores_per_node", 3.0), ("routers", 0.0)]), 207.0, "best: 2 routers");
+    // Two dimensions, 8 x 8, on two cores: one routes, 207; the other updates, with 7 + 7 + 8 + 2 x 1 = 24 buckets of 43.
+    near(cycles(&[("cores_per_node", 2.0), ("routers", 0.0), ("dimensions", 2.0)]), 207.0, "best: 1 router");
+    // With a second router: 7 + 7 to other nodes, 8 received, 2 (2 + 1) local; 1024/28 = 37 updates in a bucket.
+    near(
+        cycles(&[("cores_per_node", 3.0), ("routers", 2.0), ("dimensions", 2.0)]),
+        330.0 / 37.0 + 131.5,
+        "updating core",
+    );
+}
+
+#[test]
 fn routing_on_one_core_gives_the_measured_cost_on_64_nodes() {
     assert_eq!(roles::hops(64.0), 2.25);
     let rate = predict("random_access.routed", "bluegene-p", &[("P", 64.0)]).value;
@@ -234,30 +274,94 @@ fn bisections_are_counted_as_on_paper() {
 fn the_bounds_of_the_network_interface_are_those_of_the_equations() {
     let card = Card::find("simulated-nic").expect("a card");
     let p = models::find("message_rate.nic").expect("a model").parameters(&card).expect("parameters");
-    let [cores, io, link] = nic::bounds(&[8.0, 4.0], &p);
+    let [cores, io, link] = nic::bounds(&[8.0, 4.0, 0.0], &p);
     // Worked by hand from Equations (1) to (5): 2.3e9 x 64/72 / 24 and 4.8e9 x 64/72 x 16/21 / 36.
     assert!((io.value / 85.185e6 - 1.0).abs() < 1e-4 && (io.value * 8.0 / 0.6815e9 - 1.0).abs() < 1e-4);
     assert!((link.value / 90.300e6 - 1.0).abs() < 1e-4 && (link.value * 8.0 / 0.7224e9 - 1.0).abs() < 1e-4);
     assert!((cores.value - 4.0 * 2e9 / 52.0).abs() < 1.0);
     // "Four-byte messages require just as much I/O bandwidth as 8-byte messages."
-    assert_eq!(nic::bounds(&[4.0, 4.0], &p)[1].value, io.value);
+    assert_eq!(nic::bounds(&[4.0, 4.0, 0.0], &p)[1].value, io.value);
     // The paper's queue is 8-byte aligned: 12 bytes take the room of 16.
-    let io_of = |bytes: f64| nic::bounds(&[bytes, 4.0], &p)[1].value;
+    let io_of = |bytes: f64| nic::bounds(&[bytes, 4.0, 0.0], &p)[1].value;
     assert_eq!(io_of(12.0), io_of(16.0));
     assert_eq!((io_of(1.0), io_of(20.0), io_of(24.0)), (io.value, io_of(24.0), io_of(17.0)));
     assert!(io_of(16.0) < io.value && io_of(24.0) < io_of(16.0));
     // "Even 100 cycles of overhead per message is acceptable": the equation leaves four cores 8 % short of the bus.
     let mut slow = p.clone();
     slow[0] = 100.0 / 2e9;
-    let [cores, io, _] = nic::bounds(&[8.0, 4.0], &slow);
+    let [cores, io, _] = nic::bounds(&[8.0, 4.0, 0.0], &slow);
     assert!((cores.value / 78.43e6 - 1.0).abs() < 1e-4 && (1.0 - cores.value / io.value - 0.079).abs() < 1e-3);
     // "Only 20 cycles of overhead can be allowed [on one core] to achieve full message rate on 4- or 8-byte messages."
     slow[0] = 20.0 / 2e9;
-    let [cores, io, _] = nic::bounds(&[8.0, 1.0], &slow);
+    let [cores, io, _] = nic::bounds(&[8.0, 1.0, 0.0], &slow);
     assert!(cores.value > io.value, "{cores:?} {io:?}");
     slow[0] = 100.0 / 2e9;
-    let [cores, io, link] = nic::bounds(&[128.0, 1.0], &slow);
+    let [cores, io, link] = nic::bounds(&[128.0, 1.0, 0.0], &slow);
     assert!(cores.value > io.value.min(link.value), "100 cycles are acceptable for 128 bytes");
+}
+
+#[test]
+fn each_pattern_of_messages_has_the_processor_time_of_its_own_or_that_of_streaming() {
+    let model = models::find("message_rate.nic").expect("a model");
+    let mut card = Card::find("simulated-nic").expect("a card");
+    let rate = |card: &Card, pattern: f64| {
+        let x = [8.0, 1.0, pattern];
+        model.predict(&x, &model.parameters(card).expect("parameters")).value
+    };
+    // Cycles of 2 GHz: 50, 56.7 and 52 of the pattern, and 2 to move 8 bytes.
+    for (pattern, cycles) in [(0.0, 50.0), (1.0, 56.7), (2.0, 52.0), (3.0, 56.7), (4.0, 56.7)] {
+        let found = rate(&card, pattern) * (cycles + 2.0) / 2e9;
+        assert!((found - 1.0).abs() < 1e-9, "{pattern}: {found}");
+    }
+    assert!(
+        ["scattered_inject_seconds", "block_inject_seconds"]
+            .iter()
+            .all(|name| card.numbers()[*name].how.starts_with("fitted"))
+    );
+    // A card with one number has it for all patterns.
+    let mut plain = Card::new("plain", "made up", "nowhere");
+    for parameter in model.about().parameters.iter().filter(|one| !["N_s", "N_b"].contains(&one.symbol)) {
+        let value = card.get(parameter.number).expect("on the card");
+        plain.set_base(parameter.number, value, "made up").expect("a number");
+    }
+    assert!((0..5).all(|pattern| rate(&plain, f64::from(pattern)) == rate(&plain, 0.0)));
+    card.set_base("scattered_inject_seconds", 1e-6, "made up").expect("a number");
+    assert!(rate(&card, 3.0) < 0.1 * rate(&card, 0.0));
+}
+
+#[test]
+fn compact_models_of_apex_map_give_the_values_that_are_counted_manually() {
+    let rate = |id: &str, given: &[(&str, f64)], p: &[f64]| {
+        let model = models::find(id).expect("a model");
+        let x = model.variables(&|name| given.iter().find(|one| one.0 == name).map(|one| one.1)).expect("variables");
+        model.predict(&x, p)
+    };
+    let near = |found: Prediction, value: f64, bottleneck: &str| {
+        assert!((found.value / value - 1.0).abs() < 1e-12 && found.bottleneck == bottleneck, "{found:?} {value}");
+    };
+    // A quarter of 8 MiB is near: at alpha = 0.5 half of the accesses hit it.
+    let one = [("alpha", 0.5), ("L", 16.0), ("M", 1048576.0)];
+    near(rate("apex_map.two_level", &one, &[1e-9, 9e-9, 2097152.0]), 128.0 / 80e-9, "far memory");
+    near(rate("apex_map.linear", &one, &[20e-9, 1e-9]), 128.0 / 35e-9, "latency");
+    // Near 2 + 15 x 0.2, far 50 + 15 x 1; each half of the time.
+    let both = [2e-9, 2e-10, 50e-9, 1e-9, 2097152.0];
+    near(rate("apex_map.two_level_linear", &one, &both), 128.0 / 35e-9, "far latency");
+    // All of a memory that is no larger than near memory is near.
+    let small = [("alpha", 0.5), ("L", 16.0), ("M", 1024.0)];
+    near(rate("apex_map.two_level_linear", &small, &both), 128.0 / 5e-9, "near gap");
+    // 16 ranks: the quarter 16^-0.5 of the accesses stays, whatever near_bytes is.
+    let ranks = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 16.0)];
+    near(rate("apex_map.two_level", &ranks, &[1e-9, 9e-9, 1.0]), 8.0 / 7e-9, "far memory");
+    near(rate("apex_map.two_level_linear", &ranks, &both), 8.0 / 38e-9, "far latency");
+    // A rank alone of a kernel of ranks has nothing that is far.
+    let alone = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 1.0), ("far", 1.0)];
+    near(rate("apex_map.two_level", &alone, &[1e-9, 9e-9, 1.0]), 8e9, "near memory");
+    let model = models::find("apex_map.two_level").expect("a model");
+    let wrong = [("alpha", 0.5), ("L", 1.0), ("M", 1048576.0), ("P", 4.0), ("far", 0.0)];
+    let refusal = model.variables(&|name| wrong.iter().find(|one| one.0 == name).map(|one| one.1));
+    assert!(refusal.expect_err("one memory of several ranks").next.contains("far=ranks"));
+    assert_eq!(model.of_kernel("apex_map.sequential", "far"), Some(0.0));
+    assert_eq!(model.of_kernel("apex_map.two_sided", "far"), Some(1.0));
 }
 
 /// Numbers of a machine, in the order of the surface's parameters.

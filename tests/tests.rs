@@ -78,6 +78,7 @@
 //! - `exported`: launches run by their scripts elsewhere; outputs cut, damaged, foreign, imported twice
 //! - `notebooks`: run to the end; no outputs are committed
 //! - `breaks`: eager limits and cache sizes found from data, LogGP's numbers
+//! - `predicted`: pictures of predictions without a result, compact models in reports, what a card lacks
 //! - `explain`: models against stores and papers; the commands models, predict, fit, validate
 //! - `page`: HTML pages in a real browser: the viewer, downloads, hostile names; figures for papers, legends
 //! - `compare`: machines against each other, and regressions between them
@@ -159,6 +160,7 @@ mod notebooks;
 mod numerics;
 mod page;
 mod placement;
+mod predicted;
 mod processes;
 mod protocol;
 mod query;

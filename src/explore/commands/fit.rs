@@ -168,10 +168,11 @@ fn report(model: &dyn Model, fit: &Fit, data: &Data, curve: Option<&Baseline>) -
     }
     let _ = writeln!(
         text,
-        "{}\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}",
+        "{}\nSMAPE {:.1} %, spread of ln(measured/predicted) {:.3}, geometric standard deviation of measured/predicted {:.3}",
         numbers(model, fit),
         100.0 * quality.smape,
-        quality.log_spread
+        quality.log_spread,
+        quality.geometric_spread
     );
     if let Some(error) = quality.left_out {
         let _ = writeln!(text, "points left out: SMAPE {:.1} %", 100.0 * error);

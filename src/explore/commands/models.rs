@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::explore::html::picture;
 use crate::explore::machine::{self, Card};
 use crate::explore::model_fit::nic;
-use crate::explore::models::{ALL, Model};
+use crate::explore::models::{ALL, Model, published_machines};
 use crate::nearest::{NameMatch, look_up};
 use crate::terminal::{index, print, width};
 use crate::text_table::{Align, TextTable};
@@ -36,7 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let mut table = meanings(2);
         for (name, _) in machine::PUBLISHED {
             let card = Card::find(name)?;
-            table.row([*name, &format!("{} ({})", card.summary, card.source)]);
+            let usable = ALL.iter().filter(|model| model.parameters(&card).is_ok()).map(|model| model.about().id);
+            let usable: Vec<&str> = usable.collect();
+            let usable = if usable.is_empty() { "none".to_owned() } else { usable.join(", ") };
+            table.row([*name, &format!("{} ({}); models: {usable}", card.summary, card.source)]);
         }
         return print(&(text + &table.to_string()));
     };
@@ -80,6 +83,13 @@ fn describe(model: &dyn Model, text: &mut String) {
     if !about.explains.is_empty() {
         let _ = writeln!(text, "  explains: {} of {}", about.column, about.explains.join(", "));
     }
+    let machines = published_machines(model);
+    let machines = if machines.is_empty() {
+        "none has all numbers; fit them, or write a card".to_owned()
+    } else {
+        machines.join(", ")
+    };
+    let _ = writeln!(text, "  published machines: {machines}");
     let (mut variables, mut parameters) = (meanings(4), meanings(4));
     for variable in about.variables {
         let default =

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::explore::machine::Card;
 use crate::explore::model_fit;
+use crate::explore::model_fit::predicted::{self, PredictedKind};
 use crate::explore::models::scan::{self, Numbers, ScanPoint};
 use crate::explore::models::{self, Model, Variable};
 use crate::nearest::suggest;
@@ -10,6 +11,7 @@ use crate::terminal::{print, print_data};
 use crate::text_table::{Align, TextTable};
 use crate::units::{self, Unit, amount, is_known};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -28,6 +30,10 @@ pub enum Format {
       --set senders=1,2,4
   apexmap predict random_access.all_to_all --machine my-card.toml --ranks 64 \\
       --set d=1,2,3 --set copy_seconds_per_byte=1e-9
+  apexmap predict random_access.all_to_all --machine my-card.toml --ranks 1..4096 \\
+      --set Q=1..8192 --plot contour --out predicted.svg
+  apexmap predict random_access.hypercube --machine red-storm --ranks 1..8192 \\
+      --set Q=256,1024,4096 --plot curves --out predicted.png
 
 FROM..TO means FROM, 2 FROM, 4 FROM and so on up to TO. Machines are published ones, or files.")]
 pub struct Arguments {
@@ -45,6 +51,20 @@ pub struct Arguments {
     /// Output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+    /// Draw the predictions instead: surface and contour over two variables, curves over one
+    #[arg(long, value_enum, requires = "out", conflicts_with = "format")]
+    plot: Option<PlotKind>,
+    /// File of the figure, .svg or .png
+    #[arg(long, value_name = "FILE", requires = "plot")]
+    out: Option<PathBuf>,
+}
+
+/// How predictions are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PlotKind {
+    Surface,
+    Contour,
+    Curves,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -65,6 +85,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let numbers = Numbers::new(model, &card, &numbers)?;
     let rows = scan::scan(model, &numbers, &variables)?;
+    if let (Some(kind), Some(out)) = (arguments.plot, &arguments.out) {
+        let kind = match kind {
+            PlotKind::Surface => PredictedKind::Surface,
+            PlotKind::Contour => PredictedKind::Contour,
+            PlotKind::Curves => PredictedKind::Curves,
+        };
+        super::plot::write(&predicted::figure(model, &card.name, &rows, kind)?, out)?;
+        return print(&format!("{}\n", out.display()));
+    }
     match arguments.format {
         Format::Table => print(&table(model, &card, &numbers, &rows)),
         Format::Json => print_data(&pretty(&structured(model, &card, &numbers, &rows))?),

@@ -22,6 +22,9 @@ pub struct Quality {
     pub smape: f64,
     /// Standard deviation of ln(measured / predicted), robust.
     pub log_spread: f64,
+    /// The geometric standard deviation of measured / predicted over all observations: a factor, 1 for a model without errors.
+    /// Strohmaier's performance complexity is such a spread about a compact model.
+    pub geometric_spread: f64,
     /// The SMAPE of each point as predicted by a fit to all others; of more than 100 points a twentieth is left out at once.
     pub left_out: Option<f64>,
     /// The SMAPE of all points of a value of a variable as predicted by a fit to the points of all its other values, for each
@@ -49,6 +52,14 @@ pub fn smape(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
+/// exp of the standard deviation of the ratios' logarithms about their mean, with n - 1 below; NaN of fewer than two ratios.
+pub fn geometric_spread(ratios: impl Iterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    if logs.len() < 2 { f64::NAN } else { (squares / (logs.len() as f64 - 1.0)).sqrt().exp() }
+}
+
 /// n ln(RSS/n) + 2k + 2k(k+1)/(n-k-1), with k parameters, the variance among them; `None` unless n > k + 1.
 pub fn aicc(squares: f64, n: usize, k: usize) -> Option<f64> {
     let (rows, parameters) = (n as f64, k as f64);
@@ -73,6 +84,7 @@ pub fn of(task: &Task, optimum: &Optimum, points: &[Point], leave_out: bool) -> 
         launches: launches.len(),
         smape: smape(points.iter().map(|point| (point.measured, point.predicted))),
         log_spread: interval::variance(task, optimum).sqrt(),
+        geometric_spread: geometric_spread(points.iter().map(|point| point.measured / point.predicted)),
         left_out: left_out.map(|pairs| smape(pairs.into_iter())),
         lines_left_out: if leave_out { lines_left_out(task, optimum) } else { Vec::new() },
         largest_left_out: leave_out.then(|| largest_left_out(task, optimum)).flatten(),

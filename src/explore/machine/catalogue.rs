@@ -167,6 +167,20 @@ pub const CATALOGUE: &[Entry] = &[
     ),
     entry("draw_seconds", Unit::Seconds, "drawing the place of an access by the power law, beside the clock"),
     entry("l3_cores", Unit::None, "cores that share a third-level cache"),
+    // Apex-Map by its compact models
+    entry(
+        "near_bytes",
+        Unit::Bytes,
+        "near memory of one core: accesses to addresses below this size hit it (c of the compact models)",
+    ),
+    entry("near_word_seconds", Unit::Seconds, "a word in near memory, whatever the length of its block (t_1)"),
+    entry("far_word_seconds", Unit::Seconds, "a word in far memory, whatever the length of its block (t_2)"),
+    entry("block_seconds", Unit::Seconds, "the first word of a block, wherever it is (l)"),
+    entry("word_gap_seconds", Unit::Seconds, "each further word of a block, wherever it is (g)"),
+    entry("near_block_seconds", Unit::Seconds, "the first word of a block in near memory (l_1)"),
+    entry("near_gap_seconds", Unit::Seconds, "each further word of a block in near memory (g_1)"),
+    entry("far_block_seconds", Unit::Seconds, "the first word of a block in far memory (l_2)"),
+    entry("far_gap_seconds", Unit::Seconds, "each further word of a block in far memory (g_2)"),
     // Apex-Map between ranks
     entry("request_poll_seconds", Unit::Seconds, "with every access, to look for requests and replies"),
     entry(
@@ -234,6 +248,12 @@ pub const CATALOGUE: &[Entry] = &[
         "a short message in the network interfaces and in the cores at both ends",
     ),
     entry("inject_seconds", Unit::Seconds, "processor time to inject a message, besides moving its bytes"),
+    entry(
+        "scattered_inject_seconds",
+        Unit::Seconds,
+        "the same where each message has another destination: cyclic, indirect, random",
+    ),
+    entry("block_inject_seconds", Unit::Seconds, "the same where the destination changes block by block"),
     entry("store_seconds_per_byte", Unit::SecondsPerByte, "processor time to move a byte to the network interface")
         .or_sum(&["copy_seconds_per_byte"], None),
     // what models fit as a whole

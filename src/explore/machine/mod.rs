@@ -289,6 +289,22 @@ impl Card {
         })
     }
 
+    /// What is wrong where the card lacks several numbers: all of them in one message.
+    pub(crate) fn lacking(&self, names: &[&str]) -> Error {
+        if let [name] = names
+            && let Err(error) = self.require(name)
+        {
+            return error;
+        }
+        let with_meaning = |name: &&str| format!("\n  {name}: {}", meaning_of(name).unwrap_or_default());
+        let list: String = names.iter().map(with_meaning).collect();
+        Error::input(
+            format!("the card of {} has no{list}", self.name),
+            "add [numbers.NAME] to the card for each, give them with --set NAME=..., or measure a card: apexmap calibrate; \
+             `apexmap models MODEL` says which published machines have all",
+        )
+    }
+
     /// The names of the numbers with this base and a qualifier.
     pub fn variants(&self, base: &str) -> Vec<NumberName> {
         let names = self.numbers.keys().filter(|name| name::split(name).0 == base);

@@ -62,7 +62,7 @@ pub fn of(model: &dyn Model, points: &[Point], subtitle: &str) -> Vec<ModelFigur
     shown
 }
 
-fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(super) fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -92,7 +92,7 @@ fn spread<T: Clone>(all: &[T]) -> Vec<T> {
 }
 
 /// `alpha = 0.1, L = 64`.
-fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
+pub(super) fn named(model: &dyn Model, variables: &[usize], slice: &[f64]) -> String {
     let one = |(&at, value): (&usize, &f64)| {
         let (name, said) = (model.about().variables[at].name, super::value_text(model, at, *value));
         // A kernel is known by the end of its name.
@@ -107,14 +107,14 @@ fn quantity(label: String, unit: Unit, values: &[f64]) -> Quantity {
     Quantity { label, unit, log: low > 0.0 && high / low >= 8.0 }
 }
 
-fn axis(model: &dyn Model, (at, values): &Varied) -> Axis {
+pub(super) fn axis(model: &dyn Model, (at, values): &Varied) -> Axis {
     let variable = &model.about().variables[*at];
     let clause = variable.meaning.split([':', ',', ';']).next().unwrap_or_default();
     let label = format!("{} ({clause})", variable.name);
     Axis { quantity: quantity(label, variable.unit, values), values: values.clone() }
 }
 
-fn of_rates(model: &dyn Model, rates: &[f64]) -> Quantity {
+pub(super) fn rates_of(model: &dyn Model, rates: &[f64]) -> Quantity {
     let about = model.about();
     quantity(columns::describe(about.column).label, about.unit, rates)
 }
@@ -152,7 +152,7 @@ fn curves(model: &dyn Model, points: &[Point], subtitle: &str, x: usize, others:
         title: format!("{}: model and measurement", model.about().id),
         subtitle: subtitle.to_owned(),
         x: axis(model, &(x, places)).quantity,
-        y: of_rates(model, &rates),
+        y: rates_of(model, &rates),
         series,
         marks: Vec::new(),
     }
@@ -199,7 +199,7 @@ impl<'a> Plane<'a> {
         if number == 0 && self.x.1.len() > 2 && self.y.1.len() > 2 {
             let rates: Vec<f64> = measured.iter().chain(&predicted).copied().filter(|v| v.is_finite()).collect();
             let range = rates.iter().fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(*v), high.max(*v)));
-            let z = of_rates(self.model, &rates);
+            let z = rates_of(self.model, &rates);
             for (name, words, values) in
                 [("measured", "measured", measured.clone()), ("model", "predicted", predicted.clone())]
             {

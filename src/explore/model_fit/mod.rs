@@ -5,6 +5,7 @@ pub mod card;
 pub mod figures;
 pub mod groups;
 pub mod nic;
+pub mod predicted;
 mod sentence;
 
 pub use sentence::{doubts, lines, sentence};
@@ -181,10 +182,12 @@ pub fn reported_by_os(host: &Host, number: &str) -> Option<f64> {
     caches.iter().find(|cache| cache.level == level.min(most)).map(|cache| cache.bytes as f64)
 }
 
-/// A number that samples hold besides their rate: the load of a core with a role.
+/// A number that samples hold besides their rate: the load of a core with a role. Only where three cores route is it the load of one
+/// dimension each.
 pub fn loads(samples: &Samples, number: &str) -> Option<f64> {
     let role = number.strip_prefix("role_")?.strip_suffix("_seconds")?;
-    samples.median(&format!("core{role}_load_seconds"))
+    let three = samples.only(|row| samples.table().number("node_routers", row) == 3.0);
+    three.median(&format!("core{role}_load_seconds"))
 }
 
 /// What is to be held, fitted, or is not known: `held` first, then what is to be fitted (`free` although it is usually given),

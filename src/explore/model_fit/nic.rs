@@ -53,7 +53,7 @@ fn curves(title: &str, y: Quantity, series: Vec<Series>) -> Figure {
 }
 
 fn bandwidth(parameters: &[f64]) -> NicFigure {
-    let of = |at: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0], parameters)[at].value;
+    let of = |at: usize| move |bytes: f64| bytes * bounds(&[bytes, 4.0, 0.0], parameters)[at].value;
     let title = "Bandwidth limits over message size (Figure 11)";
     let y = Quantity { label: "bandwidth".into(), unit: Unit::BytesPerSecond, log: true };
     let series = vec![
@@ -80,7 +80,7 @@ fn rate(card: &Card, parameters: &[f64], file: &'static str, number: &str, cores
         if let Some(at) = at {
             parameters[at] = cycles / hertz;
         }
-        move |bytes: f64| bounds(&[bytes, f64::from(cores)], &parameters)[limit].value
+        move |bytes: f64| bounds(&[bytes, f64::from(cores), 0.0], &parameters)[limit].value
     };
     let mut series = vec![line("I/O bus, Eq. (4)", of(1, CYCLES[0])), line("link, Eq. (5)", of(2, CYCLES[0]))];
     series.extend(CYCLES.map(|cycles| line(&format!("cores, {cycles} cycles, Eq. (6)"), of(0, cycles))));

@@ -73,10 +73,10 @@ impl Model for Bottleneck {
     fn parameters(&self, card: &crate::explore::machine::Card) -> Result<Vec<f64>> {
         let either = card.get("link_bandwidth_bytes_per_second").or(card.get("bisection_bytes_per_second"));
         let value = |parameter: &Parameter| match (card.get(parameter.number), either) {
-            (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Ok(f64::NAN),
-            (None, _) if parameter.symbol == "b" => Ok(WORD_BYTES as f64),
-            _ => super::in_parts(card, parameter.number),
+            (None, Some(_)) if parameter.symbol == "link" || parameter.symbol == "B" => Some(f64::NAN),
+            (None, _) if parameter.symbol == "b" => Some(WORD_BYTES as f64),
+            _ => super::on_card(card, parameter.number),
         };
-        self.about().parameters.iter().map(value).collect()
+        super::each_of(self.about().parameters, card, value)
     }
 }

@@ -4,7 +4,7 @@
 //!   overhead o, gap g, gap a byte G; a message of k bytes takes o + (k - 1) G + L + o. Here the overhead is split: o_s to send, o_r to
 //!   receive.
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, in_parts, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, on_card, variable};
 use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::source;
@@ -64,8 +64,7 @@ impl Model for LogGp {
             "o_s" | "o_r" => card.get(parameter.number).or_else(|| card.get("network_overhead_seconds")),
             _ => None,
         };
-        let of = |parameter: &Parameter| value(parameter).map_or_else(|| in_parts(card, parameter.number), Ok);
-        self.about().parameters.iter().map(of).collect()
+        each_of(self.about().parameters, card, |parameter| value(parameter).or_else(|| on_card(card, parameter.number)))
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

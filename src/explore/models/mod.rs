@@ -16,7 +16,7 @@ pub mod scan;
 pub mod topology;
 
 use crate::error::{Error, Result};
-use crate::explore::machine::{Card, entry_of, meaning_of, unit_of};
+use crate::explore::machine::{Card, PUBLISHED, entry_of, meaning_of, unit_of};
 use crate::nearest::suggest;
 use crate::source::Source;
 use crate::units::Unit;
@@ -33,6 +33,9 @@ pub const ALL: &[&dyn Model] = &[
     &apex_map::Surface,
     &apex_map::Reads,
     &apex_map::Requests,
+    &apex_map::TwoLevel,
+    &apex_map::Linear,
+    &apex_map::TwoLevelLinear,
     &point_to_point::PointToPoint,
     &log_gp::LogGp,
     &lost_updates::LostUpdates,
@@ -233,13 +236,35 @@ pub trait Model: Sync {
         &[]
     }
 
+    /// Whether it has a handful of numbers that only fits give: reports show such models briefly, and beside each other.
+    fn compact(&self) -> bool {
+        false
+    }
+
     /// The parameters, in the order of [`About`] and in base units, from a machine card.
     ///
     /// # Errors
     /// If the card lacks one.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        self.about().parameters.iter().map(|parameter| in_parts(card, parameter.number)).collect()
+        each_of(self.about().parameters, card, |parameter| on_card(card, parameter.number))
     }
+}
+
+/// A value for each parameter.
+///
+/// # Errors
+/// If some have none: the error names all of them.
+fn each_of(parameters: &[Parameter], card: &Card, value: impl Fn(&Parameter) -> Option<f64>) -> Result<Vec<f64>> {
+    let values: Vec<Option<f64>> = parameters.iter().map(value).collect();
+    let lacking = parameters.iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(one, _)| one.number);
+    let lacking: Vec<&str> = lacking.collect();
+    if lacking.is_empty() { Ok(values.into_iter().flatten().collect()) } else { Err(card.lacking(&lacking)) }
+}
+
+/// The published machines whose cards have all numbers that a model needs, by the names that users write.
+pub fn published_machines(model: &dyn Model) -> Vec<&'static str> {
+    let has_all = |name: &&str| Card::find(name).is_ok_and(|card| model.parameters(&card).is_ok());
+    PUBLISHED.iter().map(|(name, _)| *name).filter(has_all).collect()
 }
 
 /// A variable from what is given by name, or its default.
@@ -270,10 +295,6 @@ pub fn on_card(card: &Card, number: &str) -> Option<f64> {
     };
     let given = card.get(number).or_else(sum)?;
     Some(measured.map_or(given, |measured| measured.min(given)))
-}
-
-fn in_parts(card: &Card, number: &str) -> Result<f64> {
-    on_card(card, number).map_or_else(|| card.require(number), Ok)
 }
 
 /// The variables of a model that is about one word of a variable only, which is its default.

@@ -2,7 +2,9 @@
 //!
 //! SOURCE: NIC message-rate paper, Section 6, Equations (1) to (6).
 
-use super::{About, Model, Parameter, Prediction, Variable, array, bound, least, variable};
+use super::{About, Model, Parameter, Prediction, Variable, array, bound, each_of, least, on_card, variable};
+use crate::error::Result;
+use crate::explore::machine::Card;
 use crate::source::NIC_MESSAGE_RATE;
 use crate::units::Unit;
 
@@ -11,6 +13,22 @@ pub struct Nic;
 
 const BYTES: Variable = variable("message_bytes", Unit::Bytes, "payload of a message", None);
 const CORES: Variable = variable("senders", Unit::None, "cores of the node that send", Some(1.0));
+const PATTERN: Variable = Variable {
+    words: EXPLAINS,
+    ..variable("kernel", Unit::None, "the pattern: which message goes where, and what finds that out", Some(0.0))
+};
+
+const EXPLAINS: &[&str] = &[
+    "message_rate.streaming",
+    "message_rate.cyclic",
+    "message_rate.block_cyclic",
+    "message_rate.indirect",
+    "message_rate.random",
+];
+
+/// Place among the parameters of the processor time of a message, by pattern: streaming, block-cyclic, and those with another
+/// destination for each message.
+const INJECT: [usize; EXPLAINS.len()] = [0, 8, 9, 8, 8];
 
 /// Least bytes that a payload takes on the I/O bus: "accesses to the command queue have to be 8-byte aligned" (Section 6).
 const IO_WORD: f64 = 8.0;
@@ -22,7 +40,7 @@ impl Model for Nic {
             summary: "messages of a node: cores, I/O bus and link each set a bound",
             source: &NIC_MESSAGE_RATE,
             place: "Section 6, Equations (1) to (6)",
-            variables: &[BYTES, CORES],
+            variables: &[BYTES, CORES, PATTERN],
             parameters: &[
                 Parameter::fitted("inject_seconds", "N", 1e-10, 1e-3, 50e-9),
                 Parameter::given("store_seconds_per_byte", "store", 1e-13, 1e-6, 1e-10),
@@ -32,21 +50,30 @@ impl Model for Nic {
                 Parameter::given("link_bandwidth_bytes_per_second", "link", 1e6, 1e13, 5e9),
                 Parameter::given("link_efficiency", "64/72 x 16/21", 0.0, 1.0, 0.7),
                 Parameter::given("message_header_bytes", "header", 0.0, 4096.0, 28.0),
+                Parameter::fitted("scattered_inject_seconds", "N_s", 1e-10, 1e-3, 55e-9),
+                Parameter::fitted("block_inject_seconds", "N_b", 1e-10, 1e-3, 52e-9),
             ],
-            explains: &[
-                "message_rate.streaming",
-                "message_rate.cyclic",
-                "message_rate.block_cyclic",
-                "message_rate.indirect",
-                "message_rate.random",
-            ],
+            explains: EXPLAINS,
             column: "operations_per_second",
             unit: Unit::PerSecond,
             linear: false,
-            design: "messages of 8 bytes to some KiB on one core and on all cores",
-            assumes: "the bounds do not interact; cores do not slow each other",
+            design: "messages of 8 bytes to some KiB on one core and on all cores, of each pattern that matters",
+            assumes: "the bounds do not interact; cores do not slow each other; cyclic, indirect and random destinations cost the same",
         };
         &ABOUT
+    }
+
+    /// A card that knows one processor time per message has it for all patterns.
+    fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
+        each_of(self.about().parameters, card, |parameter| {
+            let of_pattern = ["N_s", "N_b"].contains(&parameter.symbol);
+            on_card(card, parameter.number).or_else(|| on_card(card, "inject_seconds").filter(|_| of_pattern))
+        })
+    }
+
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        let pattern = EXPLAINS.iter().position(|known| *known == kernel);
+        pattern.filter(|_| variable == PATTERN.name).map(|pattern| pattern as f64)
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
@@ -57,8 +84,9 @@ impl Model for Nic {
 /// The three bounds in messages per second: cores (6), I/O bus (4), link (5). Times the bytes they are the bandwidths of
 /// Equations (1) and (2).
 pub fn bounds(x: &[f64], p: &[f64]) -> [Prediction; 3] {
-    let [bytes, cores] = array(x);
-    let [inject, store, io, io_efficiency, command, link, link_efficiency, header] = array(p);
+    let [bytes, cores, pattern] = array(x);
+    let [_, store, io, io_efficiency, command, link, link_efficiency, header, _, _] = array(p);
+    let inject = p[INJECT[pattern as usize]];
     let aligned = (bytes / IO_WORD).ceil().max(1.0) * IO_WORD;
     [
         bound(cores / (inject + bytes * store), "cores"),
@@ -75,7 +103,7 @@ pub fn potential_io_bandwidth(bytes: f64, p: &[f64]) -> f64 {
 
 /// Bytes of a message at which a node reaches half of the bandwidth of long messages: N 1/2 of Figure 7; 16 by Equation (1).
 pub fn half_bandwidth_bytes(cores: f64, p: &[f64]) -> f64 {
-    let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores], p)).value;
+    let bandwidth = |bytes: f64| bytes * least(&bounds(&[bytes, cores, 0.0], p)).value;
     let longest = bandwidth(2f64.powi(40));
     let mut below = (0.0, IO_WORD);
     while 2.0 * bandwidth(below.1) < longest {

@@ -2,7 +2,7 @@
 //!
 //! SOURCE: Apex-Map paper, Section 3.3 (eager to rendezvous above 256 bytes on the Cray X1); the linear cost is the usual one.
 
-use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, variable};
+use super::{About, Break, Model, Parameter, Prediction, Variable, array, bound, each_of, variable};
 use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::source;
@@ -49,12 +49,13 @@ impl Model for PointToPoint {
 
     /// Where a card knows of no switch, there is none.
     fn parameters(&self, card: &Card) -> Result<Vec<f64>> {
-        let value = |parameter: &Parameter| match parameter.breaks {
-            Break::No => card.require(parameter.number),
-            Break::At(_) => Ok(card.get(parameter.number).unwrap_or(f64::INFINITY)),
-            Break::Beside => Ok(card.get(parameter.number).unwrap_or(0.0)),
-        };
-        self.about().parameters.iter().map(value).collect()
+        each_of(self.about().parameters, card, |parameter| {
+            card.get(parameter.number).or(match parameter.breaks {
+                Break::No => None,
+                Break::At(_) => Some(f64::INFINITY),
+                Break::Beside => Some(0.0),
+            })
+        })
     }
 
     fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {

@@ -7,6 +7,7 @@ pub mod classic;
 mod corners;
 mod facts;
 mod input;
+mod ladder;
 mod live;
 mod model_fits;
 pub mod nic_figures;

@@ -2,6 +2,7 @@
 //! predicts.
 
 use super::input::Input;
+use super::ladder::{self, LadderRow};
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
 use crate::explore::fit::{self, Fit, Options};
@@ -27,6 +28,8 @@ const MOST_POINTS: usize = 200;
 /// The section of a report.
 #[derive(Serialize)]
 pub struct Explained {
+    /// Fits of models of which some are compact, one line each.
+    ladder: Vec<LadderRow>,
     entries: Vec<FitEntry>,
     refused: Vec<RefusedModel>,
     unshown: Vec<String>,
@@ -97,11 +100,13 @@ pub fn section(input: &Input) -> Result<Explained> {
             }
         }
     }
+    ladder::keep_compact(&mut section.explained.ladder);
     Ok(section.explained)
 }
 
 fn empty(card: &Option<Card>) -> Explained {
     Explained {
+        ladder: Vec::new(),
         entries: Vec::new(),
         refused: Vec::new(),
         unshown: Vec::new(),
@@ -124,11 +129,14 @@ impl FitSections<'_> {
             Ok((fit, data, curve)) => {
                 let entry = self.of_fit(model, group, &fit, &data, curve.as_ref())?;
                 self.explained.entries.push(entry);
+                self.explained.ladder.push(ladder::row(model, group, &fit));
             }
             Err(refusal) => self.refuse(model, group.label.clone(), &refusal),
         }
         let family = model.about().id.split('.').next().unwrap_or_default();
-        let Some(card) = self.input.card.as_ref().filter(|_| ["random_access", "apex_map"].contains(&family)) else {
+        // No calibration gives the numbers of a compact model.
+        let from_card = ["random_access", "apex_map"].contains(&family) && !model.compact();
+        let Some(card) = self.input.card.as_ref().filter(|_| from_card) else {
             return Ok(());
         };
         match card::predict(&group.samples, model, card) {
@@ -179,7 +187,11 @@ impl FitSections<'_> {
         curve: Option<&Baseline>,
     ) -> Result<FitEntry> {
         let subtitle = subtitle(group, data, &format!("fitted, SMAPE {:.1} %", 100.0 * fit.quality.smape));
-        let (shown, folded) = self.pictures(figures::of(model, &fit.points, &subtitle), true)?;
+        let mut figures = figures::of(model, &fit.points, &subtitle);
+        // Of a compact model its errors are of interest, not another surface.
+        let alone = figures.len() == 1;
+        figures.retain(|figure| !model.compact() || alone || figure.name.starts_with("ratio"));
+        let (shown, folded) = self.pictures(figures, true)?;
         Ok(FitEntry {
             fitted: true,
             sentence: model_fit::sentence(model, fit, curve),
@@ -297,7 +309,7 @@ fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     group.samples.stamped(format!("{}; {samples} of {points}; {what}{over}", group.label))
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
@@ -345,6 +357,7 @@ fn quality(model: &dyn Model, fit: &Fit, curve: Option<&Baseline>) -> Vec<(&'sta
         ("points, launches", format!("{}, {}", quality.points, quality.launches)),
         ("SMAPE", percent(quality.smape)),
         ("spread of ln(measured/predicted)", format!("{:.3}", quality.log_spread)),
+        ("geometric standard deviation of measured/predicted", format!("{:.3}", quality.geometric_spread)),
     ];
     if quality.fitted_points < quality.points {
         lines.push(("points fitted to, evenly spread; the others are predicted", quality.fitted_points.to_string()));

@@ -279,7 +279,7 @@ fn network_interface() -> Result<Drawn> {
     let p = model.parameters(&Card::find("simulated-nic")?)?;
     let at = |cores: f64| {
         let points = (2..16).map(|power| f64::from(1 << power)).map(move |bytes| (bytes, cores));
-        points.map(|(bytes, cores)| (bytes, model.predict(&[bytes, cores], &p).value)).collect::<Vec<_>>()
+        points.map(|(bytes, cores)| (bytes, model.predict(&[bytes, cores, 0.0], &p).value)).collect::<Vec<_>>()
     };
     let all = vec![series("1 core", at(1.0)), series("2 cores", at(2.0)), series("4 cores", at(4.0))];
     let (x, y) =

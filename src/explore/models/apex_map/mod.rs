@@ -5,18 +5,27 @@
 //!
 //! Its numbers come from reads that are drawn uniformly ([`Reads`]) and from accesses of which a given share is remote
 //! ([`Requests`]): neither knows the power law, so that what it says of a surface is a prediction.
+//!
+//! The compact models, [`TwoLevel`], [`Linear`] and [`TwoLevelLinear`], have two to five numbers, which only fits give.
 
+mod compact;
 mod costs;
 pub mod hits;
+mod linear;
 pub mod lru;
 mod reads;
 mod requests;
+mod two_level;
+mod two_level_linear;
 
+pub use linear::Linear;
 pub use reads::Reads;
 pub use requests::Requests;
+pub use two_level::TwoLevel;
+pub use two_level_linear::TwoLevelLinear;
 
 use super::{
-    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, of_one_word, on_card, variable,
+    About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,
 };
 use crate::error::Result;
 use crate::explore::machine::Card;
@@ -137,10 +146,9 @@ fn of_card(parameters: &[Parameter], card: &Card) -> Result<Vec<f64>> {
             Some("tlb") => Some(f64::INFINITY),
             _ => None,
         };
-        let found = on_card(card, number).or(parameter.otherwise).or_else(flat).or_else(may_lack);
-        found.map_or_else(|| card.require(number), Ok)
+        on_card(card, number).or(parameter.otherwise).or_else(flat).or_else(may_lack)
     };
-    parameters.iter().map(value).collect()
+    each_of(parameters, card, value)
 }
 
 /// Where the accesses of a point are served, and which share of them is remote.

@@ -1,0 +1,130 @@
+//! Predictions drawn without a result, compact models of Apex-Map in fits and reports, and cards that lack numbers.
+
+use super::common::{Scratch, printed, refused};
+use crate::made_up;
+use apexmap::explore::fit::quality::geometric_spread;
+use apexmap::explore::machine::Card;
+use apexmap::explore::models;
+use apexmap::explore::models::scan::{Numbers, scan};
+use apexmap::explore::store::{Folder, Samples};
+use std::path::Path;
+
+const ALPHAS: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cards").join(name);
+    path.to_str().expect("a path").to_owned()
+}
+
+/// Bandwidths at [alpha, L] of 512 MiB, by a card of a machine that does not exist.
+fn map(card: &str) -> Vec<Vec<f64>> {
+    let model = models::find("apex_map.two_level_linear").expect("a model");
+    let card = Card::read(Path::new(&file(card))).expect("a card");
+    assert!(card.name.starts_with("Hypothetical"), "{}", card.name);
+    let numbers = Numbers::new(model, &card, &[]).expect("numbers");
+    let blocks: Vec<f64> = (0..15).map(|power| f64::from(1 << power)).collect();
+    let given = [("alpha".into(), ALPHAS.to_vec()), ("L".into(), blocks), ("M".into(), vec![67108864.0])];
+    let rows = scan(model, &numbers, &given).expect("predictions");
+    rows.chunks(15).map(|row| row.iter().map(|point| point.prediction.value).collect()).collect()
+}
+
+#[test]
+fn contours_of_a_vector_machine_are_vertical_and_those_of_a_machine_with_caches_are_diagonal() {
+    // The Apex-Map paper, Figure 7: what alpha changes in each column, and what L changes in each row.
+    let span = |values: &mut dyn Iterator<Item = f64>| {
+        let (low, high) = values.fold((f64::INFINITY, 0.0f64), |(low, high), v| (low.min(v), high.max(v)));
+        high / low
+    };
+    let spans = |map: &[Vec<f64>]| {
+        let by_alpha: Vec<f64> = (0..15).map(|at| span(&mut map.iter().map(|row| row[at]))).collect();
+        let by_length: Vec<f64> = map.iter().map(|row| span(&mut row.iter().copied())).collect();
+        (by_alpha, by_length)
+    };
+    let (by_alpha, by_length) = spans(&map("hypothetical-vector.toml"));
+    assert!(by_alpha.iter().all(|span| *span < 1.3) && by_length.iter().all(|span| *span > 300.0), "{by_alpha:?}");
+    let (by_alpha, by_length) = spans(&map("hypothetical-cache.toml"));
+    assert!(by_alpha.iter().all(|span| *span > 5.0) && by_length.iter().all(|span| *span > 3.0), "{by_alpha:?}");
+}
+
+#[test]
+fn predictions_are_drawn_without_a_result_and_say_that_nothing_was_measured() {
+    let scratch = Scratch::new();
+    let card = file("hypothetical-cache.toml");
+    let alphas = ALPHAS.map(|alpha| alpha.to_string()).join(",");
+    let (alphas, out) =
+        (format!("alpha={alphas}"), |name: &str| scratch.join(name).to_str().expect("a path").to_owned());
+    let predict = |more: &[&str]| {
+        let base = ["predict", "apex_map.two_level_linear", "--machine", &card, "--set", "M=67108864"];
+        [&base[..], more].concat().iter().map(|word| (*word).to_owned()).collect::<Vec<String>>()
+    };
+    for (kind, name) in [("surface", "a.svg"), ("contour", "b.svg"), ("curves", "c.svg"), ("contour", "d.png")] {
+        let file = out(name);
+        let all = predict(&["--set", &alphas, "--set", "L=1..16384", "--plot", kind, "--out", &file]);
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        assert!(printed(&all).contains(name));
+        if name.ends_with(".svg") {
+            let svg = std::fs::read_to_string(&file).expect("a picture");
+            assert!(svg.contains("predicted, not measured"), "{kind}");
+            assert!(svg.contains("PREDICTED with the card of Hypothetical cache-rich machine"), "{kind}");
+        } else {
+            assert!(std::fs::read(&file).expect("a picture").starts_with(b"\x89PNG"));
+        }
+    }
+    let file = out("e.svg");
+    for (more, said) in [
+        (
+            vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "contour", "--out", &file],
+            "ranges of two variables; here L vary",
+        ),
+        (vec!["--set", "alpha=1", "--set", "L=1", "--plot", "curves", "--out", &file], "curves need a range"),
+        (vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "curves"], "--out"),
+        (vec!["--set", "alpha=1", "--set", "L=1..64", "--out", &file], "--plot"),
+        (vec!["--set", "alpha=1", "--set", "L=1..64", "--plot", "curves", "--out", "e.pdf"], "neither .svg nor .png"),
+        (
+            vec!["--set", "alpha=1", "--set", "L=1", "--format", "json", "--plot", "curves", "--out", &file],
+            "cannot be used with",
+        ),
+        (vec!["--set", "alpha=1", "--set", "L=1", "--set", "P=4", "--set", "far=memory"], "far=ranks"),
+    ] {
+        let all = predict(&more);
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let error = refused(&all);
+        assert!(error.contains(said), "{more:?}: {error}");
+    }
+}
+
+#[test]
+fn all_that_a_card_lacks_is_named_at_once_and_models_say_which_machines_they_can_use() {
+    let predict = ["predict", "apex_map.surface", "--machine", "seaborg", "--ranks", "1", "--set", "alpha=1"];
+    let error = refused(&[&predict[..], &["--set", "L=1", "--set", "M=1048576"]].concat());
+    for name in ["l1_bytes", "l2_bytes", "issue_seconds", "overlap_seconds"] {
+        assert!(error.contains(name), "{name}: {error}");
+    }
+    let error = refused(&["predict", "random_access.hypercube", "--machine", "seaborg", "--ranks", "4"]);
+    assert!(error.contains("round_seconds") && error.contains("stage_seconds"), "{error}");
+    assert!(printed(&["models", "random_access.hypercube"]).contains("published machines: red-storm, bluegene-l"));
+    assert!(printed(&["models", "apex_map.surface"]).contains("published machines: none"));
+    let model = models::find("message_rate.nic").expect("a model");
+    assert_eq!(models::published_machines(model), ["simulated-nic"]);
+}
+
+#[test]
+fn a_report_sets_compact_models_beside_the_large_one() {
+    // The geometric standard deviation of 1, 2 and 4: the logarithms differ by ln 2.
+    assert!((geometric_spread([1.0, 2.0, 4.0].into_iter()) - 2.0).abs() < 1e-12);
+    assert!(geometric_spread(std::iter::once(1.0)).is_nan());
+    let scratch = Scratch::new();
+    let plan = made_up::Plan { words: &[1 << 26], noise: 0.02, ..made_up::ONE };
+    let folder = made_up::folder(&scratch, "ladder", plan, &made_up::NUMBERS, true);
+    let folder = Folder::open(&folder).expect("a folder");
+    let samples = Samples::from(folder.table().expect("a table"));
+    apexmap::explore::report::make(&folder, &samples).expect("a report");
+    let page = std::fs::read_to_string(folder.report()).expect("a page");
+    assert!(page.contains("How much of the machine few numbers tell"), "no ladder");
+    assert!(page.contains("<td>apex_map.linear</td><td class=\"number\">2</td>"), "two numbers of the linear model");
+    // Fitted, or refused with what would identify its numbers.
+    assert!(page.contains("apex_map.two_level_linear"));
+    assert!(page.contains("geometric standard deviation of measured/predicted"));
+    // No calibration gives their numbers, so that a card that lacks them is no fault.
+    assert!(!page.contains("has no near_word_seconds"));
+}
