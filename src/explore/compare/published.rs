@@ -215,7 +215,7 @@ fn predict_messages(
             let variable = |name: &str| match name {
                 "message_bytes" => Some(bytes),
                 "senders" => Some(sending),
-                _ => None,
+                _ => model.of_kernel(kernel.id(), name),
             };
             let Ok(x) = model.variables(&variable) else { continue };
             let rate = model.predict(&x, &numbers.values).value * bytes;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::explore::machine::Card;
 use crate::explore::models::{self, nic};
 use crate::explore::published::quoted;
-use crate::explore::validate::{Check, Fault, Kind, Verdict};
+use crate::explore::validate::{Check, Kind, Verdict};
 
 /// Cycles a second of the simulated processor.
 const CLOCK: f64 = 2e9;
