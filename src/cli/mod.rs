@@ -39,7 +39,7 @@ const AFTER_HELP: &str = "Examples:
   apexmap predict random_access.hypercube --machine red-storm --ranks 1..131072
   apexmap kernels                what can be measured
 
-Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete; \
+Exit codes: 0 done; 2 wrong flag, sweep or parameters; 3 missing prerequisite; 4 points failed or incomplete, or a check undecided; \
 5 `--fail-if` found something; 6 all launches fail for one reason, which is the set-up's; 70 internal error; \
 129, 130, 143 interrupted.";
 
