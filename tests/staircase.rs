@@ -285,8 +285,12 @@ fn the_table_says_the_classic_numbers_in_the_fields_words() {
     );
     has("triad 312 GB/s 281 to 343 GB/s");
     // 128 tables of 8 MiB and one of 1 GiB, in 512 GiB; single_table_bytes is of another probe.
-    has("Updates GUPS, own tables 4.5 GUPS 4.05 to 4.95 GUPS all 128 cores together, tables of 1 GiB, 0.195 % of memory; HPCC's rules ask for half");
-    has("GUPS, one table 0.7 GUPS 0.63 to 0.77 GUPS all 128 cores, updates unprotected, table of 1 GiB, 0.195 % of memory");
+    has(
+        "Updates GUPS, own tables 4.5 GUPS 4.05 to 4.95 GUPS all 128 cores together, tables of 1 GiB, 0.195 % of memory; HPCC's rules ask for half",
+    );
+    has(
+        "GUPS, one table 0.7 GUPS 0.63 to 0.77 GUPS all 128 cores, updates unprotected, table of 1 GiB, 0.195 % of memory",
+    );
     assert!(!text.contains("(HPCC)"), "no number of small tables bears the name");
     has("Latency L1 1.5 ns");
     has("the system reports 32 KiB");
