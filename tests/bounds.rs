@@ -628,8 +628,8 @@ fn slower(card: &Card) -> Card {
     let mut slower = card.clone();
     for (name, number) in card.numbers() {
         let times = match number.unit.as_str() {
-            "s" | "s/B" => 5.0,
-            "B/s" | "1/s" => 0.2,
+            "ns" | "us" => 5.0,
+            "GB/s" => 0.2,
             _ => continue,
         };
         let scaled = |value: Option<f64>| value.map(|value| value * times);

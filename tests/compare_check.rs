@@ -225,8 +225,6 @@ alpha = 1.0
 L = [1]
 [repeat]
 min = 2
-max = 2
-width = 0.5
 "#;
 
 #[test]
@@ -308,7 +306,7 @@ fn the_simulated_nic_has_message_rates_as_the_bandwidths_that_kernels_are_judged
     assert_eq!(comparison.matched.len(), 2);
     for point in comparison.matched_points() {
         let bytes = point.number("message_bytes").unwrap();
-        let rate = at(model, &numbers, vec![bytes, 1.0]).prediction.value;
+        let rate = at(model, &numbers, vec![bytes, 1.0, 0.0]).prediction.value;
         let speed = point.by_machine[0].as_ref().unwrap().speed().unwrap();
         assert!((speed / (rate * bytes) - 1.0).abs() < 1e-12, "{speed} at {bytes}");
     }

@@ -96,6 +96,11 @@ fn links_in_a_shared_result_folder_are_not_followed() {
     assert_eq!(refused.status.code(), Some(3), "{}", String::from_utf8_lossy(&refused.stderr));
     std::fs::remove_file(result.join(".lock")).unwrap();
     std::fs::write(result.join(".lock"), "kept").unwrap();
+    // A plan that is none is not taken for another sweep's, and not written over.
+    let refused = run();
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(3) && text.contains("points.jsonl: line 1 is not a planned point"), "{text}");
+    std::fs::remove_file(result.join("points.jsonl")).unwrap();
     assert!(run().status.success());
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(std::fs::read_to_string(result.join(".lock")).unwrap(), "kept", "a lock is not emptied");

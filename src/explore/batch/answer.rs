@@ -210,7 +210,8 @@ pub fn advice(reason: &str) -> &'static str {
         ),
         (
             &[""],
-            "name fewer nodes, other features (--constraint) or another partition (--partition): `sinfo` shows what there is",
+            "name fewer nodes, a shorter time (--time-limit), other features (--constraint) or another partition (--partition): `sinfo` \
+             shows what a partition has",
         ),
     ];
     let fits = |(signs, _): &&(&[&str], &str)| signs.iter().any(|sign| reason.contains(sign));

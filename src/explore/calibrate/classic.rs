@@ -111,17 +111,17 @@ fn row(name: impl Into<String>, value: String, interval: String, note: impl Into
 /// A number of a card as a row.
 fn number(card: &Card, number: &NumberName, name: impl Into<String>, note: impl Into<String>) -> Option<Row> {
     let (id, unit) = (number.to_string(), number.entry.unit);
-    let range = card.range(&id).map(|ends| ranged(spread(ends, unit)));
+    let range = card.range(&id).map(|ends| range_text(spread(ends, unit)));
     let interval = || card.interval(&id).map(|ends| spread(ends, unit));
     let interval = range.or_else(|| not_known(card, &id)).or_else(interval).unwrap_or_default();
-    let how = card.numbers().get(&id).and_then(|number| parts::told(&number.how));
+    let how = card.numbers().get(&id).and_then(|number| parts::count_of_runs(&number.how));
     let unsettled = how.map_or_else(String::new, |runs| format!("not steady in {runs} runs"));
     let notes: Vec<String> = [note.into(), unsettled].into_iter().filter(|note| !note.is_empty()).collect();
     Some(row(name, amount(card.get(&id)?, unit), interval, notes.join("; ")))
 }
 
 /// Instead of an interval, which says little of few launches.
-fn ranged(spread: String) -> String {
+fn range_text(spread: String) -> String {
     format!("range {spread}")
 }
 
@@ -178,7 +178,7 @@ fn gups(card: &Card) -> Vec<Row> {
     let single = card.get("local_seconds").map(|seconds| {
         let unit = Unit::UpdatesPerSecond;
         let inverse = |(low, high): (f64, f64)| spread((1.0 / high, 1.0 / low), unit);
-        let range = card.range("local_seconds").map(|ends| ranged(inverse(ends)));
+        let range = card.range("local_seconds").map(|ends| range_text(inverse(ends)));
         let interval = || card.interval("local_seconds").map(inverse);
         let interval = range.or_else(|| not_known(card, "local_seconds")).or_else(interval).unwrap_or_default();
         row("GUPS, one core", amount(1.0 / seconds, unit), interval, format!("table {single}"))

@@ -112,7 +112,7 @@ impl Probe {
         let mut how = self.how(&found);
         how.extend(parts::never_alike(&chosen));
         let number = Number::new(value(median), self.number.entry.unit.symbol(), how).with_best(value(best));
-        let number = match few(&chosen, self.column, &found).map(|(low, high)| (value(low), value(high))) {
+        let number = match range_of_few(&chosen, self.column, &found).map(|(low, high)| (value(low), value(high))) {
             Some((a, b)) => number.with_range(a.min(b), a.max(b)),
             None => number,
         };
@@ -142,7 +142,7 @@ impl Probe {
 const FEW: usize = 6;
 
 /// The least and the greatest of few launches' medians, or of few samples of a single launch.
-fn few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
+fn range_of_few(samples: &Samples, column: &str, found: &Summary) -> Option<(f64, f64)> {
     let medians = estimate::medians(&samples.by_launch(column));
     match medians.len() {
         0 => None,

@@ -12,6 +12,6 @@ pub fn never_alike(samples: &Samples) -> Option<String> {
 const MARK: &str = "; no two parts in a row took the same time in ";
 
 /// The same from the origin of a number: how many of how many runs.
-pub fn told(how: &str) -> Option<&str> {
+pub fn count_of_runs(how: &str) -> Option<&str> {
     how.split_once(MARK).map(|(_, runs)| runs)
 }

@@ -62,9 +62,9 @@ impl<'a> Fallback<'a> {
             return error;
         }
         let next = format!(
-            "{} does not have the component {BY_MESSAGES}, which ended with Open MPI 4: use UCX with it, or another MPI such as MPICH, \
+            "{}; {} does not have the component {BY_MESSAGES}, which ended with Open MPI 4: use UCX with it, or another MPI such as MPICH, \
              or leave out kernels that get or put",
-            self.library
+            error.next, self.library
         );
         Error { next, ..error }
     }

@@ -3,7 +3,7 @@
 use super::Comparison;
 use super::decisions::{self, Decided, Decision};
 use super::machine::{Machine, Origin};
-use super::points::Point;
+use super::points::{Point, list_first};
 use super::ranking::MachineRank;
 use super::ratio::{Basis, GeometricMean, geometric_mean};
 use super::regression::{RegressionCheck, Verdict};
@@ -118,14 +118,6 @@ fn dropped(comparison: &Comparison, of: usize) -> Option<String> {
     (!sides.is_empty()).then(|| format!("Not compared, because the other side lacks them: {}.", sides.join("; ")))
 }
 
-/// Some points of a list, and that there are more: `L = 1; L = 4; ...`.
-pub fn named(points: &[String]) -> String {
-    let more = if points.len() > MOST_KINDS { "; ..." } else { "" };
-    let first: Vec<&str> =
-        points.iter().take(MOST_KINDS).map(String::as_str).filter(|point| !point.is_empty()).collect();
-    format!("{}{more}", first.join("; "))
-}
-
 /// Kinds of points that a sentence names.
 const MOST_KINDS: usize = 4;
 
@@ -197,7 +189,7 @@ impl MachineOverview<'_> {
         }
         if !self.bare.is_empty() {
             let left_out = if self.mean.left_out > 0 { ", which the mean leaves out" } else { "" };
-            parts.push(format!("No interval at {}{left_out}: {}", points(self.bare.len()), named(&self.bare)));
+            parts.push(format!("No interval at {}{left_out}: {}", points(self.bare.len()), list_first(&self.bare)));
         }
         if self.failed > 0 {
             parts.push(format!("Unfinished at {}", points(self.failed)));

@@ -367,3 +367,13 @@ fn point_data(
     };
     Ok(cells.into_iter().map(found).collect())
 }
+
+/// Some points of a list, and that there are more: `L = 1; L = 4; ...`.
+pub fn list_first(points: &[String]) -> String {
+    let more = if points.len() > LISTED { "; ..." } else { "" };
+    let first: Vec<&str> = points.iter().take(LISTED).map(String::as_str).filter(|point| !point.is_empty()).collect();
+    format!("{}{more}", first.join("; "))
+}
+
+/// Points that a sentence names.
+const LISTED: usize = 4;

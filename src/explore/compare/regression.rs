@@ -9,11 +9,11 @@
 //! A check that finds nothing says what it could have found: a point shows a slowdown where the lower end of its interval is above the
 //! limit. Where the median point shows none below [`FAR`] times the limit, the check is undecided.
 
+use super::Comparison;
 use super::decisions::FALSE_FINDINGS;
-use super::points::PointData;
+use super::points::{PointData, list_first};
 use super::ratio::{Basis, ratio, shift, weakened};
 use super::statistics::{MannWhitney, adjusted};
-use super::{Comparison, overview};
 use crate::error::{Error, Result};
 use crate::explore::html::capital;
 use crate::text_table::{Align, TextTable};
@@ -282,7 +282,7 @@ fn without_launches(points: &[String], all: usize) -> Option<String> {
             "{} of {all} points not tested, because they have a single launch on one side: {}; --allow one-launch tests them by \
              their samples",
             points.len(),
-            overview::named(points)
+            list_first(points)
         )
     })
 }

@@ -5,7 +5,7 @@ use plotters::style::RGBColor;
 use super::canvas::Canvas;
 use super::colour::{GREY, INK, SERIES, WHITE};
 use super::drawable::Drawable;
-use super::edges::{is_beyond, reach, with_arrows};
+use super::edges::{Span, is_beyond, reach, with_arrows};
 use super::frame::{self, Frame, FrameAxis};
 use super::geometry::{Rect, Xy};
 use super::grid::Quantity;
@@ -60,6 +60,10 @@ pub struct CurvePoint {
 }
 
 impl CurvePoint {
+    fn span(&self) -> Span {
+        Span { y: self.y, low: self.low, high: self.high }
+    }
+
     /// This value over `times` another. The interval has the uncertainty of both: half-widths of logarithms add in squares, as
     /// those of independent estimates; where launches have both in common it is too wide. A value over itself is certain.
     pub fn over(&self, base: &Self, times: f64) -> Self {
@@ -94,11 +98,11 @@ impl Drawable for CurvePlot<'_> {
         let known = || curves.series.iter().flat_map(|s| &s.points).filter(|p| !p.y.is_nan());
         let mut measured: Vec<f64> = known().map(|p| p.x).collect();
         let x = Scale::spanning(measured.iter().copied(), curves.x.log, &curves.x.label)?.padded(0.03);
-        let values = reach(known(), curves.y.log).into_iter().chain(level);
+        let values = reach(known().map(CurvePoint::span), curves.y.log).into_iter().chain(level);
         let y = Scale::spanning(values, curves.y.log, &curves.y.label)?.padded(0.05);
         measured.sort_by(f64::total_cmp);
         measured.dedup();
-        let beyond = known().any(|point| is_beyond(point, &y) != (false, false));
+        let beyond = known().any(|point| is_beyond(point.span(), &y) != (false, false));
         let top = canvas
             .header(&curves.title, &if beyond { with_arrows(&curves.subtitle) } else { curves.subtitle.clone() })?;
         let sheet = canvas.sheet;
@@ -234,7 +238,7 @@ fn intervals(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: S
 /// Marks at the edge of the frame where an interval continues beyond it.
 fn arrows(canvas: &mut Canvas, frame: &Frame, points: &[CurvePoint], style: Style) -> Result<()> {
     for point in points.iter().filter(|point| !point.y.is_nan()) {
-        let (below, above) = is_beyond(point, &frame.y);
+        let (below, above) = is_beyond(point.span(), &frame.y);
         let (x, _) = frame.at(point.x, point.y);
         for (_, tip, way) in
             [(below, frame.area.bottom, -1.0), (above, frame.area.top, 1.0)].into_iter().filter(|(is, ..)| *is)

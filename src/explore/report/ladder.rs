@@ -1,6 +1,5 @@
 //! How much of a machine few numbers tell: compact models beside the large one, fitted to the same samples.
 
-use super::model_fits::percent;
 use crate::explore::fit::Fit;
 use crate::explore::model_fit::groups::FitGroup;
 use crate::explore::models::{self, Model};
@@ -35,4 +34,9 @@ pub fn keep_compact(rows: &mut Vec<LadderRow>) {
     let groups: Vec<String> = rows.iter().filter(compact).map(|row| row.group.clone()).collect();
     rows.retain(|row| groups.contains(&row.group));
     rows.sort_by(|a, b| a.group.cmp(&b.group).then(b.numbers.cmp(&a.numbers)));
+}
+
+/// `12.3 %` of a share of 0.123.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }

@@ -2,7 +2,7 @@
 //! predicts.
 
 use super::input::Input;
-use super::ladder::{self, LadderRow};
+use super::ladder::{self, LadderRow, percent};
 use crate::error::{Error, Result};
 use crate::explore::fit::baseline::{self, Baseline};
 use crate::explore::fit::{self, Fit, Options};
@@ -307,10 +307,6 @@ fn subtitle(group: &FitGroup, data: &Data, what: &str) -> String {
     let over = if data.oversubscribed { "; OVERSUBSCRIBED: more ranks than hardware threads" } else { "" };
     let (samples, points) = (plural(data.samples, "sample"), plural(group.points, "point"));
     group.samples.stamped(format!("{}; {samples} of {points}; {what}{over}", group.label))
-}
-
-pub(super) fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
 }
 
 fn between((low, high): (f64, f64), unit: Unit) -> String {
