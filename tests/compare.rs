@@ -7,7 +7,7 @@ use apexmap::explore::compare::machine::{Machine, name_all};
 use apexmap::explore::compare::overview::Overview;
 use apexmap::explore::compare::points::{Matching, PointData};
 use apexmap::explore::compare::ratio::{Basis, geometric_mean, ratio};
-use apexmap::explore::compare::regression::{Conditions, SlowdownLimit, check};
+use apexmap::explore::compare::regression::{Conditions, SlowdownLimit, Verdict, check};
 use apexmap::explore::compare::statistics::{MannWhitney, adjusted};
 use apexmap::explore::compare::{Comparison, cards, compare, published};
 use apexmap::explore::machine::Card;
@@ -185,7 +185,7 @@ fn runs_of_the_same_thing_trip_the_check_in_at_most_a_twentieth_of_tries() {
     let tripped = (0..tries)
         .filter(|_| {
             let machines = [run("base", 24, 5, &mut random, &[]), run("new", 24, 5, &mut random, &[])];
-            check(&of(&machines, Allowed::default()), limit).unwrap().has_failed()
+            check(&of(&machines, Allowed::default()), limit).unwrap().verdict == Verdict::Failed
         })
         .count();
     // 5 % and three standard deviations of a binomial.
@@ -244,7 +244,7 @@ fn slower_points_are_found_and_named_and_so_are_unfinished_ones() {
     machines[1] = Machine::measured("new", again.finish().into(), None).unwrap();
     let found = check(&of(&machines, Allowed { page_size: true, ..Allowed::default() }), FIVE).unwrap();
     assert_eq!(found.not_finished.len(), 3);
-    assert!(found.has_failed());
+    assert_eq!(found.verdict, Verdict::Failed);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn single_launches_are_refused_unless_allowed_and_too_few_samples_always() {
     assert!(refused.what.contains("single launch") && refused.next.contains("--allow one-launch"), "{refused}");
     let allowed = Allowed { one_launch: true, ..Allowed::default() };
     let found = check(&of(&machines, allowed), FIVE).unwrap();
-    assert!(!found.has_failed() && found.warnings[0].contains("single launch"), "{found:#?}");
+    assert!(found.verdict != Verdict::Failed && found.warnings[0].contains("single launch"), "{found:#?}");
     // Three against three give p = 0.05 at best, which is nothing over 24 tests.
     let few = check(&of(&single(2), allowed), FIVE).unwrap_err();
     assert!(few.what.contains("no point can be found slower") && few.next.contains("more samples"), "{few}");

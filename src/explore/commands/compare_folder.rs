@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::explore::compare::machine::{Machine, Origin};
 use crate::explore::new_file;
+use crate::explore::regular_file;
 use crate::explore::store::Folder;
 use crate::terminal::note;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ fn other(path: &Path, wanted: &Record) -> Result<Option<String>> {
         let page = has("compare.html") || has("cells.csv");
         return Ok(page.then(|| format!("a comparison, and no {RECORD} that says of which results")));
     }
-    let text = std::fs::read_to_string(&file).map_err(|e| Error::file("read", &file, e))?;
+    let text = regular_file::read_text(&file).map_err(|e| Error::file("read", &file, e))?;
     Ok(match serde_json::from_str::<Record>(&text) {
         Ok(known) if known == *wanted => None,
         Ok(known) => Some(format!("another comparison: {}", known.compares.join(" with "))),

@@ -125,10 +125,6 @@ pub struct RegressionCheck {
 }
 
 impl RegressionCheck {
-    pub fn has_failed(&self) -> bool {
-        self.verdict == Verdict::Failed
-    }
-
     /// `the smallest slow-down that this check could have found is 45 % (median point)`
     pub fn power(&self) -> String {
         let percent = |slowdown: f64| format!("{} %", crate::units::significant(100.0 * (slowdown - 1.0)));

@@ -321,11 +321,14 @@ const SHOWN: usize = 300;
 /// Bytes with which every sign begins, by which lines that may have one are found in one pass over a text.
 const BEGINNING: usize = 4;
 
-/// All signs with the places of their causes in [`ALL`], by their first bytes.
-fn signs() -> &'static HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState> {
-    static SIGNS: OnceLock<HashMap<&[u8], Vec<(usize, &str)>, RandomState>> = OnceLock::new();
+/// Signs with the places of their causes in [`ALL`], by their first bytes.
+type Signs = HashMap<&'static [u8], Vec<(usize, &'static str)>, RandomState>;
+
+/// All signs.
+fn signs() -> &'static Signs {
+    static SIGNS: OnceLock<Signs> = OnceLock::new();
     SIGNS.get_or_init(|| {
-        let mut signs = HashMap::<&[u8], Vec<(usize, &str)>, RandomState>::default();
+        let mut signs = Signs::default();
         for (rank, sign) in
             ALL.iter().enumerate().flat_map(|(rank, cause)| cause.signs.iter().map(move |sign| (rank, sign)))
         {

@@ -95,7 +95,7 @@ pub fn lines(model: &dyn Model, fit: &Fit, baseline: &Baseline) -> Vec<String> {
 ///
 /// A model explains a measurement if, of every variable that has at least three values, it predicts the points of each value
 /// from all others better than the baseline does, no number of it is in doubt, and it is near enough to describe it at all
-/// ([`adequacy`]).
+/// (`adequacy`).
 ///
 /// # Panics
 /// If the fit is of another model with more variables.

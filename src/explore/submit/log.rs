@@ -4,10 +4,10 @@ use super::record::{Job, Jobs};
 use crate::error::Result;
 use crate::explore::batch::{JobState, answer};
 use crate::explore::launch::causes::{self, Found};
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use crate::explore::regular_file;
+use nix::libc::O_NOFOLLOW;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Bytes of the end that are read.
@@ -21,8 +21,8 @@ pub fn cause(store: &Jobs, job: &str, how: JobState) -> Option<Found> {
 
 /// The end of a file; `None` where it is none.
 fn end_of(path: &Path) -> Option<String> {
-    let mut file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK | O_NOFOLLOW).open(path).ok()?;
-    let meta = file.metadata().ok().filter(|meta| meta.is_file())?;
+    let mut file = regular_file::opened(OpenOptions::new().read(true), O_NOFOLLOW, path).ok()?;
+    let meta = file.metadata().ok()?;
     file.seek(SeekFrom::Start(meta.len().saturating_sub(END))).ok()?;
     let mut bytes = Vec::new();
     file.take(END).read_to_end(&mut bytes).ok()?;
