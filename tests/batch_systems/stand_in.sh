@@ -90,7 +90,8 @@ processes() {
 start() {
     job=$STAND_IN/$1
     while [ -f "$job/after" ] && alive "$(cat "$job/after")"; do sleep 0.05; done
-    [ "$(word "$1")" = waiting ] || exit
+    # Either it begins or it is cancelled before.
+    mkdir "$job/begun" 2>/dev/null || exit
     echo running >"$job/word"
     processes "$1" &
     pid=$!
@@ -108,8 +109,12 @@ cancel() {
     for id in "$@"; do
         n=$(number "$id")
         known "$n" && alive "$n" || refuse "Unknown Job Id $id" 153
+        if mkdir "$STAND_IN/$n/begun" 2>/dev/null; then
+            echo cancelled >"$STAND_IN/$n/word"
+            continue
+        fi
+        until [ -s "$STAND_IN/$n/pid" ]; do sleep 0.01; done
         echo cancelled >"$STAND_IN/$n/word"
-        [ -f "$STAND_IN/$n/pid" ] || continue
         pid=$(cat "$STAND_IN/$n/pid")
         # A job that has just begun has no session of its own yet.
         until kill -s TERM -- "-$pid" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
