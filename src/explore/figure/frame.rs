@@ -237,7 +237,7 @@ impl Mark {
 
     fn words(self) -> &'static str {
         match self {
-            Mark::Measured => "measured",
+            Mark::Measured => "point",
             Mark::Faster => "faster",
             Mark::Slower => "slower",
             Mark::Undecided => "not significant",
