@@ -348,7 +348,7 @@ fn a_parquet_file_without_a_manifest_is_said_to_have_no_checksum_and_times_that_
     assert_eq!((value("samples"), value("failed")), ("1".into(), "5".into()), "{text}");
 }
 
-/// Names of a result's files, each to be a pipe that nobody writes to.
+/// Names of a result's files, each to be a pipe without a writer.
 const PIPES: &[&str] = &[
     "manifest.json",
     "points.jsonl",

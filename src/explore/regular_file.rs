@@ -34,7 +34,7 @@ pub fn opened(options: &mut OpenOptions, flags: i32, path: &Path) -> Result<File
     let file = options.custom_flags(flags | O_NONBLOCK | O_NOCTTY).open(path).map_err(|error| {
         match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ELOOP) if flags & O_NOFOLLOW != 0 => other("a link, which is not followed here"),
-            // A pipe that nobody reads, opened for writing.
+            // A pipe without a reader, opened for writing.
             Some(Errno::ENXIO) => other("a pipe or a device"),
             _ => error,
         }

@@ -47,7 +47,7 @@ pub struct System<'a> {
 enum Purpose {
     /// It ends with this program, and when this program is to end.
     Question,
-    /// It submits or cancels: nobody knows what it has done if it is ended half-way.
+    /// It submits or cancels: its effect is unknown if it is ended half-way.
     Order,
 }
 
