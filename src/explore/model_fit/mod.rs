@@ -18,7 +18,7 @@ use crate::explore::store::samples::Mixture;
 use crate::explore::store::{Samples, columns};
 use crate::nearest::suggest;
 use crate::provenance::Host;
-use crate::units;
+use crate::units::{self, Unit};
 use std::collections::HashMap;
 
 /// What a model is fitted to.
@@ -235,10 +235,17 @@ pub fn place(model: &dyn Model, x: &[f64], variables: &[usize]) -> String {
     variables.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The value of a variable for people: its word, if it is one of words.
+/// The value of a variable for people: its word, if it is one of words; `64 Mwords` for a large size.
 pub fn value_text(model: &dyn Model, variable: usize, value: f64) -> String {
-    let word = model.about().variables[variable].words.get(value as usize);
-    word.map_or_else(|| units::exact(value), |word| (*word).to_owned())
+    const MWORDS: f64 = 1048576.0;
+    let variable = &model.about().variables[variable];
+    match variable.words.get(value as usize) {
+        Some(word) => (*word).to_owned(),
+        None if variable.unit == Unit::Words && value >= MWORDS && value % MWORDS == 0.0 => {
+            format!("{} Mwords", units::exact(value / MWORDS))
+        }
+        None => units::exact(value),
+    }
 }
 
 /// The bottleneck along the one variable that varies: "latency up to message_bytes = 4096, bandwidth from 16384 on". `None` if

@@ -1,16 +1,67 @@
-//! What the compact models of Apex-Map share: their variables, and the share of the accesses that near memory serves.
+//! The compact models of Apex-Map: what they share, which is all but their parameters and their equation.
 
 use super::{ALPHA, BLOCK, WORDS};
 use crate::error::{Error, Result};
-use crate::explore::models::{About, Parameter, Prediction, RANKS, Variable, bound, value_of, variable};
+use crate::explore::models::{About, Model, Parameter, Prediction, RANKS, Variable, bound, value_of, variable};
 use crate::measure::numerics::power_law::remote_share;
+use crate::source;
 use crate::units::{Unit, WORD_BYTES};
 
-/// In the order of `x`: alpha, L, M, P and the kind of far memory.
-pub const VARIABLES: &[Variable] = &[ALPHA, BLOCK, WORDS, Variable { default: Some(1.0), ..RANKS }, FAR];
+/// A model with two to five parameters, which only fits give.
+pub struct Compact {
+    pub about: &'static About,
+    /// See [`Model::ascending`].
+    pub ascending: &'static [&'static [&'static str]],
+    /// See [`Model::predict`].
+    pub predict: fn(&[f64], &[f64]) -> Prediction,
+}
 
-/// Kernels of one core and of several; writes are explained as well as reads, each with numbers of their own.
-pub const EXPLAINS: &[&str] = &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"];
+/// What the descriptions of compact models have in common. They explain kernels of one core and of several, reads as well as writes,
+/// each with parameters of their own.
+pub const ABOUT: About = About {
+    id: "",
+    summary: "",
+    source: &source::PERFORMANCE_COMPLEXITY,
+    place: "",
+    variables: VARIABLES,
+    parameters: &[],
+    explains: &["apex_map.sequential", "apex_map.two_sided", "apex_map.one_sided"],
+    column: "bytes_per_second_per_rank",
+    unit: Unit::BytesPerSecond,
+    linear: false,
+    design: "",
+    assumes: "",
+};
+
+impl Model for Compact {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn variables(&self, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+        variables(self.about, given)
+    }
+
+    /// One core has memory beyond a size, several ranks have each other's memory.
+    fn of_kernel(&self, kernel: &str, variable: &str) -> Option<f64> {
+        (variable == FAR.name).then_some(if kernel == "apex_map.sequential" { MEMORY } else { RANKS_OWN })
+    }
+
+    fn compact(&self) -> bool {
+        true
+    }
+
+    fn ascending(&self) -> &'static [&'static [&'static str]] {
+        self.ascending
+    }
+
+    fn predict(&self, x: &[f64], p: &[f64]) -> Prediction {
+        (self.predict)(x, p)
+    }
+}
+
+/// In the order of `x`: alpha, L, M, P and the kind of far memory.
+const VARIABLES: &[Variable] = &[ALPHA, BLOCK, WORDS, Variable { default: Some(1.0), ..RANKS }, FAR];
 
 const FAR: Variable = Variable {
     words: &["memory", "ranks"],
@@ -32,16 +83,11 @@ pub const fn seconds(number: &'static str, symbol: &'static str, first: f64) -> 
 /// Near memory of one core: a size that the fit finds, between a line and more than any machine has.
 pub const NEAR_BYTES: Parameter = Parameter::fitted("near_bytes", "c", 64.0, 1e15, 1e6);
 
-/// One core has memory beyond a size, several ranks have each other's memory.
-pub fn of_kernel(kernel: &str, variable: &str) -> Option<f64> {
-    (variable == FAR.name).then_some(if kernel == "apex_map.sequential" { MEMORY } else { RANKS_OWN })
-}
-
 /// The variables from what is given by name.
 ///
 /// # Errors
 /// If one is missing, or several ranks are to have one memory.
-pub fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
+fn variables(about: &About, given: &dyn Fn(&str) -> Option<f64>) -> Result<Vec<f64>> {
     let mut x =
         about.variables.iter().map(|variable| value_of(about, variable, given)).collect::<Result<Vec<f64>>>()?;
     if x[3] > 1.0 && x[4] == MEMORY {

@@ -6,7 +6,7 @@
 //! Its numbers come from reads that are drawn uniformly ([`Reads`]) and from accesses of which a given share is remote
 //! ([`Requests`]): neither knows the power law, so that what it says of a surface is a prediction.
 //!
-//! The compact models, [`TwoLevel`], [`Linear`] and [`TwoLevelLinear`], have two to five numbers, which only fits give.
+//! The compact models, [`TWO_LEVEL`], [`LINEAR`] and [`TWO_LEVEL_LINEAR`], have two to five numbers, which only fits give.
 
 mod compact;
 mod costs;
@@ -18,11 +18,11 @@ mod requests;
 mod two_level;
 mod two_level_linear;
 
-pub use linear::Linear;
+pub use linear::LINEAR;
 pub use reads::Reads;
 pub use requests::Requests;
-pub use two_level::TwoLevel;
-pub use two_level_linear::TwoLevelLinear;
+pub use two_level::TWO_LEVEL;
+pub use two_level_linear::TWO_LEVEL_LINEAR;
 
 use super::{
     About, Domain, Model, Parameter, Prediction, RANKS, Variable, array, bound, each_of, of_one_word, on_card, variable,

@@ -18,7 +18,7 @@ pub struct Demand {
     pub fullest: u64,
 }
 
-/// Updates that are generated and handed over at once.
+/// Updates that a rank generates and sends in one round.
 pub const CHUNK: usize = 1 << 14;
 /// Updates that one of several threads generates and makes at once.
 const OWN_CHUNK: usize = 1 << 11;
@@ -117,9 +117,42 @@ fn undo_together<C: Collectives>(
 ) -> Demand {
     let first = problem.owners.first(problem.part);
     let part = Part { words: share(table.words), first, problem, alone: true };
-    let (mut values, mut lists, mut received) = (vec![0; CHUNK], Lists::new(ranks), Vec::new());
-    let mut demands = vec![0u64; 2 * ranks];
-    let mut fullest = 0;
+    let (mut demands, mut fullest) = (vec![0u64; 2 * ranks], 0);
+    deliver(comm, problem, ranks, |delivery| {
+        fullest = delivery.fullest.max(fullest);
+        for (own, demand) in delivery.sent.each().zip(demands.chunks_exact_mut(2)) {
+            demand[0] += own.len() as u64;
+            demand[1] ^= hash_of_updates(own, problem.index);
+        }
+        part.apply(delivery.received);
+        note(delivery.share_done);
+    });
+    let mut received = Vec::new();
+    comm.all_to_all_v(&demands, &vec![2; ranks], &mut received);
+    let sum = |demand: Demand, pair: &[u64]| Demand {
+        updates: demand.updates + pair[0],
+        hash: demand.hash ^ pair[1],
+        ..demand
+    };
+    received.chunks_exact(2).fold(Demand { fullest, ..Demand::default() }, sum)
+}
+
+/// One round of [`deliver`].
+pub struct Delivery<'a> {
+    /// The updates that this rank generated in the round.
+    pub sent: &'a Lists,
+    /// The updates of the round whose words this rank owns, from all ranks.
+    pub received: &'a [u64],
+    /// See [`Demand::fullest`]; 0 after the first round of a stream.
+    pub fullest: u64,
+    /// The share of all updates that is delivered, from 0 to 1.
+    pub share_done: f64,
+}
+
+/// Generates all updates in rounds of [`CHUNK`] and sends each to the rank that owns its word, which is found by division. Calls `each`
+/// after every round. Collective.
+pub fn deliver<C: Collectives>(comm: &C, problem: &Problem, ranks: usize, mut each: impl FnMut(&Delivery)) {
+    let (mut values, mut sent, mut received) = (vec![0; CHUNK], Lists::new(ranks), Vec::new());
     let (streams, rounds) = (problem.streams_per_rank(), problem.rounds(CHUNK));
     for number in 0..streams {
         let stream = problem.mine.clone().nth(number);
@@ -131,30 +164,21 @@ fn undo_together<C: Collectives>(
             if let Some(generator) = &mut generator {
                 generator.fill(values);
             }
-            lists.sort(problem, values);
-            if round == 0 {
-                fullest = lists.fullest_of_first().max(fullest);
+            sent.sort(problem, values);
+            match ranks {
+                // Each rank has a table of its own.
+                1 => received.clone_from(&sent.sorted),
+                _ => comm.all_to_all_v(&sent.sorted, &sent.counts, &mut received),
             }
-            for (own, demand) in lists.each().zip(demands.chunks_exact_mut(2)) {
-                demand[0] += own.len() as u64;
-                demand[1] ^= hash_of_updates(own, problem.index);
-            }
-            comm.all_to_all_v(&lists.sorted, &lists.counts, &mut received);
-            part.apply(&received);
-            note((number as f64 + (round + 1) as f64 / rounds as f64) / streams as f64);
+            let fullest = if round == 0 { sent.fullest_of_first() } else { 0 };
+            let share_done = (number as f64 + (round + 1) as f64 / rounds as f64) / streams as f64;
+            each(&Delivery { sent: &sent, received: &received, fullest, share_done });
         }
     }
-    comm.all_to_all_v(&demands, &vec![2; ranks], &mut received);
-    let sum = |demand: Demand, pair: &[u64]| Demand {
-        updates: demand.updates + pair[0],
-        hash: demand.hash ^ pair[1],
-        ..demand
-    };
-    received.chunks_exact(2).fold(Demand { fullest, ..Demand::default() }, sum)
 }
 
 /// Updates in the order of their owners.
-struct Lists {
+pub struct Lists {
     owners: Vec<u32>,
     counts: Vec<usize>,
     sorted: Vec<u64>,
